@@ -1,0 +1,1 @@
+//! Placeholder header; the owner of this crate replaces it.

@@ -1,0 +1,89 @@
+//! The one error a client can see: a closed enum of kinds, a message, and what rides along.
+//!
+//! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
+
+use crate::codec::EncodedItem;
+
+/// Every kind of error that the service answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    AccessDenied,
+    ConditionalCheckFailed,
+    IdempotentParameterMismatch,
+    IncompleteSignature,
+    InternalServerError,
+    InvalidSignature,
+    ItemCollectionSizeLimitExceeded,
+    LimitExceeded,
+    MissingAuthenticationToken,
+    ProvisionedThroughputExceeded,
+    RequestEntityTooLarge,
+    RequestLimitExceeded,
+    ResourceInUse,
+    ResourceNotFound,
+    Serialization,
+    ServiceUnavailable,
+    Throttling,
+    TransactionCanceled,
+    TransactionConflict,
+    TransactionInProgress,
+    UnknownOperation,
+    UnrecognizedClient,
+    Validation,
+}
+
+/// Why one action of a cancelled transaction failed, or that it did not.
+#[derive(Clone, Debug)]
+pub enum CancellationReason {
+    None,
+    ConditionalCheckFailed { item: Option<EncodedItem> },
+    ItemCollectionSizeLimitExceeded,
+    TransactionConflict,
+    ProvisionedThroughputExceeded { message: String },
+    Throttling { message: String },
+    Validation { message: String },
+}
+
+/// What an error carries beyond its message.
+#[derive(Clone, Debug, Default)]
+pub enum ErrorDetail {
+    #[default]
+    None,
+    /// The item a failed condition was evaluated on, when the client asked for it.
+    Item(EncodedItem),
+    /// One reason for each action of a cancelled transaction.
+    Reasons(Vec<CancellationReason>),
+}
+
+/// An error as the client will see it.
+#[derive(Clone, Debug)]
+pub struct Error {
+    pub kind: ErrorKind,
+    pub message: String,
+    /// Boxed: errors are rare and the `Result`s that may hold one are everywhere.
+    pub detail: Box<ErrorDetail>,
+}
+
+impl Error {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), detail: Box::default() }
+    }
+
+    pub fn validation(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Validation, message)
+    }
+
+    #[must_use]
+    pub fn with_detail(mut self, detail: ErrorDetail) -> Self {
+        *self.detail = detail;
+        self
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{:?}: {}", self.kind, self.message)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,13 @@
+//! What DynamoDB means, pure: values, 38-digit numbers, keys, sizes, schemas, expressions, typed requests and
+//! responses, capacity units, limits and error texts.
+//!
+//! It deliberately does not know: sockets, JSON, clocks, threads, storage.
+
+pub mod capacity;
+pub mod error;
+pub mod limits;
+pub mod number;
+pub mod request;
+pub mod response;
+pub mod schema;
+pub mod value;

@@ -1,0 +1,3 @@
+//! The keywright binary.
+
+fn main() {}
