@@ -1,3 +1,30 @@
-//! Development tasks of this workspace.
+//! Development tasks of this workspace. `cargo xtask` lists them.
 
-fn main() {}
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  tidy           check crate edges, file headers, function lengths, where limits and texts live
+";
+
+#[expect(clippy::print_stdout, reason = "this program's output is its purpose")]
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let outcome = match arguments.first().map(String::as_str) {
+        Some("tidy") => tidy::run(),
+        _ => Err(USAGE.to_owned()),
+    };
+    match outcome {
+        Ok(summary) => {
+            println!("{summary}");
+            ExitCode::SUCCESS
+        }
+        Err(text) => {
+            println!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}

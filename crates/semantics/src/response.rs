@@ -9,7 +9,7 @@ use crate::codec::EncodedItem;
 use crate::request::parts::{
     BillingMode, KeyType, ProjectionType, ReturnConsumedCapacity, SseType, StreamViewType, TableClass,
 };
-use crate::request::{UnprocessedKeys, UnprocessedItems};
+use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
 
 /// Seconds since 1970, in milliseconds, as the service reports times.

@@ -137,7 +137,8 @@ pub trait Snapshot: Send + Sync {
     fn get(&self, key: &[u8]) -> impl Future<Output = Result<Option<Bytes>, StoreError>> + Send;
 
     /// One result for each key, in order.
-    fn get_many(&self, keys: &[Bytes]) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
+    fn get_many(&self, keys: &[Bytes])
+    -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
 
     fn scan(&self, scan: &Scan) -> impl Future<Output = Result<ScanPage, StoreError>> + Send;
 
@@ -147,7 +148,10 @@ pub trait Snapshot: Send + Sync {
 /// A snapshot to which writes are buffered until one commit.
 pub trait Transaction: Snapshot {
     /// Reads keys, present or absent, and protects them: see the conflict rule above.
-    fn get_for_write(&mut self, keys: &[Bytes]) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
+    fn get_for_write(
+        &mut self,
+        keys: &[Bytes],
+    ) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
 
     fn put(&mut self, key: Bytes, value: Bytes);
 
@@ -175,7 +179,11 @@ pub trait Store: Clone + Send + Sync + 'static {
     fn clear_range(&self, range: &KeyRange) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Removes the entries of a log shard up to and including `through`.
-    fn trim_log(&self, id: LogId, through: LogPosition) -> impl Future<Output = Result<(), StoreError>> + Send;
+    fn trim_log(
+        &self,
+        id: LogId,
+        through: LogPosition,
+    ) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Roughly how many bytes the range takes; never a full scan.
     fn size_estimate_bytes(&self, range: &KeyRange) -> impl Future<Output = Result<u64, StoreError>> + Send;

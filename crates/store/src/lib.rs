@@ -6,6 +6,6 @@
 pub mod contract;
 
 pub use contract::{
-    Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition, LogRead, Scan, ScanPage,
-    Snapshot, Store, StoreError, Transaction,
+    Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
+    LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
