@@ -5,7 +5,9 @@
 
 pub mod capacity;
 pub mod error;
+pub mod expression;
 pub mod limits;
+pub mod messages;
 pub mod number;
 pub mod request;
 pub mod response;
