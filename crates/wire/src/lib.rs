@@ -1,1 +1,18 @@
-//! Placeholder header; the owner of this crate replaces it.
+//! The protocol: bytes to typed requests and typed answers back to bytes, and the error table.
+//!
+//! The only crate that knows JSON. It deliberately does not know tables, storage, sockets or clocks.
+//!
+//! ```text
+//! X-Amz-Target ─► Operation ─┐
+//! body bytes ────────────────┴► decode ─► semantics::Request
+//! semantics::Response ─► render ─► body bytes
+//! semantics::Error ─► render_error ─► status and body bytes
+//! ```
+
+mod decode;
+mod operation;
+mod render;
+
+pub use decode::decode;
+pub use operation::{Api, Operation};
+pub use render::{RenderedError, render, render_error, unknown_operation};

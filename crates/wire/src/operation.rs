@@ -1,0 +1,180 @@
+//! The operations of both service models, and which of them this server answers.
+//!
+//! It knows names only: what an operation's request looks like is `shapes`, what it means is `semantics`.
+
+/// The two APIs that one endpoint serves, told apart by the prefix of the target header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Api {
+    DynamoDb,
+    Streams,
+}
+
+impl Api {
+    /// What stands before the dot in `X-Amz-Target` (`targetPrefix` of the service model).
+    pub const fn target_prefix(self) -> &'static str {
+        match self {
+            Self::DynamoDb => "DynamoDB_20120810",
+            Self::Streams => "DynamoDBStreams_20120810",
+        }
+    }
+}
+
+/// Whether this server answers an operation or says that it does not know it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Served {
+    Yes,
+    No,
+}
+
+macro_rules! operations {
+    ($($name:ident $api:ident $served:ident;)*) => {
+        /// Every operation of the two public service models, in their order.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Operation {
+            $($name,)*
+        }
+
+        impl Operation {
+            /// All operations, in the order of the service models.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+
+            /// The name as it stands in the target header, after the dot.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+
+            /// The API the operation belongs to.
+            pub const fn api(self) -> Api {
+                match self {
+                    $(Self::$name => Api::$api,)*
+                }
+            }
+
+            const fn served(self) -> Served {
+                match self {
+                    $(Self::$name => Served::$served,)*
+                }
+            }
+
+            fn from_name(api: Api, name: &str) -> Option<Self> {
+                let operation = match name {
+                    $(stringify!($name) => Self::$name,)*
+                    _ => return None,
+                };
+                (operation.api() == api).then_some(operation)
+            }
+        }
+    };
+}
+
+operations! {
+    BatchExecuteStatement DynamoDb No;
+    BatchGetItem DynamoDb Yes;
+    BatchWriteItem DynamoDb Yes;
+    CancelBulkOperation DynamoDb No;
+    CreateBackup DynamoDb No;
+    CreateGlobalTable DynamoDb No;
+    CreateTable DynamoDb Yes;
+    DeleteBackup DynamoDb No;
+    DeleteItem DynamoDb Yes;
+    DeleteResourcePolicy DynamoDb No;
+    DeleteTable DynamoDb Yes;
+    DescribeBackup DynamoDb No;
+    DescribeBulkOperation DynamoDb No;
+    DescribeContinuousBackups DynamoDb No;
+    DescribeContributorInsights DynamoDb No;
+    DescribeEndpoints DynamoDb Yes;
+    DescribeExport DynamoDb No;
+    DescribeGlobalTable DynamoDb No;
+    DescribeGlobalTableSettings DynamoDb No;
+    DescribeImport DynamoDb No;
+    DescribeKinesisStreamingDestination DynamoDb No;
+    DescribeLimits DynamoDb Yes;
+    DescribeTable DynamoDb Yes;
+    DescribeTableReplicaAutoScaling DynamoDb No;
+    DescribeTimeToLive DynamoDb No;
+    DisableKinesisStreamingDestination DynamoDb No;
+    EnableKinesisStreamingDestination DynamoDb No;
+    ExecuteStatement DynamoDb No;
+    ExecuteTransaction DynamoDb No;
+    ExportTableToPointInTime DynamoDb No;
+    GetItem DynamoDb Yes;
+    GetResourcePolicy DynamoDb No;
+    ImportTable DynamoDb No;
+    ListBackups DynamoDb No;
+    ListBulkOperations DynamoDb No;
+    ListContributorInsights DynamoDb No;
+    ListExports DynamoDb No;
+    ListGlobalTables DynamoDb No;
+    ListImports DynamoDb No;
+    ListTables DynamoDb Yes;
+    ListTagsOfResource DynamoDb Yes;
+    PutItem DynamoDb Yes;
+    PutResourcePolicy DynamoDb No;
+    Query DynamoDb Yes;
+    RestoreTableFromBackup DynamoDb No;
+    RestoreTableToPointInTime DynamoDb No;
+    Scan DynamoDb Yes;
+    SearchVectors DynamoDb No;
+    StartBulkPutItems DynamoDb No;
+    TagResource DynamoDb Yes;
+    TransactGetItems DynamoDb Yes;
+    TransactWriteItems DynamoDb Yes;
+    UntagResource DynamoDb Yes;
+    UpdateContinuousBackups DynamoDb No;
+    UpdateContributorInsights DynamoDb No;
+    UpdateGlobalTable DynamoDb No;
+    UpdateGlobalTableSettings DynamoDb No;
+    UpdateItem DynamoDb Yes;
+    UpdateKinesisStreamingDestination DynamoDb No;
+    UpdateTable DynamoDb Yes;
+    UpdateTableReplicaAutoScaling DynamoDb No;
+    UpdateTimeToLive DynamoDb No;
+    DescribeStream Streams No;
+    GetRecords Streams No;
+    GetShardIterator Streams No;
+    ListStreams Streams No;
+}
+
+impl Operation {
+    /// The operation that an `X-Amz-Target` header names, whether or not this server answers it.
+    pub fn from_target(target: &str) -> Option<Self> {
+        let (prefix, name) = target.split_once('.')?;
+        let api = [Api::DynamoDb, Api::Streams].into_iter().find(|api| api.target_prefix() == prefix)?;
+        Self::from_name(api, name)
+    }
+
+    /// Whether `decode` can make a request of it; otherwise it answers `UnknownOperationException`.
+    pub fn is_served(self) -> bool {
+        self.served() == Served::Yes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_is_found_by_its_own_target_and_by_no_other_api() {
+        for operation in Operation::ALL {
+            let target = format!("{}.{}", operation.api().target_prefix(), operation.name());
+            assert_eq!(Operation::from_target(&target), Some(*operation));
+            let other = if operation.api() == Api::DynamoDb { Api::Streams } else { Api::DynamoDb };
+            let target = format!("{}.{}", other.target_prefix(), operation.name());
+            assert_eq!(Operation::from_target(&target), None);
+        }
+    }
+
+    #[test]
+    fn targets_are_matched_exactly() {
+        for target in
+            ["", ".", "GetItem", "DynamoDB_20120810", "DynamoDB_20120810.", "DynamoDB_20120810.getitem"]
+        {
+            assert_eq!(Operation::from_target(target), None, "{target}");
+        }
+        assert_eq!(Operation::from_target("DynamoDB_20111205.GetItem"), None);
+        assert_eq!(Operation::from_target("DynamoDB_20120810.GetItem.GetItem"), None);
+    }
+}

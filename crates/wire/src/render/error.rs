@@ -1,0 +1,94 @@
+//! The error table: each kind's type name, its HTTP status and the spelling of its members.
+
+use keywright_semantics::error::{Error, ErrorKind};
+
+/// An error as it goes out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderedError {
+    /// The HTTP status.
+    pub status: u16,
+    /// The value of `__type`, such as `com.amazonaws.dynamodb.v20120810#ResourceNotFoundException`.
+    pub type_name: &'static str,
+    /// One JSON document.
+    pub body: Vec<u8>,
+}
+
+/// The error for a target header that names no operation, or one that is not served.
+pub fn unknown_operation() -> Error {
+    Error::new(ErrorKind::UnknownOperation, "")
+}
+
+/// The status and body of an error.
+pub fn render_error(error: &Error) -> RenderedError {
+    let type_name = type_name(error.kind);
+    let body = format!("{{\"__type\":\"{type_name}\"}}").into_bytes();
+    RenderedError { status: status(error.kind), type_name, body }
+}
+
+/// The HTTP status of each kind: the service answers 400 for everything but its own faults and oversized bodies.
+const fn status(kind: ErrorKind) -> u16 {
+    match kind {
+        ErrorKind::InternalServerError => 500,
+        ErrorKind::ServiceUnavailable => 503,
+        ErrorKind::RequestEntityTooLarge => 413,
+        ErrorKind::AccessDenied
+        | ErrorKind::ConditionalCheckFailed
+        | ErrorKind::IdempotentParameterMismatch
+        | ErrorKind::IncompleteSignature
+        | ErrorKind::InvalidSignature
+        | ErrorKind::ItemCollectionSizeLimitExceeded
+        | ErrorKind::LimitExceeded
+        | ErrorKind::MissingAuthenticationToken
+        | ErrorKind::ProvisionedThroughputExceeded
+        | ErrorKind::RequestLimitExceeded
+        | ErrorKind::ResourceInUse
+        | ErrorKind::ResourceNotFound
+        | ErrorKind::Serialization
+        | ErrorKind::Throttling
+        | ErrorKind::TransactionCanceled
+        | ErrorKind::TransactionConflict
+        | ErrorKind::TransactionInProgress
+        | ErrorKind::UnknownOperation
+        | ErrorKind::UnrecognizedClient
+        | ErrorKind::Validation => 400,
+    }
+}
+
+/// The full name of each kind, with the namespace that the service puts before it.
+const fn type_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::AccessDenied => "com.amazon.coral.service#AccessDeniedException",
+        ErrorKind::ConditionalCheckFailed => {
+            "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
+        }
+        ErrorKind::IdempotentParameterMismatch => {
+            "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
+        }
+        ErrorKind::IncompleteSignature => "com.amazon.coral.service#IncompleteSignatureException",
+        ErrorKind::InternalServerError => "com.amazonaws.dynamodb.v20120810#InternalServerError",
+        ErrorKind::InvalidSignature => "com.amazon.coral.service#InvalidSignatureException",
+        ErrorKind::ItemCollectionSizeLimitExceeded => {
+            "com.amazonaws.dynamodb.v20120810#ItemCollectionSizeLimitExceededException"
+        }
+        ErrorKind::LimitExceeded => "com.amazonaws.dynamodb.v20120810#LimitExceededException",
+        ErrorKind::MissingAuthenticationToken => {
+            "com.amazon.coral.service#MissingAuthenticationTokenException"
+        }
+        ErrorKind::ProvisionedThroughputExceeded => {
+            "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
+        }
+        ErrorKind::RequestEntityTooLarge => "com.amazon.coral.service#RequestEntityTooLargeException",
+        ErrorKind::RequestLimitExceeded => "com.amazonaws.dynamodb.v20120810#RequestLimitExceeded",
+        ErrorKind::ResourceInUse => "com.amazonaws.dynamodb.v20120810#ResourceInUseException",
+        ErrorKind::ResourceNotFound => "com.amazonaws.dynamodb.v20120810#ResourceNotFoundException",
+        ErrorKind::Serialization => "com.amazon.coral.service#SerializationException",
+        ErrorKind::ServiceUnavailable => "com.amazon.coral.availability#ServiceUnavailableException",
+        ErrorKind::Throttling => "com.amazon.coral.availability#ThrottlingException",
+        ErrorKind::TransactionCanceled => "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
+        ErrorKind::TransactionConflict => "com.amazonaws.dynamodb.v20120810#TransactionConflictException",
+        ErrorKind::TransactionInProgress => "com.amazonaws.dynamodb.v20120810#TransactionInProgressException",
+        ErrorKind::UnknownOperation => "com.amazon.coral.service#UnknownOperationException",
+        ErrorKind::UnrecognizedClient => "com.amazon.coral.service#UnrecognizedClientException",
+        ErrorKind::Validation => "com.amazon.coral.validate#ValidationException",
+    }
+}
