@@ -18,3 +18,5 @@ pub const NESTING_LEVELS_MAX: usize = 32;
 pub const TRANSACTION_ITEMS_MAX: usize = 100;
 /// Bytes of one transaction (developer guide: Constraints).
 pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// A request's body (API reference: BatchWriteItem, 16 MB).
+pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -1,3 +1,27 @@
-//! The keywright binary.
+//! The binary `keywright`: it parses the command line and hands over.
 
-fn main() {}
+mod auth;
+mod banner;
+mod cli;
+mod config;
+mod credentials;
+mod environment;
+mod http;
+mod listener;
+mod serve;
+mod timers;
+mod tls;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    match cli::run(cli::Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            banner::complain(&fault);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -2,4 +2,6 @@
 //!
 //! It does not know when a text is used.
 
+pub mod auth;
 pub mod expression;
+pub mod transport;

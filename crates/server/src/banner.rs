@@ -1,0 +1,55 @@
+//! What the binary says to the person at the terminal. Data goes to standard output, talk to standard error.
+
+use std::net::SocketAddr;
+
+use crate::config::Storage;
+
+#[expect(clippy::print_stdout, reason = "this module owns standard output")]
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "this module owns standard error")]
+pub(crate) fn complain(fault: &str) {
+    eprintln!("keywright: {fault}");
+}
+
+/// The lines printed once the server listens.
+pub(crate) fn serving(address: SocketAddr, secure: bool, storage: &Storage, signed: bool) -> String {
+    let scheme = if secure { "https" } else { "http" };
+    let endpoint = format!("{scheme}://{}", shown(address));
+    let data = match storage {
+        Storage::Memory => "in memory; nothing survives this process".to_owned(),
+        Storage::Folder { path, .. } => {
+            std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
+        }
+    };
+    let signatures = if signed { "verified" } else { "any well-formed one is accepted" };
+    let variables = if signed { "" } else { "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local " };
+    format!(
+        "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  data        {data}\n  signatures  {signatures}\n\n\
+         Try:  {variables}aws dynamodb list-tables --region us-east-1 --endpoint-url {endpoint}\n",
+        version = env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// The address a client on this machine can use.
+fn shown(address: SocketAddr) -> String {
+    if address.ip().is_unspecified() {
+        return format!("localhost:{}", address.port());
+    }
+    address.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banner_says_endpoint_folder_and_a_line_to_copy() {
+        let text = serving("127.0.0.1:8000".parse().unwrap(), false, &Storage::Memory, false);
+        assert!(text.contains("http://127.0.0.1:8000"));
+        assert!(text.contains("in memory"));
+        assert!(text.contains("aws dynamodb list-tables --region us-east-1 --endpoint-url http://127.0.0.1:8000"));
+    }
+}

@@ -1,0 +1,144 @@
+//! The command line: what can be asked of the binary, and which module answers.
+//!
+//! It does not know defaults: `config` merges the command line with the environment and the configuration file.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::Config;
+use crate::credentials::{self, CredentialFile};
+use crate::{banner, serve};
+
+/// A DynamoDB-compatible database in one binary.
+///
+/// Without a command, `keywright` serves: `keywright --port 8001` is `keywright serve --port 8001`.
+#[derive(Debug, Parser)]
+#[command(name = "keywright", version, about, long_about, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the DynamoDB API from a folder on this machine, or from memory.
+    Serve(ServeArguments),
+    /// Manage the access keys that requests must be signed with.
+    Credentials(CredentialArguments),
+}
+
+/// How long an acknowledged write may still be lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DurabilityArgument {
+    /// A write is acknowledged after it is on disk (fsync, shared by concurrent writers).
+    Synced,
+    /// A write is acknowledged before it is on disk: a crash of the machine may lose up to the last second of
+    /// acknowledged writes. A crash of the process alone loses none.
+    Relaxed,
+}
+
+/// Every flag may also be a variable KEYWRIGHT_NAME, or a line `name = …` of the configuration file; a flag wins over a
+/// variable, a variable over the file.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ServeArguments {
+    /// Read settings from this TOML file [default: keywright.toml in the current folder, if it exists]
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+    /// Listen on this address [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_HOST")]
+    pub(crate) host: Option<IpAddr>,
+    /// Listen on this port; 0 takes a free one [default: 8000]
+    #[arg(long, value_name = "PORT", env = "KEYWRIGHT_PORT")]
+    pub(crate) port: Option<u16>,
+    /// Keep all data in this folder, made if missing [default: keywright-data]
+    #[arg(long, value_name = "DIR", env = "KEYWRIGHT_DATA", conflicts_with = "in_memory")]
+    pub(crate) data: Option<PathBuf>,
+    /// Keep all data in memory: nothing is read from disk, nothing survives the process
+    #[arg(long, env = "KEYWRIGHT_IN_MEMORY", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) in_memory: Option<bool>,
+    /// When a write counts as done [default: synced]
+    #[arg(long, value_name = "MODE", env = "KEYWRIGHT_DURABILITY")]
+    pub(crate) durability: Option<DurabilityArgument>,
+    /// Memory for cached data blocks, in MiB [default: 64]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_CACHE_MIB")]
+    pub(crate) cache_mib: Option<u64>,
+    /// Verify every signature against the keys in this file (see `keywright credentials add`)
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS")]
+    pub(crate) credentials: Option<PathBuf>,
+    /// Without credentials anyone who reaches the port may do anything: say so to listen beyond loopback
+    #[arg(long, env = "KEYWRIGHT_ALLOW_ANONYMOUS_NETWORK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    pub(crate) allow_anonymous_network: Option<bool>,
+    /// Serve TLS with this certificate chain (PEM)
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_CERTIFICATE")]
+    pub(crate) tls_certificate: Option<PathBuf>,
+    /// The private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_KEY")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// How long a table stays CREATING, UPDATING or DELETING, in milliseconds [default: 0]
+    #[arg(long, value_name = "MS", env = "KEYWRIGHT_TRANSITION_MS")]
+    pub(crate) transition_ms: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+struct CredentialArguments {
+    /// The file that holds the keys; `serve --credentials` takes the same
+    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS", default_value = "keywright-credentials.toml", global = true)]
+    file: PathBuf,
+    #[command(subcommand)]
+    action: CredentialAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum CredentialAction {
+    /// Make a new access key, add it to the file and print it once.
+    Add {
+        /// The 12-digit account whose tables the key sees
+        #[arg(long, default_value = "000000000000")]
+        account: String,
+    },
+    /// List the access keys and their accounts, without their secrets.
+    List,
+    /// Remove an access key.
+    Remove {
+        /// The access key to remove
+        access_key_id: String,
+    },
+}
+
+/// Does what the command line asks. An error is a sentence for the person at the terminal.
+pub(crate) fn run(cli: Cli) -> Result<(), String> {
+    match cli.command {
+        None => serve::run(Config::merge(cli.serve)?),
+        Some(Command::Serve(arguments)) => serve::run(Config::merge(arguments)?),
+        Some(Command::Credentials(arguments)) => manage_credentials(&arguments),
+    }
+}
+
+fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {
+    let path = &arguments.file;
+    match &arguments.action {
+        CredentialAction::Add { account } => {
+            let mut file = CredentialFile::read_or_new(path)?;
+            let added = file.add(account)?;
+            file.write(path)?;
+            banner::say(&credentials::describe_added(&added, path));
+        }
+        CredentialAction::List => {
+            let file = CredentialFile::read(path)?;
+            for line in file.lines() {
+                banner::say(&line);
+            }
+        }
+        CredentialAction::Remove { access_key_id } => {
+            let mut file = CredentialFile::read(path)?;
+            file.remove(access_key_id, path)?;
+            file.write(path)?;
+            banner::say(&format!("removed {access_key_id} from {}", path.display()));
+        }
+    }
+    Ok(())
+}

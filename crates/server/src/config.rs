@@ -1,0 +1,201 @@
+//! The settings of one server: flags, then environment, then file, then defaults, checked once.
+//!
+//! It does not open anything but the configuration file.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::cli::{DurabilityArgument, ServeArguments};
+
+const DEFAULT_FILE: &str = "keywright.toml";
+const DEFAULT_FOLDER: &str = "keywright-data";
+const DEFAULT_PORT: u16 = 8000;
+const DEFAULT_CACHE_MIB: u64 = 64;
+const MIB: u64 = 1024 * 1024;
+
+/// Where the data lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Storage {
+    Memory,
+    Folder { path: PathBuf, durability: DurabilityArgument, cache_bytes: u64 },
+}
+
+/// Certificate chain and key, both PEM files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TlsFiles {
+    pub(crate) certificate: PathBuf,
+    pub(crate) key: PathBuf,
+}
+
+/// Everything `serve` needs to know. Invariant: without credentials the address is loopback, unless the user allowed
+/// otherwise in so many words.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) address: SocketAddr,
+    pub(crate) storage: Storage,
+    pub(crate) credentials: Option<PathBuf>,
+    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) transition_ms: u64,
+}
+
+/// The configuration file: the flags' names with underscores or hyphens.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    #[serde(alias = "host")]
+    host: Option<IpAddr>,
+    port: Option<u16>,
+    data: Option<PathBuf>,
+    #[serde(alias = "in_memory")]
+    in_memory: Option<bool>,
+    durability: Option<String>,
+    #[serde(alias = "cache_mib")]
+    cache_mib: Option<u64>,
+    credentials: Option<PathBuf>,
+    #[serde(alias = "allow_anonymous_network")]
+    allow_anonymous_network: Option<bool>,
+    #[serde(alias = "tls_certificate")]
+    tls_certificate: Option<PathBuf>,
+    #[serde(alias = "tls_key")]
+    tls_key: Option<PathBuf>,
+    #[serde(alias = "transition_ms")]
+    transition_ms: Option<u64>,
+}
+
+impl File {
+    fn read(named: Option<&Path>) -> Result<Self, String> {
+        let path = named.unwrap_or(Path::new(DEFAULT_FILE));
+        if named.is_none() && !path.exists() {
+            return Ok(Self::default());
+        }
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read the configuration file {}: {error}", path.display()))?;
+        toml::from_str(&text).map_err(|error| format!("the configuration file {} is not valid:\n{error}", path.display()))
+    }
+
+    fn durability(&self) -> Result<Option<DurabilityArgument>, String> {
+        match self.durability.as_deref() {
+            None => Ok(None),
+            Some("synced") => Ok(Some(DurabilityArgument::Synced)),
+            Some("relaxed") => Ok(Some(DurabilityArgument::Relaxed)),
+            Some(other) => Err(format!("durability = \"{other}\" is not known: write \"synced\" or \"relaxed\"")),
+        }
+    }
+}
+
+impl Config {
+    pub(crate) fn merge(arguments: ServeArguments) -> Result<Self, String> {
+        let file = File::read(arguments.config.as_deref())?;
+        let durability =
+            arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
+        let host = arguments.host.or(file.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
+        let credentials = arguments.credentials.or(file.credentials);
+        let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
+        check_exposure(host, credentials.as_deref(), allowed)?;
+        let in_memory = match (arguments.in_memory, &arguments.data) {
+            (Some(choice), _) => choice,
+            (None, Some(_)) => false,
+            (None, None) => file.in_memory.unwrap_or(false),
+        };
+        let storage = if in_memory {
+            Storage::Memory
+        } else {
+            let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
+            Storage::Folder {
+                path: arguments.data.or(file.data).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER)),
+                durability,
+                cache_bytes: cache_mib.saturating_mul(MIB),
+            }
+        };
+        Ok(Self {
+            address: SocketAddr::new(host, port),
+            storage,
+            credentials,
+            tls: tls_files(arguments.tls_certificate.or(file.tls_certificate), arguments.tls_key.or(file.tls_key))?,
+            transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
+        })
+    }
+}
+
+fn check_exposure(host: IpAddr, credentials: Option<&Path>, allowed: bool) -> Result<(), String> {
+    if host.is_loopback() || credentials.is_some() || allowed {
+        return Ok(());
+    }
+    Err(format!(
+        "refusing to listen on {host} without credentials: anyone who reaches the port could read and change everything. \
+         Make a key with `keywright credentials add` and pass --credentials FILE, or, on a network you trust, pass \
+         --allow-anonymous-network."
+    ))
+}
+
+fn tls_files(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<TlsFiles>, String> {
+    match (certificate, key) {
+        (None, None) => Ok(None),
+        (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
+        (Some(_), None) => Err("--tls-certificate needs --tls-key FILE beside it".to_owned()),
+        (None, Some(_)) => Err("--tls-key needs --tls-certificate FILE beside it".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments() -> ServeArguments {
+        ServeArguments::default()
+    }
+
+    #[test]
+    fn defaults_are_loopback_port_8000_and_a_synced_folder() {
+        let config = Config::merge(arguments()).unwrap();
+        assert_eq!(config.address.to_string(), "127.0.0.1:8000");
+        assert_eq!(
+            config.storage,
+            Storage::Folder {
+                path: PathBuf::from("keywright-data"),
+                durability: DurabilityArgument::Synced,
+                cache_bytes: 64 * MIB
+            }
+        );
+    }
+
+    #[test]
+    fn listening_beyond_loopback_needs_credentials_or_consent() {
+        let open = ServeArguments { host: Some("0.0.0.0".parse().unwrap()), ..arguments() };
+        assert!(Config::merge(open.clone()).unwrap_err().contains("refusing to listen on 0.0.0.0"));
+        assert!(Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok());
+        assert!(Config::merge(ServeArguments { credentials: Some("keys.toml".into()), ..open }).is_ok());
+    }
+
+    #[test]
+    fn a_certificate_without_a_key_is_refused() {
+        let half = ServeArguments { tls_certificate: Some("c.pem".into()), ..arguments() };
+        assert_eq!(Config::merge(half).unwrap_err(), "--tls-certificate needs --tls-key FILE beside it");
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.toml");
+        std::fs::write(&path, "port = 9001\nin-memory = true\ntransition-ms = 5\n").unwrap();
+        let from_file = Config::merge(ServeArguments { config: Some(path.clone()), ..arguments() }).unwrap();
+        assert_eq!((from_file.address.port(), from_file.storage), (9001, Storage::Memory));
+        assert_eq!(from_file.transition_ms, 5);
+        let with_flags = ServeArguments { config: Some(path), port: Some(7), data: Some("d".into()), ..arguments() };
+        let merged = Config::merge(with_flags).unwrap();
+        assert_eq!(merged.address.port(), 7);
+        assert!(matches!(merged.storage, Storage::Folder { .. }));
+    }
+
+    #[test]
+    fn an_unknown_setting_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.toml");
+        std::fs::write(&path, "prot = 9001\n").unwrap();
+        let fault = Config::merge(ServeArguments { config: Some(path), ..arguments() }).unwrap_err();
+        assert!(fault.contains("prot"), "{fault}");
+    }
+}

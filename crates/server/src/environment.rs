@@ -1,0 +1,34 @@
+//! The one place where the process's clock and randomness enter.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use keywright_engine::Env;
+use keywright_wire::sigv4::TimeMs;
+
+/// The machine's clock and the system's random source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemEnv;
+
+impl Env for SystemEnv {
+    fn now_ms(&self) -> u64 {
+        now().0
+    }
+
+    fn random_u128(&self) -> u128 {
+        random_u128()
+    }
+}
+
+/// The wall clock.
+#[expect(clippy::disallowed_methods, reason = "this is where the clock enters")]
+pub(crate) fn now() -> TimeMs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    TimeMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// 128 random bits.
+pub(crate) fn random_u128() -> u128 {
+    let mut bytes = [0_u8; 16];
+    getrandom::fill(&mut bytes).expect("a system without random bytes cannot run this server");
+    u128::from_ne_bytes(bytes)
+}

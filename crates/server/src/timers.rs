@@ -1,0 +1,27 @@
+//! The timer behind background work: it calls the engine's step and sleeps as long as the engine says.
+
+use std::time::Duration;
+
+use keywright_engine::Engine;
+use keywright_store::Store;
+use tokio::sync::watch;
+
+use crate::environment;
+
+/// The longest sleep between two steps, so that work announced by a request is not left lying.
+const SLEEP_MS_MAX: u64 = 100;
+/// The shortest, so that a busy engine does not starve requests.
+const SLEEP_MS_MIN: u64 = 1;
+
+/// Steps until the server stops.
+pub(crate) async fn run<S: Store>(engine: Engine<S>, mut stopping: watch::Receiver<bool>) {
+    while !*stopping.borrow() {
+        let now = environment::now().0;
+        let wake = engine.step(now).await;
+        let sleep_ms = wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(now)).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
+            _ = stopping.changed() => {}
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Signatures made by the official signer, and every way to spoil one.
+
+use std::time::{Duration, SystemTime};
+
+use aws_sigv4::http_request::{
+    SignableBody, SignableRequest, SignatureLocation, SigningParams, SigningSettings, sign,
+};
+use aws_sigv4::sign::v4;
+use keywright_semantics::error::{Error, ErrorKind};
+
+use super::{Keyring, SignedRequest, SigningKeys, TimeMs, read_claim, verify};
+
+const KEY: &str = "AKIAEXAMPLE";
+const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
+const NOW: TimeMs = TimeMs(1_795_239_000_000);
+const BODY: &[u8] = br#"{"TableName":"t"}"#;
+
+struct OneKey;
+
+impl Keyring for OneKey {
+    fn secret(&self, access_key_id: &str) -> Option<&str> {
+        (access_key_id == KEY).then_some(SECRET)
+    }
+}
+
+/// A request as the official signer leaves it.
+#[derive(Clone)]
+struct Sent {
+    path: String,
+    query: String,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Sent {
+    fn signed_at(time: TimeMs, region: &str, location: SignatureLocation) -> Self {
+        let identity = aws_credential_types::Credentials::new(KEY, SECRET, None, None, "test").into();
+        let mut settings = SigningSettings::default();
+        settings.signature_location = location;
+        if location == SignatureLocation::QueryParams {
+            settings.expires_in = Some(Duration::from_secs(900));
+        }
+        let params: SigningParams<'_> = v4::SigningParams::builder()
+            .identity(&identity)
+            .region(region)
+            .name("dynamodb")
+            .time(SystemTime::UNIX_EPOCH + Duration::from_millis(time.0))
+            .settings(settings)
+            .build()
+            .unwrap()
+            .into();
+        let mut headers = vec![
+            ("host".to_owned(), "localhost:8000".to_owned()),
+            ("x-amz-target".to_owned(), "DynamoDB_20120810.GetItem".to_owned()),
+        ];
+        let url = "http://localhost:8000/?a=b%20c&A=%C3%A9";
+        let signable = SignableRequest::new(
+            "POST",
+            url,
+            headers.iter().map(|(name, value)| (name.as_str(), value.as_str())),
+            SignableBody::Bytes(BODY),
+        )
+        .unwrap();
+        let (instructions, _signature) = sign(signable, &params).unwrap().into_parts();
+        let mut query = "a=b%20c&A=%C3%A9".to_owned();
+        let (new_headers, new_parameters) = instructions.into_parts();
+        for header in new_headers {
+            headers.push((header.name().to_owned(), header.value().to_owned()));
+        }
+        for (name, value) in new_parameters {
+            let encoded: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            query.push_str(&format!("&{name}={encoded}"));
+        }
+        Self { path: "/".to_owned(), query, headers, body: BODY.to_vec() }
+    }
+
+    fn header(&mut self, name: &str) -> &mut String {
+        &mut self.headers.iter_mut().find(|(header, _)| header == name).unwrap().1
+    }
+
+    fn check(&self, now: TimeMs) -> Result<String, Error> {
+        let headers: Vec<(&str, &str)> =
+            self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let request = SignedRequest {
+            method: "POST",
+            path: &self.path,
+            query: &self.query,
+            headers: &headers,
+            body: &self.body,
+        };
+        let claim = read_claim(&request)?;
+        verify(&request, &claim, &OneKey, &SigningKeys::default(), now)?;
+        Ok(claim.region)
+    }
+
+    fn fault(&self, now: TimeMs) -> (ErrorKind, String) {
+        let error = self.check(now).unwrap_err();
+        (error.kind, error.message)
+    }
+}
+
+fn header_signed() -> Sent {
+    Sent::signed_at(NOW, "eu-west-1", SignatureLocation::Headers)
+}
+
+fn presigned() -> Sent {
+    Sent::signed_at(NOW, "eu-west-1", SignatureLocation::QueryParams)
+}
+
+#[test]
+fn a_signature_of_the_official_signer_holds_in_header_and_query() {
+    assert_eq!(header_signed().check(NOW).unwrap(), "eu-west-1");
+    assert_eq!(presigned().check(NOW).unwrap(), "eu-west-1");
+}
+
+#[test]
+fn a_signature_covers_body_target_path_and_query() {
+    let spoil: [fn(&mut Sent); 4] = [
+        |sent| sent.body.push(b' '),
+        |sent| *sent.header("x-amz-target") = "DynamoDB_20120810.DeleteTable".to_owned(),
+        |sent| sent.path = "/other".to_owned(),
+        |sent| sent.query.push_str("&more=1"),
+    ];
+    for change in spoil {
+        let mut sent = header_signed();
+        change(&mut sent);
+        let (kind, message) = sent.fault(NOW);
+        assert_eq!(kind, ErrorKind::InvalidSignature);
+        assert!(message.starts_with("The request signature we calculated does not match"), "{message}");
+    }
+    let mut sent = presigned();
+    sent.body.clear();
+    assert_eq!(sent.fault(NOW).0, ErrorKind::InvalidSignature);
+}
+
+#[test]
+fn blanks_in_headers_do_not_matter() {
+    let mut sent = header_signed();
+    *sent.header("x-amz-target") = "  DynamoDB_20120810.GetItem ".to_owned();
+    assert!(sent.check(NOW).is_ok());
+}
+
+#[test]
+fn clocks_may_differ_by_five_minutes() {
+    let sent = header_signed();
+    assert!(sent.check(NOW.plus_seconds(300)).is_ok());
+    assert!(sent.check(NOW.minus_seconds(300)).is_ok());
+    let late = NOW.plus_seconds(301);
+    assert_eq!(
+        sent.fault(late),
+        (
+            ErrorKind::InvalidSignature,
+            format!(
+                "Signature expired: {} is now earlier than {} ({} - 5 min.)",
+                NOW.to_basic(),
+                NOW.plus_seconds(1).to_basic(),
+                late.to_basic()
+            )
+        )
+    );
+    let early = NOW.minus_seconds(301);
+    assert_eq!(
+        sent.fault(early),
+        (
+            ErrorKind::InvalidSignature,
+            format!(
+                "Signature not yet current: {} is still later than {} ({} + 5 min.)",
+                NOW.to_basic(),
+                NOW.minus_seconds(1).to_basic(),
+                early.to_basic()
+            )
+        )
+    );
+}
+
+#[test]
+fn a_presigned_request_holds_for_its_own_time() {
+    assert!(presigned().check(NOW.plus_seconds(900)).is_ok());
+    assert_eq!(presigned().fault(NOW.plus_seconds(901)).0, ErrorKind::InvalidSignature);
+}
+
+#[test]
+fn a_key_nobody_has_is_not_recognised() {
+    let mut sent = header_signed();
+    let changed = sent.header("authorization").replace(KEY, "AKIANOBODY");
+    *sent.header("authorization") = changed;
+    assert_eq!(
+        sent.fault(NOW),
+        (ErrorKind::UnrecognizedClient, "The security token included in the request is invalid.".to_owned())
+    );
+}
+
+#[test]
+fn an_unsigned_request_misses_its_token() {
+    let mut sent = header_signed();
+    sent.headers.retain(|(name, _)| name != "authorization");
+    assert_eq!(
+        sent.fault(NOW),
+        (ErrorKind::MissingAuthenticationToken, "Request is missing Authentication Token".to_owned())
+    );
+}
+
+#[test]
+fn a_half_signed_request_hears_everything_it_misses() {
+    let mut sent = header_signed();
+    *sent.header("authorization") = "AWS4-HMAC-SHA256 Signature=b".to_owned();
+    sent.headers.retain(|(name, _)| name != "x-amz-date");
+    assert_eq!(
+        sent.fault(NOW),
+        (
+            ErrorKind::IncompleteSignature,
+            "Authorization header requires 'Credential' parameter. \
+             Authorization header requires 'SignedHeaders' parameter. \
+             Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. \
+             Authorization=AWS4-HMAC-SHA256 Signature=b"
+                .to_owned()
+        )
+    );
+}
+
+#[test]
+fn a_scope_of_another_service_date_or_terminator_is_refused() {
+    for (from, to) in [("dynamodb", "s3"), ("aws4_request", "aws5_request"), ("20261121", "20261120")] {
+        let mut sent = header_signed();
+        let changed = sent.header("authorization").replace(from, to);
+        *sent.header("authorization") = changed;
+        assert_eq!(sent.fault(NOW).0, ErrorKind::InvalidSignature, "{to}");
+    }
+}
+
+#[test]
+fn the_target_must_be_covered() {
+    let mut sent = header_signed();
+    let changed = sent.header("authorization").replace(";x-amz-target", "");
+    *sent.header("authorization") = changed;
+    assert_eq!(
+        sent.fault(NOW),
+        (ErrorKind::InvalidSignature, "'x-amz-target' must be a 'SignedHeader' in the AWS Authorization.".to_owned())
+    );
+}
