@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use keywright_engine::{AccountId, Caller, Region};
 use keywright_semantics::error::Error;
-use keywright_wire::sigv4::{Keyring, SignedRequest, SigningKeys, TimeMs, read_claim, verify};
+use keywright_wire::sigv4::{Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, read_claim, verify};
 
 use crate::credentials::Credential;
 
@@ -41,16 +41,24 @@ impl Gate {
 
     /// Lets a request in, or says why not.
     pub(crate) fn admit(&self, request: &SignedRequest<'_>, now: TimeMs) -> Result<Caller, Error> {
-        let claim = read_claim(request)?;
-        let account = match self {
-            Self::Open => account_of_open_key(&claim.access_key_id),
-            Self::Keys { credentials, signing_keys } => {
-                verify(request, &claim, &Secrets(credentials), signing_keys, now)?;
-                credentials.get(&claim.access_key_id).map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str())
+        match self {
+            Self::Open => {
+                let claim = read_claim(request, TimeCheck::Skip)?;
+                Ok(caller(account_of_open_key(&claim.access_key_id), &claim.region))
             }
-        };
-        Ok(Caller { account: AccountId::from(account), region: Region::from(claim.region.as_str()) })
+            Self::Keys { credentials, signing_keys } => {
+                let claim = read_claim(request, TimeCheck::Now(now))?;
+                verify(request, &claim, &Secrets(credentials), signing_keys)?;
+                let credential = credentials.get(&claim.access_key_id);
+                let account = credential.map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str());
+                Ok(caller(account, &claim.region))
+            }
+        }
     }
+}
+
+fn caller(account: &str, region: &str) -> Caller {
+    Caller { account: AccountId::from(account), region: Region::from(region) }
 }
 
 fn account_of_open_key(access_key_id: &str) -> &str {

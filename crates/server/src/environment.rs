@@ -26,6 +26,11 @@ pub(crate) fn now() -> TimeMs {
     TimeMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// Bits good enough to tell requests apart, without a system call.
+pub(crate) fn request_bits() -> u128 {
+    fastrand::u128(..)
+}
+
 /// 128 random bits.
 pub(crate) fn random_u128() -> u128 {
     let mut bytes = [0_u8; 16];

@@ -192,7 +192,7 @@ fn gzip(body: Vec<u8>) -> (Vec<u8>, Option<HeaderValue>) {
 fn request_id() -> HeaderValue {
     const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
     const LENGTH: usize = 52;
-    let mut bits = [environment::random_u128(), environment::random_u128()];
+    let mut bits = [environment::request_bits(), environment::request_bits()];
     let text: Vec<u8> = (0..LENGTH)
         .filter_map(|place| {
             let word = bits.get_mut(place % 2)?;

@@ -8,7 +8,6 @@ pub const UNKNOWN_KEY: &str = "The security token included in the request is inv
 pub const BOTH_HEADER_AND_QUERY: &str = "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.";
 pub const HEADER_REQUIRES_DATE: &str =
     "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ";
-pub const UNSUPPORTED_ALGORITHM: &str = "Unsupported AWS 'algorithm': only 'AWS4-HMAC-SHA256' is supported.";
 pub const BAD_EXPIRES: &str = "X-Amz-Expires must be a number of seconds from 1 to 604800.";
 pub const WRONG_SERVICE: &str = "Credential should be scoped to correct service: 'dynamodb'. ";
 pub const SIGNATURE_MISMATCH: &str = "The request signature we calculated does not match the signature you provided. \
@@ -38,6 +37,14 @@ pub fn bad_credential(credential: &str) -> String {
     format!(
         "Credential must have exactly 5 slash-delimited elements, e.g. keyid/date/region/service/term, got '{credential}'"
     )
+}
+
+pub fn unsupported_algorithm(algorithm: &str) -> String {
+    format!("Unsupported AWS 'algorithm': '{algorithm}' (only AWS4-HMAC-SHA256 for now). ")
+}
+
+pub fn bad_region(region: &str) -> String {
+    format!("Credential should be scoped to a valid region, not '{region}'. ")
 }
 
 pub fn bad_terminator(terminator: &str) -> String {

@@ -11,6 +11,7 @@ use super::time::TimeMs;
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const TERMINATOR: &str = "aws4_request";
+const SERVICE: &str = "dynamodb";
 
 /// Where the signature was found; it decides what the signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +31,8 @@ pub struct Claim {
     pub service: String,
     pub signed_headers: Vec<String>,
     pub signature: String,
-    /// The time as signed, verbatim and understood.
+    /// The time as signed, verbatim.
     pub time_text: String,
-    pub time: TimeMs,
     pub placement: Placement,
 }
 
@@ -43,26 +43,51 @@ impl Claim {
     }
 }
 
-/// Reads the claim from the Authorization header or, failing that, from a presigned query.
-pub fn read_claim(request: &SignedRequest<'_>) -> Result<Claim, Error> {
+/// Whether the time of a claim matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeCheck {
+    /// Any time will do: nothing is verified.
+    Skip,
+    /// The claim must be current now.
+    Now(TimeMs),
+}
+
+/// Reads the claim from the Authorization header or, failing that, from a presigned query. The order of the faults is
+/// the service's: missing parts, date, time, host, algorithm, credential, scope.
+pub fn read_claim(request: &SignedRequest<'_>, check: TimeCheck) -> Result<Claim, Error> {
     let query_algorithm = query_value(request.query, "X-Amz-Algorithm");
-    match (request.header("authorization"), query_algorithm) {
-        (Some(_), Some(_)) => Err(incomplete(auth::BOTH_HEADER_AND_QUERY)),
-        (Some(authorization), None) => from_header(request, authorization),
-        (None, Some(algorithm)) => from_query(request, &algorithm),
-        (None, None) => Err(Error::new(ErrorKind::MissingAuthenticationToken, auth::MISSING_TOKEN)),
+    let raw = match (request.header("authorization"), query_algorithm) {
+        (Some(_), Some(_)) => {
+            return Err(Error::new(ErrorKind::InvalidSignature, auth::BOTH_HEADER_AND_QUERY));
+        }
+        (Some(authorization), None) => from_header(request, authorization.trim())?,
+        (None, Some(algorithm)) => from_query(request, algorithm)?,
+        (None, None) => return Err(missing_token()),
+    };
+    if let TimeCheck::Now(now) = check {
+        check_time(&raw, now)?;
+        check_coverage(request, &raw)?;
     }
+    build(raw)
+}
+
+fn missing_token() -> Error {
+    Error::new(ErrorKind::MissingAuthenticationToken, auth::MISSING_TOKEN)
 }
 
 fn incomplete(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::IncompleteSignature, message)
 }
 
-fn from_header(request: &SignedRequest<'_>, authorization: &str) -> Result<Claim, Error> {
-    let trimmed = authorization.trim();
-    let Some(rest) = trimmed.strip_prefix(ALGORITHM) else {
-        return Err(Error::new(ErrorKind::MissingAuthenticationToken, auth::MISSING_TOKEN));
-    };
+fn invalid(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::InvalidSignature, message)
+}
+
+fn from_header(request: &SignedRequest<'_>, authorization: &str) -> Result<RawClaim, Error> {
+    if !authorization.starts_with("AWS4-") {
+        return Err(missing_token());
+    }
+    let (algorithm, rest) = authorization.split_once(' ').unwrap_or((authorization, ""));
     let fields = HeaderFields::read(rest);
     let time_text = request.header("x-amz-date").or_else(|| request.header("date"));
     let mut missing = String::new();
@@ -79,10 +104,25 @@ fn from_header(request: &SignedRequest<'_>, authorization: &str) -> Result<Claim
     let (Some(credential), Some(signature), Some(signed_headers), Some(time_text)) =
         (fields.credential, fields.signature, fields.signed_headers, time_text)
     else {
-        return Err(incomplete(auth::with_authorization(&missing, trimmed)));
+        return Err(incomplete(auth::with_authorization(&missing, authorization)));
     };
-    let time = TimeMs::parse_basic(time_text).ok_or_else(|| incomplete(auth::bad_date(time_text)))?;
-    build(RawClaim { credential, signature, signed_headers, time_text, time, placement: Placement::Header })
+    Ok(RawClaim {
+        algorithm: algorithm.to_owned(),
+        credential: credential.to_owned(),
+        signature: signature.to_owned(),
+        signed_headers: split_headers(signed_headers),
+        time: read_time(time_text)?,
+        time_text: time_text.to_owned(),
+        placement: Placement::Header,
+    })
+}
+
+fn read_time(text: &str) -> Result<TimeMs, Error> {
+    TimeMs::parse_basic(text).ok_or_else(|| incomplete(auth::bad_date(text)))
+}
+
+fn split_headers(text: &str) -> Vec<String> {
+    text.split(';').map(str::to_ascii_lowercase).collect()
 }
 
 /// The comma-separated `Name=value` fields after the algorithm.
@@ -96,8 +136,8 @@ struct HeaderFields<'a> {
 impl<'a> HeaderFields<'a> {
     fn read(text: &'a str) -> Self {
         let mut fields = Self::default();
-        for part in text.split(',') {
-            let Some((name, value)) = part.trim().split_once('=') else { continue };
+        for part in text.split([',', ' ']) {
+            let Some((name, value)) = part.split_once('=') else { continue };
             let slot = match name {
                 "Credential" => &mut fields.credential,
                 "Signature" => &mut fields.signature,
@@ -112,17 +152,9 @@ impl<'a> HeaderFields<'a> {
     }
 }
 
-fn from_query(request: &SignedRequest<'_>, algorithm: &str) -> Result<Claim, Error> {
-    if algorithm != ALGORITHM {
-        return Err(incomplete(auth::UNSUPPORTED_ALGORITHM));
-    }
+fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim, Error> {
     let value = |name: &str| query_value(request.query, name).filter(|value| !value.is_empty());
-    let required = [
-        "X-Amz-Credential",
-        "X-Amz-Signature",
-        "X-Amz-SignedHeaders",
-        "X-Amz-Date",
-    ];
+    let required = ["X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date"];
     let mut missing = String::new();
     for name in required {
         if value(name).is_none() {
@@ -140,13 +172,13 @@ fn from_query(request: &SignedRequest<'_>, algorithm: &str) -> Result<Claim, Err
             .filter(|seconds| (1..=EXPIRES_SECONDS_MAX).contains(seconds))
             .ok_or_else(|| incomplete(auth::BAD_EXPIRES))?,
     };
-    let time = TimeMs::parse_basic(&time_text).ok_or_else(|| incomplete(auth::bad_date(&time_text)))?;
-    build(RawClaim {
-        credential: &credential,
-        signature: &signature,
-        signed_headers: &signed_headers,
-        time_text: &time_text,
-        time,
+    Ok(RawClaim {
+        algorithm,
+        credential,
+        signature,
+        signed_headers: split_headers(&signed_headers),
+        time: read_time(&time_text)?,
+        time_text,
         placement: Placement::Query { expires_seconds },
     })
 }
@@ -156,44 +188,89 @@ const DEFAULT_EXPIRES_SECONDS: u64 = 300;
 /// Seven days (Signature Version 4: query parameters).
 const EXPIRES_SECONDS_MAX: u64 = 604_800;
 
-struct RawClaim<'a> {
-    credential: &'a str,
-    signature: &'a str,
-    signed_headers: &'a str,
-    time_text: &'a str,
+/// A claim whose parts are all there but not yet understood.
+struct RawClaim {
+    algorithm: String,
+    credential: String,
+    signature: String,
+    signed_headers: Vec<String>,
+    time_text: String,
     time: TimeMs,
     placement: Placement,
 }
 
-fn build(raw: RawClaim<'_>) -> Result<Claim, Error> {
-    let mut parts = raw.credential.rsplitn(5, '/');
-    let scope = (parts.next(), parts.next(), parts.next(), parts.next(), parts.next());
-    let (Some(terminator), Some(service), Some(region), Some(date), Some(access_key_id)) = scope else {
-        return Err(incomplete(auth::bad_credential(raw.credential)));
+/// How far a header-signed request's time may be from ours (observed in the service's own error texts).
+const SKEW_SECONDS_MAX: u64 = 300;
+
+fn check_time(raw: &RawClaim, now: TimeMs) -> Result<(), Error> {
+    let latest = now.plus_seconds(SKEW_SECONDS_MAX);
+    if raw.time > latest {
+        return Err(invalid(auth::not_yet_current(&raw.time_text, &latest.to_basic(), &now.to_basic())));
+    }
+    match raw.placement {
+        Placement::Header => {
+            let earliest = now.minus_seconds(SKEW_SECONDS_MAX);
+            if raw.time < earliest {
+                return Err(invalid(auth::expired(&raw.time_text, &earliest.to_basic(), &now.to_basic())));
+            }
+        }
+        Placement::Query { expires_seconds } => {
+            let last = raw.time.plus_seconds(expires_seconds);
+            if last < now {
+                return Err(invalid(auth::presigned_expired(&now.to_basic(), &last.to_basic())));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Headers that decide what a request means: a header signature must cover those that are sent.
+const MUST_BE_SIGNED: &[&str] = &["host", "x-amz-date", "x-amz-target"];
+
+fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim) -> Result<(), Error> {
+    let must: &[&str] = match raw.placement {
+        Placement::Header => MUST_BE_SIGNED,
+        Placement::Query { .. } => &["host"],
     };
-    let invalid = |message: String| Err(Error::new(ErrorKind::InvalidSignature, message));
+    let signed = |name: &str| raw.signed_headers.iter().any(|header| header == name);
+    match must.iter().find(|name| request.header(name).is_some() && !signed(name)) {
+        Some(name) => Err(invalid(auth::header_not_signed(name))),
+        None => Ok(()),
+    }
+}
+
+fn build(raw: RawClaim) -> Result<Claim, Error> {
+    if raw.algorithm != ALGORITHM {
+        return Err(incomplete(auth::unsupported_algorithm(&raw.algorithm)));
+    }
+    let parts: Vec<&str> = raw.credential.split('/').collect();
+    let &[access_key_id, date, region, service, terminator] = parts.as_slice() else {
+        return Err(incomplete(auth::bad_credential(&raw.credential)));
+    };
+    let mut wrong = String::new();
+    if region.is_empty() {
+        wrong.push_str(&auth::bad_region(region));
+    }
+    if service != SERVICE {
+        wrong.push_str(auth::WRONG_SERVICE);
+    }
     if terminator != TERMINATOR {
-        return invalid(auth::bad_terminator(terminator));
-    }
-    if access_key_id.is_empty() || region.is_empty() {
-        return Err(incomplete(auth::bad_credential(raw.credential)));
-    }
-    if service != "dynamodb" {
-        return invalid(auth::WRONG_SERVICE.to_owned());
+        wrong.push_str(&auth::bad_terminator(terminator));
     }
     if raw.time_text.get(..8) != Some(date) {
-        return invalid(auth::date_mismatch(date, raw.time_text));
+        wrong.push_str(&auth::date_mismatch(date, &raw.time_text));
     }
-    let signed_headers: Vec<String> = raw.signed_headers.split(';').map(str::to_ascii_lowercase).collect();
+    if !wrong.is_empty() {
+        return Err(invalid(wrong));
+    }
     Ok(Claim {
         access_key_id: access_key_id.to_owned(),
         date: date.to_owned(),
         region: region.to_owned(),
         service: service.to_owned(),
-        signed_headers,
-        signature: raw.signature.to_owned(),
-        time_text: raw.time_text.to_owned(),
-        time: raw.time,
+        signed_headers: raw.signed_headers,
+        signature: raw.signature,
+        time_text: raw.time_text,
         placement: raw.placement,
     })
 }

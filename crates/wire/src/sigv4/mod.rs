@@ -8,7 +8,7 @@ mod claim;
 mod time;
 mod verify;
 
-pub use claim::{Claim, read_claim};
+pub use claim::{Claim, Placement, TimeCheck, read_claim};
 pub use time::TimeMs;
 pub use verify::{Keyring, SigningKeys, verify};
 

@@ -8,7 +8,7 @@ use aws_sigv4::http_request::{
 use aws_sigv4::sign::v4;
 use keywright_semantics::error::{Error, ErrorKind};
 
-use super::{Keyring, SignedRequest, SigningKeys, TimeMs, read_claim, verify};
+use super::{Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, read_claim, verify};
 
 const KEY: &str = "AKIAEXAMPLE";
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
@@ -88,8 +88,8 @@ impl Sent {
             headers: &headers,
             body: &self.body,
         };
-        let claim = read_claim(&request)?;
-        verify(&request, &claim, &OneKey, &SigningKeys::default(), now)?;
+        let claim = read_claim(&request, TimeCheck::Now(now))?;
+        verify(&request, &claim, &OneKey, &SigningKeys::default())?;
         Ok(claim.region)
     }
 
