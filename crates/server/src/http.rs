@@ -1,6 +1,6 @@
-//! One HTTP request: frame, admission, decode, execute, render, headers. All decisions of that way show here.
+//! One HTTP request: frame, admission, decode, execute, render. All decisions of that way show here.
 //!
-//! It does not know what any operation does, nor how bytes reach it.
+//! It does not know what any operation does, how bytes reach it (`listener`), or how an answer is framed (`frame`).
 
 use std::panic::AssertUnwindSafe;
 
@@ -8,37 +8,26 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
-use hyper::{HeaderMap, Method, Request, Response, StatusCode};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use hyper::http::request::Parts;
+use hyper::{HeaderMap, Method, Request, Response};
 use keywright_engine::{Caller, Engine};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::{limits, messages};
 use keywright_store::Store;
 use keywright_wire::sigv4::SignedRequest;
-use keywright_wire::{Operation, decode, render, render_error};
+use keywright_wire::{Operation, decode, is_json, render, render_error};
 
 use crate::auth::Gate;
 use crate::environment;
+use crate::frame::{Answer, Wishes, inflate};
 
-const JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
-const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
-
-/// Answers below this size are not worth compressing.
-const GZIP_BYTES_MIN: usize = 1024;
 
 /// Everything a connection needs to answer requests.
 pub(crate) struct Service<S: Store> {
     engine: Engine<S>,
     gate: Gate,
-}
-
-/// An answer before it is framed.
-struct Answer {
-    status: StatusCode,
-    content_type: HeaderValue,
-    body: Vec<u8>,
 }
 
 impl<S: Store> Service<S> {
@@ -48,39 +37,44 @@ impl<S: Store> Service<S> {
 
     /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let compress = accepts_gzip(request.headers());
+        let wishes = Wishes::read(request.headers());
         let answer = AssertUnwindSafe(self.respond(request)).catch_unwind().await;
-        frame(answer.unwrap_or_else(|_panic| failure(&internal_error())), compress)
+        wishes.frame(answer.unwrap_or_else(|_panic| failure(&internal_error())))
     }
 
     async fn respond(&self, request: Request<Incoming>) -> Answer {
-        if request.method() == Method::GET {
-            return health(request.uri().path());
-        }
-        if request.method() != Method::POST || !speaks_json(request.headers()) {
-            return not_ours();
-        }
         let (head, body) = request.into_parts();
+        match head.method {
+            Method::GET => return Answer::health(),
+            Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => return Answer::preflight(&head.headers),
+            Method::POST if speaks_json(&head.headers) => {}
+            _ => return Answer::not_ours(),
+        }
         let body = match Limited::new(body, limits::REQUEST_BYTES_MAX).collect().await {
             Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return failure(&too_large()),
-            Err(_broken) => return failure(&Error::new(ErrorKind::Serialization, "")),
+            Err(error) if error.is::<LengthLimitError>() => return Answer::too_large(),
+            Err(_broken) => return failure(&not_json()),
         };
-        match self.execute(&head, &body).await {
-            Ok(body) => Answer { status: StatusCode::OK, content_type: JSON, body },
+        match self.execute(&head, body).await {
+            Ok(body) => Answer::json(body),
             Err(error) => failure(&error),
         }
     }
 
-    async fn execute(&self, head: &hyper::http::request::Parts, body: &[u8]) -> Result<Vec<u8>, Error> {
-        let operation = target(&head.headers)?;
-        let caller = self.admit(head, body)?;
-        let request = decode(operation, body)?;
+    async fn execute(&self, head: &Parts, sent: Bytes) -> Result<Vec<u8>, Error> {
+        let body = match head.headers.get(CONTENT_ENCODING) {
+            None => sent.clone(),
+            Some(coding) => inflate(coding, &sent).ok_or_else(internal_error)?,
+        };
+        let (operation, caller) = self.admit(head, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
+        let request = decode(operation, &body)?;
         let response = self.engine.execute(&caller, request).await?;
         Ok(render(&response))
     }
 
-    fn admit(&self, head: &hyper::http::request::Parts, body: &[u8]) -> Result<Caller, Error> {
+    /// The operation, and who asks for it.
+    fn admit(&self, head: &Parts, body: &[u8]) -> Result<(Operation, Caller), Error> {
+        let operation = target(&head.headers)?;
         let headers: Vec<(&str, &str)> = head
             .headers
             .iter()
@@ -93,8 +87,13 @@ impl<S: Store> Service<S> {
             headers: &headers,
             body,
         };
-        self.gate.admit(&signed, environment::now())
+        Ok((operation, self.gate.admit(&signed, environment::now())?))
     }
+}
+
+/// A body that is not JSON is reported before a missing target or signature; an empty one after them.
+fn prefer_syntax_fault(error: Error, body: &[u8]) -> Error {
+    if body.is_empty() || is_json(body) { error } else { not_json() }
 }
 
 fn target(headers: &HeaderMap) -> Result<Operation, Error> {
@@ -112,39 +111,8 @@ fn speaks_json(headers: &HeaderMap) -> bool {
     })
 }
 
-fn accepts_gzip(headers: &HeaderMap) -> bool {
-    headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).is_some_and(|value| {
-        value.split(',').any(|coding| {
-            let mut parts = coding.split(';');
-            let named = parts.next().is_some_and(|name| name.trim().eq_ignore_ascii_case("gzip"));
-            named && !parts.any(|parameter| matches!(parameter.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-        })
-    })
-}
-
-/// What the service answers to a load balancer's or a browser's GET.
-fn health(path: &str) -> Answer {
-    if path != "/" {
-        return not_ours();
-    }
-    Answer {
-        status: StatusCode::OK,
-        content_type: HeaderValue::from_static("text/plain"),
-        body: b"healthy: dynamodb.us-east-1.amazonaws.com ".to_vec(),
-    }
-}
-
-/// What the service answers to anything that is not its protocol at all.
-fn not_ours() -> Answer {
-    Answer {
-        status: StatusCode::NOT_FOUND,
-        content_type: HeaderValue::from_static("application/xml"),
-        body: b"<UnknownOperationException/>\n".to_vec(),
-    }
-}
-
-fn too_large() -> Error {
-    Error::new(ErrorKind::RequestEntityTooLarge, messages::transport::REQUEST_TOO_LARGE)
+fn not_json() -> Error {
+    Error::new(ErrorKind::Serialization, "")
 }
 
 fn internal_error() -> Error {
@@ -153,54 +121,5 @@ fn internal_error() -> Error {
 
 fn failure(error: &Error) -> Answer {
     let rendered = render_error(error);
-    Answer {
-        status: StatusCode::from_u16(rendered.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
-        content_type: JSON,
-        body: rendered.body,
-    }
-}
-
-/// Adds the headers every answer carries. The checksum is of the bytes as sent.
-fn frame(answer: Answer, compress: bool) -> Response<Full<Bytes>> {
-    let (body, encoding) = match compress && answer.body.len() >= GZIP_BYTES_MIN {
-        true => gzip(answer.body),
-        false => (answer.body, None),
-    };
-    let checksum = crc32fast::hash(&body);
-    let mut response = Response::new(Full::new(Bytes::from(body)));
-    *response.status_mut() = answer.status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, answer.content_type);
-    headers.insert(REQUEST_ID, request_id());
-    headers.insert(CHECKSUM, HeaderValue::from(checksum));
-    if let Some(encoding) = encoding {
-        headers.insert(CONTENT_ENCODING, encoding);
-    }
-    response
-}
-
-fn gzip(body: Vec<u8>) -> (Vec<u8>, Option<HeaderValue>) {
-    use std::io::Write as _;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(body.len() / 2), flate2::Compression::fast());
-    match encoder.write_all(&body).and_then(|()| encoder.finish()) {
-        Ok(compressed) => (compressed, Some(HeaderValue::from_static("gzip"))),
-        Err(_never_for_a_vector) => (body, None),
-    }
-}
-
-/// 52 characters of the service's alphabet.
-fn request_id() -> HeaderValue {
-    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
-    const LENGTH: usize = 52;
-    let mut bits = [environment::request_bits(), environment::request_bits()];
-    let text: Vec<u8> = (0..LENGTH)
-        .filter_map(|place| {
-            let word = bits.get_mut(place % 2)?;
-            let index = usize::try_from(*word & 31).ok()?;
-            *word >>= 5;
-            // 26 characters from each word take 130 bits: the last one repeats some entropy, which identity does not mind.
-            ALPHABET.get(index).copied()
-        })
-        .collect();
-    HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static(""))
+    Answer::error(rendered.status, rendered.body)
 }

@@ -6,6 +6,7 @@ mod cli;
 mod config;
 mod credentials;
 mod environment;
+mod frame;
 mod http;
 mod listener;
 mod serve;

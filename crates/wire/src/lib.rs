@@ -12,6 +12,7 @@
 mod decode;
 mod operation;
 mod render;
+pub mod sigv4;
 
 pub use decode::decode;
 pub use operation::{Api, Operation};

@@ -1,0 +1,267 @@
+//! How an answer leaves: status, headers, checksum, compression; and how a compressed request is opened.
+//!
+//! Sources: the service's answers to raw HTTP requests, as public compatibility suites recorded them.
+
+use std::io::{Read as _, Write as _};
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::read::MultiGzDecoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use http_body_util::Full;
+use hyper::header::{
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN, SERVER,
+};
+use hyper::{HeaderMap, Response, StatusCode};
+use keywright_semantics::limits;
+
+use crate::environment;
+
+const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
+const PLAIN_JSON: HeaderValue = HeaderValue::from_static("application/json");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
+
+/// The service compresses nothing smaller.
+const COMPRESS_BYTES_MIN: usize = 4096;
+/// What a browser may remember of a preflight, in seconds.
+const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Identity,
+    Gzip,
+    Deflate,
+}
+
+/// What a request's headers ask of the answer's frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wishes {
+    coding: Coding,
+    amz_json: bool,
+    cross_origin: bool,
+}
+
+/// An answer before it is framed.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    /// `None`: the JSON type that the request used.
+    content_type: Option<HeaderValue>,
+    body: Vec<u8>,
+    extra: HeaderMap,
+}
+
+impl Answer {
+    fn new(status: StatusCode, content_type: Option<HeaderValue>, body: Vec<u8>) -> Self {
+        Self { status, content_type, body, extra: HeaderMap::new() }
+    }
+
+    pub(crate) fn json(body: Vec<u8>) -> Self {
+        Self::new(StatusCode::OK, None, body)
+    }
+
+    pub(crate) fn error(status: u16, body: Vec<u8>) -> Self {
+        Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
+    }
+
+    /// What the service answers to a load balancer's or a browser's GET.
+    pub(crate) fn health() -> Self {
+        let body = b"healthy: dynamodb.us-east-1.amazonaws.com ".to_vec();
+        Self::new(StatusCode::OK, Some(HeaderValue::from_static("text/plain")), body)
+    }
+
+    /// What the service answers to anything that is not its protocol at all.
+    pub(crate) fn not_ours() -> Self {
+        let body = b"<UnknownOperationException/>\n".to_vec();
+        Self::new(StatusCode::NOT_FOUND, Some(HeaderValue::from_static("application/xml")), body)
+    }
+
+    pub(crate) fn too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new())
+    }
+
+    /// A browser asks before it sends; everything it names is allowed.
+    pub(crate) fn preflight(request: &HeaderMap) -> Self {
+        let mut answer = Self::new(StatusCode::OK, None, Vec::new());
+        for (asked, allowed) in [
+            (ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_ALLOW_HEADERS),
+            (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
+        ] {
+            if let Some(value) = request.get(asked) {
+                answer.extra.insert(allowed, value.clone());
+            }
+        }
+        answer.extra.insert(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
+        answer
+    }
+}
+
+impl Wishes {
+    pub(crate) fn read(headers: &HeaderMap) -> Self {
+        let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Self {
+            coding: preferred_coding(accepted),
+            amz_json: !content_type.starts_with("application/json"),
+            cross_origin: headers.contains_key(ORIGIN),
+        }
+    }
+
+    /// Adds the headers that every answer carries. The checksum is of the bytes as sent.
+    pub(crate) fn frame(self, answer: Answer) -> Response<Full<Bytes>> {
+        let (body, encoding) = compress(answer.body, self.coding);
+        let checksum = crc32fast::hash(&body);
+        let mut response = Response::new(Full::new(Bytes::from(body)));
+        *response.status_mut() = answer.status;
+        let headers = response.headers_mut();
+        *headers = answer.extra;
+        let json = if self.amz_json { AMZ_JSON } else { PLAIN_JSON };
+        headers.insert(CONTENT_TYPE, answer.content_type.unwrap_or(json));
+        headers.insert(REQUEST_ID, request_id());
+        headers.insert(CHECKSUM, HeaderValue::from(checksum));
+        headers.insert(SERVER, HeaderValue::from_static("Server"));
+        if let Some(encoding) = encoding {
+            headers.insert(CONTENT_ENCODING, encoding);
+        }
+        if self.cross_origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            headers.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static("x-amzn-RequestId,x-amz-crc32,Date"),
+            );
+        }
+        response
+    }
+}
+
+/// The coding with the highest quality; the first of equals; neither when none is named.
+fn preferred_coding(accepted: &str) -> Coding {
+    let mut best = (0_u16, Coding::Identity);
+    for entry in accepted.split(',') {
+        let mut parts = entry.split(';').map(str::trim);
+        let coding = match parts.next() {
+            Some(name) if name.eq_ignore_ascii_case("gzip") || name == "*" => Coding::Gzip,
+            Some(name) if name.eq_ignore_ascii_case("deflate") => Coding::Deflate,
+            _ => continue,
+        };
+        let quality = parts.find_map(|parameter| parameter.strip_prefix("q=")).map_or(1000, thousandths);
+        if quality > best.0 {
+            best = (quality, coding);
+        }
+    }
+    best.1
+}
+
+/// A quality value (`0.25`) in thousandths; nonsense counts as nothing.
+fn thousandths(text: &str) -> u16 {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let padded = format!("{fraction:0<3}");
+    let fraction: u16 = padded.get(..3).and_then(|digits| digits.parse().ok()).unwrap_or(0);
+    match whole {
+        "0" => fraction,
+        "1" => 1000,
+        _ => 0,
+    }
+}
+
+fn compress(body: Vec<u8>, coding: Coding) -> (Vec<u8>, Option<HeaderValue>) {
+    if body.len() < COMPRESS_BYTES_MIN {
+        return (body, None);
+    }
+    let draft = Vec::with_capacity(body.len() / 2);
+    let (written, name) = match coding {
+        Coding::Identity => return (body, None),
+        Coding::Gzip => {
+            let mut encoder = GzEncoder::new(draft, Compression::fast());
+            (encoder.write_all(&body).and_then(|()| encoder.finish()), "gzip")
+        }
+        Coding::Deflate => {
+            let mut encoder = ZlibEncoder::new(draft, Compression::fast());
+            (encoder.write_all(&body).and_then(|()| encoder.finish()), "deflate")
+        }
+    };
+    match written {
+        Ok(compressed) => (compressed, Some(HeaderValue::from_static(name))),
+        Err(_never_for_a_vector) => (body, None),
+    }
+}
+
+/// The body of a gzipped request, if it is one and stays within the limit of a request.
+pub(crate) fn inflate(coding: &HeaderValue, body: &[u8]) -> Option<Bytes> {
+    let gzipped = coding.to_str().is_ok_and(|name| name.trim().eq_ignore_ascii_case("gzip"));
+    if !gzipped || body.is_empty() {
+        return None;
+    }
+    let limit = u64::try_from(limits::REQUEST_BYTES_MAX).unwrap_or(u64::MAX);
+    let mut plain = Vec::new();
+    let mut bounded = MultiGzDecoder::new(body).take(limit + 1);
+    bounded.read_to_end(&mut plain).ok()?;
+    (plain.len() <= limits::REQUEST_BYTES_MAX).then(|| Bytes::from(plain))
+}
+
+/// 52 characters of the service's alphabet.
+fn request_id() -> HeaderValue {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
+    let mut text = [b'0'; 52];
+    for half in text.chunks_mut(26) {
+        let mut bits = environment::request_bits();
+        for place in half {
+            let index = usize::try_from(bits & 31).unwrap_or_default();
+            *place = ALPHABET.get(index).copied().unwrap_or(b'0');
+            bits >>= 5;
+        }
+    }
+    HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static("0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_accepted_coding_wins() {
+        for (accepted, coding) in [
+            ("", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("GZIP", Coding::Gzip),
+            ("deflate, gzip", Coding::Deflate),
+            ("deflate;q=0.5, gzip;q=0.8", Coding::Gzip),
+            ("gzip;q=0, deflate", Coding::Deflate),
+            ("br, *", Coding::Gzip),
+            ("x-gzip, br, zstd", Coding::Identity),
+        ] {
+            assert_eq!(preferred_coding(accepted), coding, "{accepted}");
+        }
+    }
+
+    #[test]
+    fn small_answers_are_left_alone_and_large_ones_come_back_whole() {
+        let (small, none) = compress(vec![b'a'; COMPRESS_BYTES_MIN - 1], Coding::Gzip);
+        assert_eq!((small.len(), none), (COMPRESS_BYTES_MIN - 1, None));
+        let (large, named) = compress(vec![b'a'; COMPRESS_BYTES_MIN], Coding::Gzip);
+        assert_eq!(named, Some(HeaderValue::from_static("gzip")));
+        let opened = inflate(&HeaderValue::from_static("gzip"), &large).unwrap();
+        assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
+    }
+
+    #[test]
+    fn a_broken_or_swollen_gzip_body_is_refused() {
+        let gzip = HeaderValue::from_static("gzip");
+        assert_eq!(inflate(&gzip, b"not gzip"), None);
+        assert_eq!(inflate(&gzip, b""), None);
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(&vec![0; limits::REQUEST_BYTES_MAX + 1]).unwrap();
+        assert_eq!(inflate(&gzip, &encoder.finish().unwrap()), None);
+    }
+
+    #[test]
+    fn request_ids_have_the_services_form_and_differ() {
+        let (one, two) = (request_id(), request_id());
+        assert_eq!(one.len(), 52);
+        assert!(one.as_bytes().iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()));
+        assert_ne!(one, two);
+    }
+}
