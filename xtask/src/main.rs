@@ -1,5 +1,6 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
+mod test;
 mod tidy;
 
 use std::process::ExitCode;
@@ -7,6 +8,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
+  test [ARGUMENTS]
+                 install the official clients, run every test (arguments go to cargo test), add up the results
   tidy           check crate edges, file headers, function lengths, where limits and texts live
 ";
 
@@ -14,6 +17,7 @@ usage: cargo xtask TASK
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.first().map(String::as_str) {
+        Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
         Some("tidy") => tidy::run(),
         _ => Err(USAGE.to_owned()),
     };

@@ -61,7 +61,7 @@ pub(crate) fn run() -> Result<String, String> {
     Err(format!("{}\ntidy: {} faults", faults.join("\n"), faults.len()))
 }
 
-fn workspace_root() -> Result<PathBuf, String> {
+pub(crate) fn workspace_root() -> Result<PathBuf, String> {
     let manifest = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     manifest.parent().map(Path::to_path_buf).ok_or_else(|| "the workspace root was not found".to_owned())
 }

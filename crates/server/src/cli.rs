@@ -86,7 +86,13 @@ pub(crate) struct ServeArguments {
 #[derive(Debug, Args)]
 struct CredentialArguments {
     /// The file that holds the keys; `serve --credentials` takes the same
-    #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS", default_value = "keywright-credentials.toml", global = true)]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "KEYWRIGHT_CREDENTIALS",
+        default_value = "keywright-credentials.toml",
+        global = true
+    )]
     file: PathBuf,
     #[command(subcommand)]
     action: CredentialAction,

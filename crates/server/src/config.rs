@@ -72,7 +72,8 @@ impl File {
         }
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read the configuration file {}: {error}", path.display()))?;
-        toml::from_str(&text).map_err(|error| format!("the configuration file {} is not valid:\n{error}", path.display()))
+        toml::from_str(&text)
+            .map_err(|error| format!("the configuration file {} is not valid:\n{error}", path.display()))
     }
 
     fn durability(&self) -> Result<Option<DurabilityArgument>, String> {
@@ -80,7 +81,9 @@ impl File {
             None => Ok(None),
             Some("synced") => Ok(Some(DurabilityArgument::Synced)),
             Some("relaxed") => Ok(Some(DurabilityArgument::Relaxed)),
-            Some(other) => Err(format!("durability = \"{other}\" is not known: write \"synced\" or \"relaxed\"")),
+            Some(other) => {
+                Err(format!("durability = \"{other}\" is not known: write \"synced\" or \"relaxed\""))
+            }
         }
     }
 }
@@ -88,8 +91,7 @@ impl File {
 impl Config {
     pub(crate) fn merge(arguments: ServeArguments) -> Result<Self, String> {
         let file = File::read(arguments.config.as_deref())?;
-        let durability =
-            arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
+        let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
         let host = arguments.host.or(file.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
         let credentials = arguments.credentials.or(file.credentials);
@@ -114,7 +116,10 @@ impl Config {
             address: SocketAddr::new(host, port),
             storage,
             credentials,
-            tls: tls_files(arguments.tls_certificate.or(file.tls_certificate), arguments.tls_key.or(file.tls_key))?,
+            tls: tls_files(
+                arguments.tls_certificate.or(file.tls_certificate),
+                arguments.tls_key.or(file.tls_key),
+            )?,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
         })
     }
@@ -166,7 +171,9 @@ mod tests {
     fn listening_beyond_loopback_needs_credentials_or_consent() {
         let open = ServeArguments { host: Some("0.0.0.0".parse().unwrap()), ..arguments() };
         assert!(Config::merge(open.clone()).unwrap_err().contains("refusing to listen on 0.0.0.0"));
-        assert!(Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok());
+        assert!(
+            Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok()
+        );
         assert!(Config::merge(ServeArguments { credentials: Some("keys.toml".into()), ..open }).is_ok());
     }
 
@@ -184,7 +191,8 @@ mod tests {
         let from_file = Config::merge(ServeArguments { config: Some(path.clone()), ..arguments() }).unwrap();
         assert_eq!((from_file.address.port(), from_file.storage), (9001, Storage::Memory));
         assert_eq!(from_file.transition_ms, 5);
-        let with_flags = ServeArguments { config: Some(path), port: Some(7), data: Some("d".into()), ..arguments() };
+        let with_flags =
+            ServeArguments { config: Some(path), port: Some(7), data: Some("d".into()), ..arguments() };
         let merged = Config::merge(with_flags).unwrap();
         assert_eq!(merged.address.port(), 7);
         assert!(matches!(merged.storage, Storage::Folder { .. }));

@@ -28,7 +28,10 @@ pub(crate) struct CredentialFile {
 impl CredentialFile {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| {
-            format!("cannot read the credentials file {}: {error}; make one with `keywright credentials add`", path.display())
+            format!(
+                "cannot read the credentials file {}: {error}; make one with `keywright credentials add`",
+                path.display()
+            )
         })?;
         let file: Self = toml::from_str(&text)
             .map_err(|error| format!("the credentials file {} is not valid:\n{error}", path.display()))?;
@@ -55,7 +58,10 @@ impl CredentialFile {
         check_account(account)?;
         let credential = Credential {
             access_key_id: format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?),
-            secret_access_key: random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", 40)?,
+            secret_access_key: random_text(
+                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                40,
+            )?,
             account: account.to_owned(),
         };
         self.credential.push(credential.clone());
@@ -72,7 +78,9 @@ impl CredentialFile {
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
-        self.credential.iter().map(|credential| format!("{}  account {}", credential.access_key_id, credential.account))
+        self.credential
+            .iter()
+            .map(|credential| format!("{}  account {}", credential.access_key_id, credential.account))
     }
 
     pub(crate) fn into_map(self) -> BTreeMap<String, Credential> {
@@ -90,7 +98,8 @@ fn check_account(account: &str) -> Result<(), String> {
 #[cfg(unix)]
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt as _;
-    let mut file = std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
@@ -106,7 +115,10 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
 fn random_text(alphabet: &[u8], length: usize) -> Result<String, String> {
     let mut bytes = vec![0_u8; length];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gave no random bytes: {error}"))?;
-    let text = bytes.iter().filter_map(|byte| alphabet.get(usize::from(*byte) % alphabet.len())).map(|&byte| char::from(byte));
+    let text = bytes
+        .iter()
+        .filter_map(|byte| alphabet.get(usize::from(*byte) % alphabet.len()))
+        .map(|&byte| char::from(byte));
     Ok(text.collect())
 }
 

@@ -101,7 +101,8 @@ impl Answer {
 
 impl Wishes {
     pub(crate) fn read(headers: &HeaderMap) -> Self {
-        let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content_type =
+            headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Self {
             coding: preferred_coding(accepted),

@@ -46,7 +46,9 @@ impl<S: Store> Service<S> {
         let (head, body) = request.into_parts();
         match head.method {
             Method::GET => return Answer::health(),
-            Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => return Answer::preflight(&head.headers),
+            Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => {
+                return Answer::preflight(&head.headers);
+            }
             Method::POST if speaks_json(&head.headers) => {}
             _ => return Answer::not_ours(),
         }
@@ -66,7 +68,8 @@ impl<S: Store> Service<S> {
             None => sent.clone(),
             Some(coding) => inflate(coding, &sent).ok_or_else(internal_error)?,
         };
-        let (operation, caller) = self.admit(head, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
+        let (operation, caller) =
+            self.admit(head, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
         let request = decode(operation, &body)?;
         let response = self.engine.execute(&caller, request).await?;
         Ok(render(&response))
@@ -107,7 +110,8 @@ fn target(headers: &HeaderMap) -> Result<Operation, Error> {
 fn speaks_json(headers: &HeaderMap) -> bool {
     headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(|value| {
         let media = value.split(';').next().unwrap_or_default().trim();
-        media.eq_ignore_ascii_case("application/x-amz-json-1.0") || media.eq_ignore_ascii_case("application/json")
+        media.eq_ignore_ascii_case("application/x-amz-json-1.0")
+            || media.eq_ignore_ascii_case("application/json")
     })
 }
 

@@ -81,7 +81,8 @@ async fn connection<S: Store>(
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
     let Some(acceptor) = acceptor else { return converse(stream, service, stopping).await };
-    let handshake = tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX), acceptor.accept(stream)).await;
+    let handshake =
+        tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX), acceptor.accept(stream)).await;
     match handshake {
         Ok(Ok(secure)) => converse(secure, service, stopping).await,
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),

@@ -34,8 +34,9 @@ pub(crate) fn run(config: Config) -> Result<(), String> {
                 DurabilityArgument::Synced => Durability::Synced,
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             };
-            let store = LocalStore::open(&path, LocalOptions { durability, cache_bytes, ..LocalOptions::default() })
-                .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;
+            let store =
+                LocalStore::open(&path, LocalOptions { durability, cache_bytes, ..LocalOptions::default() })
+                    .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;
             runtime.block_on(serve(config, store))
         }
     }

@@ -18,7 +18,8 @@ pub(crate) async fn run<S: Store>(engine: Engine<S>, mut stopping: watch::Receiv
     while !*stopping.borrow() {
         let now = environment::now().0;
         let wake = engine.step(now).await;
-        let sleep_ms = wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(now)).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
+        let sleep_ms =
+            wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(now)).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(sleep_ms)) => {}
             _ = stopping.changed() => {}

@@ -11,7 +11,8 @@ use crate::config::TlsFiles;
 
 /// Reads the files; a fault names the file and what was looked for in it.
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
-    let certificate_fault = |error| format!("cannot read a certificate chain from {}: {error}", files.certificate.display());
+    let certificate_fault =
+        |error| format!("cannot read a certificate chain from {}: {error}", files.certificate.display());
     let chain = CertificateDer::pem_file_iter(&files.certificate)
         .map_err(certificate_fault)?
         .collect::<Result<Vec<_>, _>>()

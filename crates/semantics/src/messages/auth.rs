@@ -5,7 +5,8 @@
 
 pub const MISSING_TOKEN: &str = "Request is missing Authentication Token";
 pub const UNKNOWN_KEY: &str = "The security token included in the request is invalid.";
-pub const BOTH_HEADER_AND_QUERY: &str = "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.";
+pub const BOTH_HEADER_AND_QUERY: &str =
+    "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.";
 pub const HEADER_REQUIRES_DATE: &str =
     "Authorization header requires existence of either a 'X-Amz-Date' or a 'Date' header. ";
 pub const BAD_EXPIRES: &str = "X-Amz-Expires must be a number of seconds from 1 to 604800.";
@@ -30,7 +31,9 @@ pub fn with_query_note(missing: &str) -> String {
 }
 
 pub fn bad_date(text: &str) -> String {
-    format!("Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601")
+    format!(
+        "Date must be in ISO-8601 'basic format'. Got '{text}'. See http://en.wikipedia.org/wiki/ISO_8601"
+    )
 }
 
 pub fn bad_credential(credential: &str) -> String {

@@ -18,7 +18,9 @@ const SERVICE: &str = "dynamodb";
 pub enum Placement {
     Header,
     /// A presigned request, and for how many seconds from its date it holds.
-    Query { expires_seconds: u64 },
+    Query {
+        expires_seconds: u64,
+    },
 }
 
 /// A well-formed claim.
@@ -91,9 +93,11 @@ fn from_header(request: &SignedRequest<'_>, authorization: &str) -> Result<RawCl
     let fields = HeaderFields::read(rest);
     let time_text = request.header("x-amz-date").or_else(|| request.header("date"));
     let mut missing = String::new();
-    for (field, name) in
-        [(fields.credential, "Credential"), (fields.signature, "Signature"), (fields.signed_headers, "SignedHeaders")]
-    {
+    for (field, name) in [
+        (fields.credential, "Credential"),
+        (fields.signature, "Signature"),
+        (fields.signed_headers, "SignedHeaders"),
+    ] {
         if field.is_none() {
             missing.push_str(&auth::header_requires(name));
         }
@@ -161,7 +165,8 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
             missing.push_str(&auth::query_requires(name));
         }
     }
-    let [Some(credential), Some(signature), Some(signed_headers), Some(time_text)] = required.map(value) else {
+    let [Some(credential), Some(signature), Some(signed_headers), Some(time_text)] = required.map(value)
+    else {
         return Err(incomplete(auth::with_query_note(&missing)));
     };
     let expires_seconds = match value("X-Amz-Expires") {

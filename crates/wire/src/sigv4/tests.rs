@@ -235,6 +235,9 @@ fn the_target_must_be_covered() {
     *sent.header("authorization") = changed;
     assert_eq!(
         sent.fault(NOW),
-        (ErrorKind::InvalidSignature, "'x-amz-target' must be a 'SignedHeader' in the AWS Authorization.".to_owned())
+        (
+            ErrorKind::InvalidSignature,
+            "'x-amz-target' must be a 'SignedHeader' in the AWS Authorization.".to_owned()
+        )
     );
 }

@@ -20,7 +20,13 @@ impl TimeMs {
         };
         let (year, month, day) = (field(0, 4)?, field(4, 6)?, field(6, 8)?);
         let (hour, minute, second) = (field(9, 11)?, field(11, 13)?, field(13, 15)?);
-        if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 23 || minute > 59 || second > 60 {
+        if year < 1970
+            || !(1..=12).contains(&month)
+            || !(1..=31).contains(&day)
+            || hour > 23
+            || minute > 59
+            || second > 60
+        {
             return None;
         }
         let seconds = days_from_civil(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second;
@@ -84,7 +90,14 @@ mod tests {
 
     #[test]
     fn texts_that_are_no_time_are_refused() {
-        for text in ["", "20261121", "20261321T000000Z", "2026-11-21T05:30:00Z", "20261121T05300+Z", "20261121T253000Z"] {
+        for text in [
+            "",
+            "20261121",
+            "20261321T000000Z",
+            "2026-11-21T05:30:00Z",
+            "20261121T05300+Z",
+            "20261121T253000Z",
+        ] {
             assert_eq!(TimeMs::parse_basic(text), None, "{text}");
         }
     }

@@ -1,0 +1,91 @@
+//! A real server process for tests, on a free port, stopped when dropped.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A running `keywright`.
+pub struct Server {
+    process: Child,
+    pub endpoint: String,
+    /// What it printed before it was ready.
+    pub banner: String,
+}
+
+impl Server {
+    /// Starts with these arguments on a free port and waits until it listens.
+    pub fn start(arguments: &[&str]) -> Self {
+        Self::try_start(arguments).unwrap_or_else(|fault| panic!("the server did not start: {fault}"))
+    }
+
+    pub fn in_memory() -> Self {
+        Self::start(&["--in-memory"])
+    }
+
+    pub fn on(folder: &Path) -> Self {
+        Self::start(&["--data", folder.to_str().unwrap()])
+    }
+
+    /// As `start`, but hands back what the server wrote to standard error if it ends instead of listening.
+    pub fn try_start(arguments: &[&str]) -> Result<Self, String> {
+        let mut process = Command::new(env!("CARGO_BIN_EXE_keywright"))
+            .args(["serve", "--port", "0"])
+            .args(arguments)
+            .current_dir(std::env::temp_dir())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut banner = String::new();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let endpoint = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            banner.push_str(&line);
+            banner.push('\n');
+            line.trim().strip_prefix("endpoint").map(|endpoint| endpoint.trim().to_owned())
+        });
+        let Some(endpoint) = endpoint else {
+            let output = process.wait_with_output().unwrap();
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        };
+        // The rest of the banner; the pipe stays open so that the server never writes to a closed one.
+        for line in lines.by_ref().map_while(Result::ok) {
+            banner.push_str(&line);
+            banner.push('\n');
+            if line.starts_with("Try:") {
+                break;
+            }
+        }
+        std::thread::Builder::new().spawn(move || lines.for_each(drop)).unwrap();
+        Ok(Self { process, endpoint, banner })
+    }
+
+    pub fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// `host:port`.
+    pub fn address(&self) -> &str {
+        self.endpoint.split("//").nth(1).unwrap()
+    }
+
+    /// Kills the process without warning.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Asks the process to stop and returns whether it ended well.
+    pub fn stop(mut self) -> bool {
+        let signalled = Command::new("kill").arg(self.id().to_string()).status().unwrap();
+        assert!(signalled.success());
+        self.process.wait().unwrap().success()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already gone after `kill` or `stop`.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
