@@ -4,12 +4,15 @@
 //! It deliberately does not know: sockets, JSON, clocks, threads, storage.
 
 pub mod capacity;
+pub mod codec;
 pub mod error;
 pub mod expression;
+pub mod key;
 pub mod limits;
 pub mod messages;
 pub mod number;
 pub mod request;
 pub mod response;
 pub mod schema;
+pub mod size;
 pub mod value;

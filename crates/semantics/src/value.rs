@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::number::Number;
+use crate::limits::NESTING_LEVELS_MAX;
+use crate::number::{Number, NumberFault};
 
 /// An item: attribute name to value.
 pub type Item = BTreeMap<String, AttributeValue>;
 
-/// One attribute value. Invariant of sets built by `sense` or the codec: not empty, sorted, no duplicates.
+/// One attribute value. Invariant of sets: not empty, sorted, no duplicates; the set constructors keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeValue {
     S(String),
@@ -22,4 +23,163 @@ pub enum AttributeValue {
     Ss(Vec<String>),
     Ns(Vec<Number>),
     Bs(Vec<Vec<u8>>),
+}
+
+/// The ten types a value can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ValueType {
+    S,
+    N,
+    B,
+    Bool,
+    Null,
+    L,
+    M,
+    Ss,
+    Ns,
+    Bs,
+}
+
+impl ValueType {
+    pub const ALL: [Self; 10] =
+        [Self::S, Self::N, Self::B, Self::Bool, Self::Null, Self::L, Self::M, Self::Ss, Self::Ns, Self::Bs];
+
+    /// The name on the wire and in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::S => "S",
+            Self::N => "N",
+            Self::B => "B",
+            Self::Bool => "BOOL",
+            Self::Null => "NULL",
+            Self::L => "L",
+            Self::M => "M",
+            Self::Ss => "SS",
+            Self::Ns => "NS",
+            Self::Bs => "BS",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|value_type| value_type.name() == name)
+    }
+}
+
+/// What is wrong with a value that a client sent. Texts are in `messages::value`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ValueFault {
+    /// `{}`: no type at all.
+    Empty,
+    /// More than one type.
+    SeveralTypes,
+    /// `{"NULL": false}`.
+    NullNotTrue,
+    Number {
+        fault: NumberFault,
+        text: String,
+    },
+    EmptySet(ValueType),
+    /// The set as the client wrote it, rendered for the message.
+    DuplicateInSet {
+        rendered: String,
+    },
+    /// A value of a set that is not allowed there.
+    EmptyStringInSet,
+    EmptyBinaryInSet,
+    TooDeep,
+}
+
+impl AttributeValue {
+    pub const fn value_type(&self) -> ValueType {
+        match self {
+            Self::S(_) => ValueType::S,
+            Self::N(_) => ValueType::N,
+            Self::B(_) => ValueType::B,
+            Self::Bool(_) => ValueType::Bool,
+            Self::Null => ValueType::Null,
+            Self::L(_) => ValueType::L,
+            Self::M(_) => ValueType::M,
+            Self::Ss(_) => ValueType::Ss,
+            Self::Ns(_) => ValueType::Ns,
+            Self::Bs(_) => ValueType::Bs,
+        }
+    }
+
+    pub const fn type_name(&self) -> &'static str {
+        self.value_type().name()
+    }
+
+    /// Reads a number as a client writes it.
+    pub fn number(text: &str) -> Result<Self, ValueFault> {
+        Number::parse(text).map(Self::N).map_err(|fault| ValueFault::Number { fault, text: text.to_owned() })
+    }
+
+    /// A string set, sorted; empty sets and duplicates are faults.
+    pub fn string_set(members: Vec<String>) -> Result<Self, ValueFault> {
+        sorted_set(members, ValueType::Ss, |members| members.join(", ")).map(Self::Ss)
+    }
+
+    /// A number set, sorted by value; `1` and `1.0` are duplicates.
+    pub fn number_set(members: Vec<Number>) -> Result<Self, ValueFault> {
+        let render =
+            |members: &[Number]| members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        sorted_set(members, ValueType::Ns, render).map(Self::Ns)
+    }
+
+    /// A binary set, sorted by bytes.
+    pub fn binary_set(members: Vec<Vec<u8>>) -> Result<Self, ValueFault> {
+        let render = |members: &[Vec<u8>]| {
+            let shown = members
+                .iter()
+                .map(|bytes| format!("java.nio.HeapByteBuffer[pos=0 lim={0} cap={0}]", bytes.len()));
+            shown.collect::<Vec<_>>().join(", ")
+        };
+        sorted_set(members, ValueType::Bs, render).map(Self::Bs)
+    }
+
+    /// Levels of lists and maps: a scalar has none.
+    pub fn nesting_levels(&self) -> usize {
+        match self {
+            Self::L(elements) => 1 + elements.iter().map(Self::nesting_levels).max().unwrap_or(0),
+            Self::M(members) => 1 + members.values().map(Self::nesting_levels).max().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// Whether lists and maps nest deeper than the service allows.
+    pub fn is_too_deep(&self) -> bool {
+        self.nesting_levels() > NESTING_LEVELS_MAX
+    }
+}
+
+fn sorted_set<T: Ord>(
+    mut members: Vec<T>,
+    set_type: ValueType,
+    render: impl Fn(&[T]) -> String,
+) -> Result<Vec<T>, ValueFault> {
+    if members.is_empty() {
+        return Err(ValueFault::EmptySet(set_type));
+    }
+    let duplicate = {
+        let mut places: Vec<&T> = members.iter().collect();
+        places.sort();
+        places.array_windows::<2>().any(|[one, next]| one == next)
+    };
+    if duplicate {
+        return Err(ValueFault::DuplicateInSet { rendered: render(&members) });
+    }
+    members.sort();
+    Ok(members)
+}
+
+impl From<&str> for AttributeValue {
+    fn from(text: &str) -> Self {
+        Self::S(text.to_owned())
+    }
+}
+
+impl From<i64> for AttributeValue {
+    fn from(value: i64) -> Self {
+        Self::N(Number::from(value))
+    }
 }

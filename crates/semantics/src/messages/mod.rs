@@ -5,3 +5,4 @@
 pub mod auth;
 pub mod expression;
 pub mod transport;
+pub mod value;

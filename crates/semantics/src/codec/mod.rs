@@ -1,0 +1,132 @@
+//! The stored form of items and values: compact, canonical, readable without building trees.
+//!
+//! Equal values have equal bytes: names and set members are sorted, numbers are in their order-preserving form. Readers
+//! never panic, whatever the bytes; bytes that are no item read as if they ended early. It does not know keys or tables.
+//!
+//! ```text
+//! item   = version 0x01, size in bytes as the service counts it (u32), map
+//! map    = count (varint), count × (name length (varint), name, value), names ascending
+//! value  = tag, then: S, B: length (varint), bytes │ N: see number │ list, map, set: length of what follows (u32), …
+//! ```
+
+mod read;
+mod write;
+
+pub use read::{BinarySetRef, ListRef, MapRef, NumberSetRef, StringSetRef, ValueRef};
+pub use write::EncodedItemBuilder;
+
+use bytes::Bytes;
+
+use crate::value::{AttributeValue, Item};
+
+const VERSION: u8 = 1;
+/// Version and size.
+const HEADER_BYTES: usize = 5;
+
+const TAG_S: u8 = 1;
+const TAG_N: u8 = 2;
+const TAG_B: u8 = 3;
+const TAG_FALSE: u8 = 4;
+const TAG_TRUE: u8 = 5;
+const TAG_NULL: u8 = 6;
+const TAG_L: u8 = 7;
+const TAG_M: u8 = 8;
+const TAG_SS: u8 = 9;
+const TAG_NS: u8 = 10;
+const TAG_BS: u8 = 11;
+
+/// Why stored bytes are not an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodecFault {
+    TooShort,
+    UnknownVersion(u8),
+    /// The header is right, what follows is not.
+    Malformed,
+}
+
+impl std::fmt::Display for CodecFault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::TooShort => formatter.write_str("a stored item is cut short"),
+            Self::UnknownVersion(version) => {
+                write!(
+                    formatter,
+                    "a stored item has the format version {version}, which this program does not know"
+                )
+            }
+            Self::Malformed => formatter.write_str("a stored item is malformed"),
+        }
+    }
+}
+
+impl std::error::Error for CodecFault {}
+
+/// An item in its stored form. Invariant: the header is right; contents that were not written by this module read as
+/// shorter items, never as a panic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncodedItem(Bytes);
+
+impl EncodedItem {
+    pub fn encode(item: &Item) -> Self {
+        Self(write::item(item))
+    }
+
+    /// Takes stored bytes after a look at the header; `validate` looks at the rest.
+    pub fn from_stored(bytes: Bytes) -> Result<Self, CodecFault> {
+        match bytes.first() {
+            _ if bytes.len() <= HEADER_BYTES => Err(CodecFault::TooShort),
+            Some(&VERSION) => Ok(Self(bytes)),
+            Some(&version) => Err(CodecFault::UnknownVersion(version)),
+            None => Err(CodecFault::TooShort),
+        }
+    }
+
+    /// Whether every byte is as this module writes it: for recovery and fuzzing.
+    pub fn validate(&self) -> Result<(), CodecFault> {
+        if Self::encode(&self.decode()) == *self { Ok(()) } else { Err(CodecFault::Malformed) }
+    }
+
+    pub const fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// The attributes.
+    pub fn view(&self) -> MapRef<'_> {
+        MapRef::read(self.0.get(HEADER_BYTES..).unwrap_or_default())
+    }
+
+    pub fn decode(&self) -> Item {
+        self.view().to_item()
+    }
+
+    /// The item's size as the service counts it.
+    pub fn size_bytes(&self) -> usize {
+        let size =
+            self.0.get(1..HEADER_BYTES).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
+        usize::try_from(size).unwrap_or(usize::MAX)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.view().is_empty()
+    }
+}
+
+/// One value in its stored form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EncodedValue(Bytes);
+
+impl EncodedValue {
+    pub fn encode(value: &AttributeValue) -> Self {
+        let mut out = Vec::new();
+        write::value(value, &mut out);
+        Self(Bytes::from(out))
+    }
+
+    pub fn view(&self) -> ValueRef<'_> {
+        // Only `encode` makes one, so there always is a value.
+        read::split_value(&self.0).map_or(ValueRef::Null, |(value, _)| value)
+    }
+}
+
+#[cfg(test)]
+mod tests;

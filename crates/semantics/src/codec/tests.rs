@@ -1,0 +1,100 @@
+//! Round trips, sizes, and bytes that are no item.
+
+use proptest::collection::{btree_map, btree_set, vec};
+use proptest::prelude::*;
+
+use super::*;
+use crate::number::Number;
+use crate::size;
+
+fn value() -> impl Strategy<Value = AttributeValue> {
+    let number = (any::<i64>(), 0_i32..40)
+        .prop_map(|(integer, scale)| Number::parse(&format!("{integer}e-{scale}")).unwrap());
+    let leaf = prop_oneof![
+        ".{0,12}".prop_map(AttributeValue::S),
+        number.clone().prop_map(AttributeValue::N),
+        vec(any::<u8>(), 0..12).prop_map(AttributeValue::B),
+        any::<bool>().prop_map(AttributeValue::Bool),
+        Just(AttributeValue::Null),
+        btree_set(".{0,6}", 1..4).prop_map(|set| AttributeValue::Ss(set.into_iter().collect())),
+        btree_set(number, 1..4).prop_map(|set| AttributeValue::Ns(set.into_iter().collect())),
+        btree_set(vec(any::<u8>(), 0..6), 1..4).prop_map(|set| AttributeValue::Bs(set.into_iter().collect())),
+    ];
+    leaf.prop_recursive(4, 32, 6, |inner| {
+        prop_oneof![
+            vec(inner.clone(), 0..6).prop_map(AttributeValue::L),
+            btree_map(".{0,6}", inner, 0..6).prop_map(AttributeValue::M),
+        ]
+    })
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    btree_map(".{1,8}", value(), 0..8)
+}
+
+proptest! {
+    #[test]
+    fn items_come_back_as_they_were(item in item()) {
+        let encoded = EncodedItem::encode(&item);
+        let stored = EncodedItem::from_stored(encoded.as_bytes().clone()).unwrap();
+        prop_assert_eq!(stored.decode(), item.clone());
+        prop_assert_eq!(stored.validate(), Ok(()));
+        prop_assert_eq!(stored.size_bytes(), size::item_bytes(&item));
+        for (name, value) in &item {
+            let seen = stored.view().get(name).unwrap();
+            prop_assert_eq!(seen.to_value(), value.clone());
+            prop_assert_eq!(seen.size_bytes(), size::value_bytes(value));
+        }
+    }
+
+    #[test]
+    fn a_builder_writes_what_encode_writes(item in item()) {
+        let encoded = EncodedItem::encode(&item);
+        let mut builder = EncodedItemBuilder::new();
+        let members: Vec<_> = encoded.view().iter().collect();
+        for (name, value) in members.iter().rev() {
+            builder.push(name, *value);
+        }
+        prop_assert_eq!(builder.finish(), encoded);
+    }
+
+    #[test]
+    fn values_are_equal_exactly_when_their_encodings_are(one in value(), other in value()) {
+        let (left, right) = (EncodedValue::encode(&one), EncodedValue::encode(&other));
+        prop_assert_eq!(left.view() == right.view(), one == other);
+        prop_assert_eq!(left.view().to_value(), one);
+    }
+
+    #[test]
+    fn a_subset_is_the_item_of_the_wanted_names(item in item()) {
+        let wanted = |name: &str| name.len() % 2 == 0;
+        let subset: Item = item.clone().into_iter().filter(|(name, _)| wanted(name)).collect();
+        prop_assert_eq!(EncodedItem::encode(&item).view().encode_subset(wanted), EncodedItem::encode(&subset));
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in vec(any::<u8>(), 0..200)) {
+        let mut stored = vec![VERSION];
+        stored.extend(bytes);
+        if let Ok(item) = EncodedItem::from_stored(Bytes::from(stored)) {
+            let _ = item.validate();
+            let _ = item.size_bytes();
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_never_panics(item in item(), place in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut stored = EncodedItem::encode(&item).as_bytes().to_vec();
+        let place = place.index(stored.len());
+        stored[place] = byte;
+        if let Ok(item) = EncodedItem::from_stored(Bytes::from(stored)) {
+            let _ = item.validate();
+        }
+    }
+}
+
+#[test]
+fn bytes_of_another_version_are_refused() {
+    assert_eq!(EncodedItem::from_stored(Bytes::from_static(&[9; 12])), Err(CodecFault::UnknownVersion(9)));
+    assert_eq!(EncodedItem::from_stored(Bytes::new()), Err(CodecFault::TooShort));
+}

@@ -1,0 +1,233 @@
+//! Key values and their place in the order of stored keys.
+//!
+//! It knows the types a key may have and encodings whose bytewise order is the values' order. It does not know tables,
+//! key schemas, or what else a stored key holds.
+
+use crate::number::Number;
+use crate::schema::KeyType;
+use crate::value::AttributeValue;
+
+/// One value of a key.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KeyValue {
+    S(String),
+    N(Number),
+    B(Vec<u8>),
+}
+
+/// One value of a key, borrowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyValueRef<'a> {
+    S(&'a str),
+    N(Number),
+    B(&'a [u8]),
+}
+
+impl KeyValue {
+    pub fn as_ref(&self) -> KeyValueRef<'_> {
+        match self {
+            Self::S(text) => KeyValueRef::S(text),
+            Self::N(number) => KeyValueRef::N(*number),
+            Self::B(bytes) => KeyValueRef::B(bytes),
+        }
+    }
+
+    pub fn to_value(&self) -> AttributeValue {
+        match self {
+            Self::S(text) => AttributeValue::S(text.clone()),
+            Self::N(number) => AttributeValue::N(*number),
+            Self::B(bytes) => AttributeValue::B(bytes.clone()),
+        }
+    }
+}
+
+impl<'a> KeyValueRef<'a> {
+    /// The key value of an attribute value, if it has a type that a key may have.
+    pub fn from_value(value: &'a AttributeValue) -> Option<Self> {
+        match value {
+            AttributeValue::S(text) => Some(Self::S(text)),
+            AttributeValue::N(number) => Some(Self::N(*number)),
+            AttributeValue::B(bytes) => Some(Self::B(bytes)),
+            _ => None,
+        }
+    }
+
+    /// The key value of a stored value, if it has a type that a key may have.
+    pub const fn from_view(value: crate::codec::ValueRef<'a>) -> Option<Self> {
+        match value {
+            crate::codec::ValueRef::S(text) => Some(Self::S(text)),
+            crate::codec::ValueRef::N(number) => Some(Self::N(number)),
+            crate::codec::ValueRef::B(bytes) => Some(Self::B(bytes)),
+            _ => None,
+        }
+    }
+
+    pub const fn key_type(&self) -> KeyType {
+        match self {
+            Self::S(_) => KeyType::S,
+            Self::N(_) => KeyType::N,
+            Self::B(_) => KeyType::B,
+        }
+    }
+
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Self::S(text) => text.len(),
+            Self::N(number) => number.size_bytes(),
+            Self::B(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether it is an empty string or empty binary, which no key may be.
+    pub const fn is_empty(&self) -> bool {
+        match self {
+            Self::S(text) => text.is_empty(),
+            Self::N(_) => false,
+            Self::B(bytes) => bytes.is_empty(),
+        }
+    }
+
+    pub fn to_owned(&self) -> KeyValue {
+        match self {
+            Self::S(text) => KeyValue::S((*text).to_owned()),
+            Self::N(number) => KeyValue::N(*number),
+            Self::B(bytes) => KeyValue::B(bytes.to_vec()),
+        }
+    }
+}
+
+/// The key of one item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PrimaryKey {
+    pub partition: KeyValue,
+    pub sort: Option<KeyValue>,
+}
+
+/// Where a partition key stands among all: 128 bits of BLAKE3 over its typed values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionHash(pub [u8; 16]);
+
+/// Hashes the values of a partition key: several for an index with a key of several attributes.
+pub fn partition_hash<'a>(values: impl IntoIterator<Item = KeyValueRef<'a>>) -> PartitionHash {
+    let mut hasher = blake3::Hasher::new();
+    let mut number = Vec::new();
+    for value in values {
+        let (tag, bytes) = match value {
+            KeyValueRef::S(text) => (b'S', text.as_bytes()),
+            KeyValueRef::B(bytes) => (b'B', bytes),
+            KeyValueRef::N(value) => {
+                number.clear();
+                value.encode_into(&mut number);
+                (b'N', number.as_slice())
+            }
+        };
+        hasher.update(&[tag]);
+        hasher.update(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+        hasher.update(bytes);
+    }
+    let mut hash = [0; 16];
+    hasher.finalize_xof().fill(&mut hash);
+    PartitionHash(hash)
+}
+
+/// Ends a string or binary component, and sorts before anything that could continue it.
+const COMPONENT_END: [u8; 2] = [0x00, 0x01];
+/// Stands for a zero byte within a component.
+const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
+
+/// Appends one component: bytewise order is the value's order, and no component is a prefix of another of its type.
+pub fn encode_sort(value: KeyValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        KeyValueRef::N(number) => number.encode_into(out),
+        KeyValueRef::S(text) => encode_terminated(text.as_bytes(), out),
+        KeyValueRef::B(bytes) => encode_terminated(bytes, out),
+    }
+}
+
+fn encode_terminated(bytes: &[u8], out: &mut Vec<u8>) {
+    encode_sort_prefix(bytes, out);
+    out.extend_from_slice(&COMPONENT_END);
+}
+
+/// Appends the beginning that every string or binary component starting with these bytes has.
+pub fn encode_sort_prefix(bytes: &[u8], out: &mut Vec<u8>) {
+    for &byte in bytes {
+        if byte == 0 {
+            out.extend_from_slice(&ESCAPED_ZERO);
+        } else {
+            out.push(byte);
+        }
+    }
+}
+
+/// The smallest key greater than every key with that prefix; `None` when there is none.
+pub fn successor_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let kept = prefix.iter().rposition(|&byte| byte != 0xFF)?;
+    let mut successor = prefix.get(..=kept)?.to_vec();
+    if let Some(last) = successor.last_mut() {
+        *last += 1;
+    }
+    Some(successor)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn encoded(value: KeyValueRef<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        encode_sort(value, &mut out);
+        out
+    }
+
+    fn small_bytes() -> impl Strategy<Value = Vec<u8>> {
+        vec(prop_oneof![Just(0_u8), Just(1), Just(0xFF), any::<u8>()], 0..8)
+    }
+
+    proptest! {
+        #[test]
+        fn order_of_encodings_is_order_of_binary_values(one in small_bytes(), other in small_bytes()) {
+            let (left, right) = (KeyValueRef::B(&one), KeyValueRef::B(&other));
+            prop_assert_eq!(encoded(left).cmp(&encoded(right)), one.cmp(&other));
+        }
+
+        #[test]
+        fn order_of_encodings_is_order_of_strings(one in ".{0,6}", other in ".{0,6}") {
+            let (left, right) = (KeyValueRef::S(&one), KeyValueRef::S(&other));
+            prop_assert_eq!(encoded(left).cmp(&encoded(right)), one.as_bytes().cmp(other.as_bytes()));
+        }
+
+        #[test]
+        fn what_follows_a_component_never_changes_its_order(
+            one in small_bytes(), other in small_bytes(), tail in small_bytes(), other_tail in small_bytes()
+        ) {
+            prop_assume!(one != other);
+            let with = |value: &[u8], tail: &[u8]| [encoded(KeyValueRef::B(value)), tail.to_vec()].concat();
+            prop_assert_eq!(with(&one, &tail).cmp(&with(&other, &other_tail)), one.cmp(&other));
+        }
+
+        #[test]
+        fn prefixes_bound_exactly_the_keys_that_begin_with_them(prefix in small_bytes(), value in small_bytes()) {
+            let mut start = Vec::new();
+            encode_sort_prefix(&prefix, &mut start);
+            let end = successor_prefix(&start);
+            let key = encoded(KeyValueRef::B(&value));
+            let inside = key >= start && end.is_none_or(|end| key < end);
+            prop_assert_eq!(inside, value.starts_with(&prefix));
+        }
+    }
+
+    #[test]
+    fn partition_hashes_tell_types_and_boundaries_apart() {
+        let hash = |values: &[KeyValueRef<'_>]| partition_hash(values.iter().copied());
+        assert_ne!(hash(&[KeyValueRef::S("a")]), hash(&[KeyValueRef::B(b"a")]));
+        assert_ne!(
+            hash(&[KeyValueRef::S("a"), KeyValueRef::S("bc")]),
+            hash(&[KeyValueRef::S("ab"), KeyValueRef::S("c")])
+        );
+        assert_eq!(hash(&[KeyValueRef::S("a")]), hash(&[KeyValueRef::S("a")]));
+    }
+}

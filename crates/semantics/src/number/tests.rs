@@ -1,0 +1,161 @@
+//! Numbers against exact decimal arithmetic of another library.
+
+use bigdecimal::BigDecimal;
+use proptest::prelude::*;
+
+use super::*;
+
+fn number(text: &str) -> Number {
+    Number::parse(text).unwrap()
+}
+
+fn any_number() -> impl Strategy<Value = Number> {
+    (any::<bool>(), 0_u128..10_u128.pow(38), -130_i32..=88)
+        .prop_filter_map("beyond the range", |(negative, coefficient, exponent)| {
+            Number::normalised(negative, coefficient, exponent).ok()
+        })
+}
+
+fn near_number() -> impl Strategy<Value = Number> {
+    (any::<bool>(), 0_u128..10_u128.pow(18), -12_i32..=6)
+        .prop_filter_map("beyond the range", |(negative, coefficient, exponent)| {
+            Number::normalised(negative, coefficient, exponent).ok()
+        })
+}
+
+fn exact(number: Number) -> BigDecimal {
+    number.to_string().parse().unwrap()
+}
+
+fn encoded(number: Number) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    number.encode_into(&mut bytes);
+    bytes
+}
+
+#[test]
+fn numbers_print_in_plain_decimal() {
+    for (written, printed) in [
+        ("0", "0"),
+        ("-0", "0"),
+        ("0e999999999999", "0"),
+        ("007", "7"),
+        ("+1.50", "1.5"),
+        (".5", "0.5"),
+        ("5.", "5"),
+        ("1E2", "100"),
+        ("-1.5e-3", "-0.0015"),
+        ("12345678901234567890123456789012345678", "12345678901234567890123456789012345678"),
+        ("1000000000000000000000000000000000000000000", "1000000000000000000000000000000000000000000"),
+        ("9.9e1", "99"),
+    ] {
+        assert_eq!(number(written).to_string(), printed, "{written}");
+    }
+    assert_eq!(number("1e125").to_string().len(), 126);
+    assert_eq!(number("1e-130").to_string().len(), 132);
+}
+
+#[test]
+fn faults_are_told_apart() {
+    for (text, fault) in [
+        ("", NumberFault::NotNumeric),
+        ("-", NumberFault::NotNumeric),
+        (".", NumberFault::NotNumeric),
+        ("1e", NumberFault::NotNumeric),
+        ("1.2.3", NumberFault::NotNumeric),
+        (" 1", NumberFault::NotNumeric),
+        ("NaN", NumberFault::NotNumeric),
+        ("0x1", NumberFault::NotNumeric),
+        ("123456789012345678901234567890123456789", NumberFault::TooManyDigits),
+        ("0.123456789012345678901234567890123456789", NumberFault::TooManyDigits),
+        ("1e126", NumberFault::Overflow),
+        ("-99e125", NumberFault::Overflow),
+        ("1e-131", NumberFault::Underflow),
+        ("1e99999999999999999999", NumberFault::Overflow),
+    ] {
+        assert_eq!(Number::parse(text), Err(fault), "{text}");
+    }
+}
+
+#[test]
+fn sizes_count_pairs_of_digits_on_each_side_of_the_point() {
+    for (text, bytes) in [
+        ("0", 1),
+        ("1", 2),
+        ("-1", 3),
+        ("12", 2),
+        ("123", 3),
+        ("1000", 2),
+        ("0.001", 2),
+        ("100.5", 4),
+        ("12.34", 3),
+    ] {
+        assert_eq!(number(text).size_bytes(), bytes, "{text}");
+    }
+}
+
+#[test]
+fn sums_beyond_38_digits_are_faults() {
+    assert_eq!(number("1e100").checked_add(number("1")), Err(NumberFault::TooManyDigits));
+    assert_eq!(number("9e125").checked_add(number("9e125")), Err(NumberFault::Overflow));
+    assert_eq!(number("1e100").checked_sub(number("1e100")), Ok(Number::ZERO));
+}
+
+#[test]
+fn integers_convert_both_ways() {
+    for value in [0, 1, -1, 10, i64::MAX, i64::MIN] {
+        assert_eq!(Number::from(value).to_i64(), Some(value));
+    }
+    assert_eq!(number("1.5").to_i64(), None);
+    assert_eq!(number("1e30").to_i64(), None);
+}
+
+proptest! {
+    #[test]
+    fn printing_and_parsing_are_inverse(one in any_number()) {
+        prop_assert_eq!(Number::parse(&one.to_string()), Ok(one));
+    }
+
+    #[test]
+    fn order_is_numeric_order(one in any_number(), other in any_number()) {
+        prop_assert_eq!(one.cmp(&other), exact(one).cmp(&exact(other)));
+    }
+
+    #[test]
+    fn order_of_encodings_is_order_of_numbers(one in any_number(), other in any_number()) {
+        prop_assert_eq!(encoded(one).cmp(&encoded(other)), one.cmp(&other));
+    }
+
+    #[test]
+    fn order_of_encodings_is_order_of_near_numbers(one in near_number(), other in near_number()) {
+        prop_assert_eq!(encoded(one).cmp(&encoded(other)), one.cmp(&other));
+    }
+
+    #[test]
+    fn encodings_decode_and_tell_where_they_end(one in any_number(), tail in any::<Vec<u8>>()) {
+        let mut bytes = encoded(one);
+        bytes.extend_from_slice(&tail);
+        prop_assert_eq!(Number::decode(&bytes), Some((one, tail.as_slice())));
+    }
+
+    #[test]
+    fn decoding_arbitrary_bytes_never_panics_and_is_canonical(bytes in any::<Vec<u8>>()) {
+        if let Some((one, rest)) = Number::decode(&bytes) {
+            let mut again = encoded(one);
+            again.extend_from_slice(rest);
+            prop_assert_eq!(again, bytes);
+        }
+    }
+
+    #[test]
+    fn sums_are_exact_or_refused(one in near_number(), other in near_number()) {
+        let sum = exact(one) + exact(other);
+        match one.checked_add(other) {
+            Ok(found) => prop_assert_eq!(exact(found), sum),
+            Err(fault) => prop_assert_eq!(fault, NumberFault::TooManyDigits),
+        }
+        if let Ok(difference) = one.checked_sub(other) {
+            prop_assert_eq!(exact(difference), exact(one) - exact(other));
+        }
+    }
+}
