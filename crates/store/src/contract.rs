@@ -114,6 +114,13 @@ pub struct LogPosition {
     pub index: u32,
 }
 
+impl LogPosition {
+    /// Before or at every entry.
+    pub const FIRST: Self = Self { version: CommitVersion(0), index: 0 };
+    /// After or at every entry.
+    pub const LAST: Self = Self { version: CommitVersion(u64::MAX), index: u32::MAX };
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogEntry {
     pub position: LogPosition,

@@ -4,6 +4,7 @@
 //! faults, `kit` is the set of tests that every backend must pass.
 
 pub mod contract;
+pub mod memory;
 
 pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,

@@ -1,0 +1,380 @@
+//! The reference store: an ordered map of version chains behind one lock.
+//!
+//! It keeps every promise of the contract but durability. Old versions live as long as a snapshot may read them. It is
+//! also what `keywright serve --in-memory` runs on.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use bytes::Bytes;
+
+use crate::contract::{
+    Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
+    LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
+};
+
+const CAPABILITIES: Capabilities = Capabilities {
+    key_bytes_max: 16 * 1024,
+    value_bytes_max: 16 * 1024 * 1024,
+    transaction_bytes_max: 256 * 1024 * 1024,
+};
+
+/// Keys that `clear_range` removes under one lock.
+const CLEAR_KEYS_MAX: usize = 1000;
+
+/// A store in memory. Clones share one store.
+#[derive(Clone, Default)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    data: RwLock<Data>,
+    /// How many snapshots read at each version.
+    readers: Mutex<BTreeMap<u64, usize>>,
+}
+
+#[derive(Default)]
+struct Data {
+    version: u64,
+    rows: BTreeMap<Bytes, Chain>,
+    log: BTreeMap<(LogId, LogPosition), Bytes>,
+    /// Keys whose chains hold versions nobody will read once older snapshots are gone, by the version that replaced
+    /// them.
+    stale: BTreeMap<u64, Vec<Bytes>>,
+}
+
+/// The versions of one key, oldest first; `None` is a deletion. Most keys have exactly one.
+#[derive(Default)]
+struct Chain(Vec<(u64, Option<Bytes>)>);
+
+impl Chain {
+    fn at(&self, version: u64) -> Option<&Bytes> {
+        self.0.iter().rev().find(|(written, _)| *written <= version).and_then(|(_, value)| value.as_ref())
+    }
+
+    fn last_written(&self) -> u64 {
+        self.0.last().map_or(0, |(written, _)| *written)
+    }
+
+    /// Forgets what no reader at `oldest` or later can see; returns whether nothing is left.
+    fn prune(&mut self, oldest: u64) -> bool {
+        let visible = self.0.iter().rposition(|(written, _)| *written <= oldest).unwrap_or(0);
+        self.0.drain(..visible);
+        matches!(self.0.as_slice(), [(written, None)] if *written <= oldest) || self.0.is_empty()
+    }
+}
+
+impl Data {
+    fn write(&mut self, key: Bytes, value: Option<Bytes>, version: u64) {
+        let chain = self.rows.entry(key.clone()).or_default();
+        let replaces = !chain.0.is_empty() || value.is_none();
+        chain.0.push((version, value));
+        if replaces {
+            self.stale.entry(version).or_default().push(key);
+        }
+    }
+
+    /// Prunes chains that were replaced at or before `oldest`.
+    fn collect_garbage(&mut self, oldest: u64) {
+        let kept = self.stale.split_off(&(oldest + 1));
+        for key in std::mem::replace(&mut self.stale, kept).into_values().flatten() {
+            if self.rows.get_mut(&key).is_some_and(|chain| chain.prune(oldest)) {
+                self.rows.remove(&key);
+            }
+        }
+    }
+}
+
+impl Shared {
+    fn read(&self) -> RwLockReadGuard<'_, Data> {
+        self.data.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Data> {
+        self.data.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn readers(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl MemoryStore {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn open_snapshot(&self) -> MemorySnapshot {
+        let data = self.shared.read();
+        // Registered while the data cannot move on, so that nothing this snapshot sees is collected before.
+        *self.shared.readers().entry(data.version).or_default() += 1;
+        MemorySnapshot { shared: Arc::clone(&self.shared), version: data.version }
+    }
+}
+
+/// A view at one version.
+pub struct MemorySnapshot {
+    shared: Arc<Shared>,
+    version: u64,
+}
+
+impl Drop for MemorySnapshot {
+    fn drop(&mut self) {
+        let mut readers = self.shared.readers();
+        if let Some(count) = readers.get_mut(&self.version) {
+            *count -= 1;
+            if *count == 0 {
+                readers.remove(&self.version);
+            }
+        }
+    }
+}
+
+impl MemorySnapshot {
+    fn lookup(&self, key: &[u8]) -> Option<Bytes> {
+        self.shared.read().rows.get(key).and_then(|chain| chain.at(self.version)).cloned()
+    }
+
+    fn page(&self, scan: &Scan) -> ScanPage {
+        let data = self.shared.read();
+        let end = scan.range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
+        if scan.range.end.as_ref().is_some_and(|end| *end <= scan.range.start) {
+            return ScanPage::default();
+        }
+        let rows = data.rows.range((Bound::Included(scan.range.start.clone()), end));
+        let visible = |(key, chain): (&Bytes, &Chain)| {
+            chain.at(self.version).map(|value| Entry { key: key.clone(), value: value.clone() })
+        };
+        match scan.direction {
+            Direction::Forward => fill(rows.filter_map(visible), scan),
+            Direction::Backward => fill(rows.rev().filter_map(visible), scan),
+        }
+    }
+
+    fn log_entries(&self, read: LogRead) -> Vec<LogEntry> {
+        let start = read.after.map_or(Bound::Included((read.id, LogPosition::FIRST)), |after| {
+            Bound::Excluded((read.id, after))
+        });
+        let end = Bound::Included((read.id, LogPosition::LAST));
+        let mut bytes_left = read.bytes_max;
+        let data = self.shared.read();
+        let entries =
+            data.log.range((start, end)).filter(|((_, position), _)| position.version.0 <= self.version);
+        entries
+            .take(read.entries_max)
+            .map_while(|((_, position), bytes)| {
+                if bytes_left == 0 {
+                    return None;
+                }
+                bytes_left = bytes_left.saturating_sub(bytes.len());
+                Some(LogEntry { position: *position, bytes: bytes.clone() })
+            })
+            .collect()
+    }
+}
+
+/// Takes rows until the budget of rows or bytes is reached; always at least one.
+fn fill(rows: impl Iterator<Item = Entry>, scan: &Scan) -> ScanPage {
+    let mut page = ScanPage::default();
+    let mut bytes = 0;
+    for entry in rows {
+        if page.entries.len() >= scan.rows_max.max(1) || (bytes >= scan.bytes_max && !page.entries.is_empty())
+        {
+            page.more = true;
+            break;
+        }
+        bytes += entry.key.len() + entry.value.len();
+        page.entries.push(entry);
+    }
+    page
+}
+
+impl Snapshot for MemorySnapshot {
+    fn version(&self) -> CommitVersion {
+        CommitVersion(self.version)
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.lookup(key))
+    }
+
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        Ok(keys.iter().map(|key| self.lookup(key)).collect())
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
+        Ok(self.page(scan))
+    }
+
+    async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
+        Ok(self.log_entries(read))
+    }
+}
+
+/// A transaction: a snapshot, the keys it protects, and the writes it buffers.
+pub struct MemoryTransaction {
+    snapshot: MemorySnapshot,
+    protected: Vec<Bytes>,
+    writes: BTreeMap<Bytes, Option<Bytes>>,
+    appends: Vec<(LogId, Bytes)>,
+}
+
+impl MemoryTransaction {
+    fn bytes(&self) -> usize {
+        let writes = self.writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len));
+        let appends = self.appends.iter().map(|(_, bytes)| bytes.len());
+        writes.chain(appends).sum()
+    }
+
+    fn is_within(&self, capabilities: Capabilities) -> bool {
+        let fits = |(key, value): (&Bytes, &Option<Bytes>)| {
+            key.len() <= capabilities.key_bytes_max
+                && value.as_ref().is_none_or(|value| value.len() <= capabilities.value_bytes_max)
+        };
+        self.writes.iter().all(fits) && self.bytes() <= capabilities.transaction_bytes_max
+    }
+
+    fn apply(mut self) -> Result<CommitVersion, CommitError> {
+        if !self.is_within(CAPABILITIES) {
+            return Err(CommitError::TooLarge);
+        }
+        let shared = Arc::clone(&self.snapshot.shared);
+        let started = self.snapshot.version;
+        let mut data = shared.write();
+        let moved = |key: &Bytes| data.rows.get(key).is_some_and(|chain| chain.last_written() > started);
+        if self.protected.iter().any(moved) || self.writes.keys().any(moved) {
+            return Err(CommitError::Conflict);
+        }
+        if self.writes.is_empty() && self.appends.is_empty() {
+            return Ok(CommitVersion(data.version));
+        }
+        let version = data.version + 1;
+        for (key, value) in std::mem::take(&mut self.writes) {
+            data.write(key, value, version);
+        }
+        for (index, (id, bytes)) in (0..).zip(std::mem::take(&mut self.appends)) {
+            data.log.insert((id, LogPosition { version: CommitVersion(version), index }), bytes);
+        }
+        data.version = version;
+        drop(self);
+        let oldest = shared.readers().keys().next().copied().unwrap_or(version);
+        data.collect_garbage(oldest.min(version));
+        Ok(CommitVersion(version))
+    }
+}
+
+impl Snapshot for MemoryTransaction {
+    fn version(&self) -> CommitVersion {
+        self.snapshot.version()
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        Ok(self.snapshot.lookup(key))
+    }
+
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        Ok(keys.iter().map(|key| self.snapshot.lookup(key)).collect())
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
+        Ok(self.snapshot.page(scan))
+    }
+
+    async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
+        Ok(self.snapshot.log_entries(read))
+    }
+}
+
+impl Transaction for MemoryTransaction {
+    async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.protected.extend_from_slice(keys);
+        Ok(keys.iter().map(|key| self.snapshot.lookup(key)).collect())
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.writes.insert(key, Some(value));
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.writes.insert(key, None);
+    }
+
+    fn append(&mut self, id: LogId, bytes: Bytes) {
+        self.appends.push((id, bytes));
+    }
+
+    async fn commit(self) -> Result<CommitVersion, CommitError> {
+        self.apply()
+    }
+}
+
+impl Store for MemoryStore {
+    type Snapshot = MemorySnapshot;
+    type Transaction = MemoryTransaction;
+
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    async fn snapshot(&self) -> Result<MemorySnapshot, StoreError> {
+        Ok(self.open_snapshot())
+    }
+
+    async fn begin(&self) -> Result<MemoryTransaction, StoreError> {
+        Ok(MemoryTransaction {
+            snapshot: self.open_snapshot(),
+            protected: Vec::new(),
+            writes: BTreeMap::new(),
+            appends: Vec::new(),
+        })
+    }
+
+    async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
+        loop {
+            let mut data = self.shared.write();
+            let end = range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
+            if range.end.as_ref().is_some_and(|end| *end <= range.start) {
+                return Ok(());
+            }
+            let live = |(key, chain): (&Bytes, &Chain)| chain.at(u64::MAX).map(|_| key.clone());
+            let rows = data.rows.range((Bound::Included(range.start.clone()), end));
+            let keys: Vec<Bytes> = rows.filter_map(live).take(CLEAR_KEYS_MAX).collect();
+            if keys.is_empty() {
+                return Ok(());
+            }
+            let version = data.version + 1;
+            for key in keys {
+                data.write(key, None, version);
+            }
+            data.version = version;
+            let oldest = self.shared.readers().keys().next().copied().unwrap_or(version);
+            data.collect_garbage(oldest.min(version));
+        }
+    }
+
+    async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
+        let mut data = self.shared.write();
+        let doomed: Vec<_> =
+            data.log.range((id, LogPosition::FIRST)..=(id, through)).map(|(place, _)| *place).collect();
+        for place in doomed {
+            data.log.remove(&place);
+        }
+        Ok(())
+    }
+
+    async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
+        /// Rows that are added up; a larger range is reported as at least that.
+        const SAMPLE_ROWS: usize = 1000;
+        let data = self.shared.read();
+        if range.end.as_ref().is_some_and(|end| *end <= range.start) {
+            return Ok(0);
+        }
+        let end = range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
+        let rows = data.rows.range((Bound::Included(range.start.clone()), end)).take(SAMPLE_ROWS);
+        let bytes: usize = rows.filter_map(|(key, chain)| Some(key.len() + chain.at(u64::MAX)?.len())).sum();
+        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+}
