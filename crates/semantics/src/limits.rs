@@ -20,3 +20,18 @@ pub const TRANSACTION_ITEMS_MAX: usize = 100;
 pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A request's body (API reference: BatchWriteItem, 16 MB).
 pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide: Constraints).
+pub const EXPRESSION_OPERATORS_MAX: usize = 300;
+/// Values in the list of IN (developer guide: Constraints).
+pub const EXPRESSION_IN_OPERANDS_MAX: usize = 100;
+/// Steps of a document path, its attribute included (developer guide: Constraints, nesting levels).
+pub const DOCUMENT_PATH_STEPS_MAX: usize = 32;
+/// The largest list index in a document path (observed).
+pub const DOCUMENT_PATH_INDEX_MAX: usize = 2_147_483_647;
+/// A placeholder, its `#` or `:` included (developer guide: Constraints).
+pub const PLACEHOLDER_BYTES_MAX: usize = 255;
+/// How deep the parser of expressions recurses; our own bound.
+pub const EXPRESSION_PARSER_DEPTH_MAX: usize = 310;
+
+// Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser reads.
+const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);

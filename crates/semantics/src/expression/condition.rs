@@ -1,8 +1,14 @@
 //! Conditions and filters: parsed, bound and evaluated on an item's stored form.
 
-use super::path::DocumentPath;
+use super::bind;
+use super::evaluate;
+use super::fault::{Fault, check_size};
+use super::lexer::Comparator;
+use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
-use crate::codec::MapRef;
+use super::print::{CanonicalText, Printer};
+use super::{checks, parser};
+use crate::codec::{EncodedValue, MapRef, ValueRef};
 use crate::error::Error;
 
 /// Where a condition stands; it decides how its faults are introduced.
@@ -12,48 +18,270 @@ pub enum ConditionKind {
     Condition,
     /// `FilterExpression`.
     Filter,
+    /// `KeyConditionExpression`: see [`super::KeyCondition::from_condition`] for the rules beyond any condition's.
+    Key,
+}
+
+impl ConditionKind {
+    const fn parameter(self) -> &'static str {
+        match self {
+            Self::Condition => "ConditionExpression",
+            Self::Filter => "FilterExpression",
+            Self::Key => "KeyConditionExpression",
+        }
+    }
+}
+
+/// An operand with its placeholders replaced.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operand {
+    Path(DocumentPath),
+    /// A value of the request, encoded once so that it compares with stored ones as they are.
+    Value(EncodedValue),
+    /// `size(…)` of a path or value.
+    Size(Box<Operand>),
+}
+
+impl Operand {
+    fn resolve<'v>(&'v self, item: Option<MapRef<'v>>) -> Option<ValueRef<'v>> {
+        match self {
+            Self::Path(path) => path.find(item?),
+            Self::Value(value) => Some(value.view()),
+            Self::Size(inner) => evaluate::size(inner.resolve(item)).map(ValueRef::N),
+        }
+    }
+
+    fn collect_paths<'p>(&'p self, paths: &mut Vec<&'p DocumentPath>) {
+        match self {
+            Self::Path(path) => paths.push(path),
+            Self::Value(_) => {}
+            Self::Size(inner) => inner.collect_paths(paths),
+        }
+    }
+
+    fn print(&self, printer: &mut Printer) {
+        match self {
+            Self::Path(path) => printer.path(path),
+            Self::Value(value) => printer.value(value.view().to_value()),
+            Self::Size(inner) => {
+                printer.text("size(");
+                inner.print(printer);
+                printer.text(")");
+            }
+        }
+    }
+}
+
+/// A condition as a tree.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Expr {
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    Compare { comparator: Comparator, left: Operand, right: Operand },
+    Between { subject: Operand, lower: Operand, upper: Operand },
+    In { subject: Operand, list: Vec<Operand> },
+    Exists(DocumentPath),
+    NotExists(DocumentPath),
+    /// The second operand is the name of a type.
+    HasType(Operand, EncodedValue),
+    BeginsWith(Operand, Operand),
+    Contains(Operand, Operand),
 }
 
 /// A condition with every placeholder bound.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Condition {}
+pub struct Condition {
+    pub(super) root: Expr,
+}
 
 impl Condition {
     /// Whether the condition holds; a missing item has no attributes.
     pub fn evaluate(&self, item: Option<MapRef<'_>>) -> bool {
-        let _ = item;
-        unimplemented!()
+        self.root.holds(item)
     }
 
     /// Every document path it mentions, in the order written.
     pub fn paths(&self) -> Vec<&DocumentPath> {
-        unimplemented!()
+        let mut paths = Vec::new();
+        self.root.collect_paths(&mut paths);
+        paths
     }
 
     /// The top-level attributes it mentions, each once, in the order written.
     pub fn attributes(&self) -> Vec<&str> {
-        unimplemented!()
+        path::distinct_attributes(self.paths())
     }
 
-    /// How many operators and functions it has.
-    pub fn operator_count(&self) -> usize {
-        unimplemented!()
+    /// The canonical text, with the placeholders it needs.
+    pub fn canonical(&self) -> CanonicalText {
+        let mut printer = Printer::default();
+        self.root.print(&mut printer);
+        printer.finish()
     }
+}
+
+impl Expr {
+    fn holds(&self, item: Option<MapRef<'_>>) -> bool {
+        match self {
+            Self::And(left, right) => left.holds(item) && right.holds(item),
+            Self::Or(left, right) => left.holds(item) || right.holds(item),
+            Self::Not(inner) => !inner.holds(item),
+            Self::Compare { comparator, left, right } => {
+                evaluate::compare(*comparator, left.resolve(item), right.resolve(item))
+            }
+            Self::Between { subject, lower, upper } => {
+                evaluate::between(subject.resolve(item), lower.resolve(item), upper.resolve(item))
+            }
+            Self::In { subject, list } => {
+                let subject = subject.resolve(item);
+                list.iter().any(|candidate| evaluate::equal(subject, candidate.resolve(item)))
+            }
+            Self::Exists(path) => item.is_some_and(|item| path.find(item).is_some()),
+            Self::NotExists(path) => !item.is_some_and(|item| path.find(item).is_some()),
+            Self::HasType(operand, wanted) => operand
+                .resolve(item)
+                .is_some_and(|value| wanted.view() == ValueRef::S(value.type_name())),
+            Self::BeginsWith(subject, prefix) => {
+                evaluate::begins_with(subject.resolve(item), prefix.resolve(item))
+            }
+            Self::Contains(container, part) => {
+                evaluate::contains(container.resolve(item), part.resolve(item))
+            }
+        }
+    }
+
+    fn operands(&self) -> Vec<&Operand> {
+        match self {
+            Self::And(..) | Self::Or(..) | Self::Not(_) | Self::Exists(_) | Self::NotExists(_) => Vec::new(),
+            Self::Compare { left, right, .. } => vec![left, right],
+            Self::Between { subject, lower, upper } => vec![subject, lower, upper],
+            Self::In { subject, list } => std::iter::once(subject).chain(list).collect(),
+            Self::HasType(operand, _) => vec![operand],
+            Self::BeginsWith(first, second) | Self::Contains(first, second) => vec![first, second],
+        }
+    }
+
+    fn collect_paths<'p>(&'p self, paths: &mut Vec<&'p DocumentPath>) {
+        match self {
+            Self::And(left, right) | Self::Or(left, right) => {
+                left.collect_paths(paths);
+                right.collect_paths(paths);
+            }
+            Self::Not(inner) => inner.collect_paths(paths),
+            Self::Exists(path) | Self::NotExists(path) => paths.push(path),
+            _ => self.operands().into_iter().for_each(|operand| operand.collect_paths(paths)),
+        }
+    }
+
+    /// How tightly it binds; what binds less tightly needs parentheses inside it.
+    const fn tightness(&self) -> u8 {
+        match self {
+            Self::Or(..) => 0,
+            Self::And(..) => 1,
+            Self::Not(_) => 2,
+            _ => 3,
+        }
+    }
+
+    fn print(&self, printer: &mut Printer) {
+        match self {
+            Self::And(left, right) => print_both(printer, left, " AND ", right, self.tightness()),
+            Self::Or(left, right) => print_both(printer, left, " OR ", right, self.tightness()),
+            Self::Not(inner) => {
+                printer.text("NOT ");
+                inner.print_within(printer, self.tightness());
+            }
+            Self::Compare { comparator, left, right } => {
+                left.print(printer);
+                printer.text(&format!(" {} ", comparator.symbol()));
+                right.print(printer);
+            }
+            Self::Between { subject, lower, upper } => {
+                subject.print(printer);
+                printer.text(" BETWEEN ");
+                lower.print(printer);
+                printer.text(" AND ");
+                upper.print(printer);
+            }
+            Self::In { subject, list } => {
+                subject.print(printer);
+                printer.text(" IN ");
+                print_list(printer, list);
+            }
+            Self::Exists(path) => print_path_call(printer, "attribute_exists(", path),
+            Self::NotExists(path) => print_path_call(printer, "attribute_not_exists(", path),
+            Self::HasType(operand, wanted) => {
+                printer.text("attribute_type(");
+                operand.print(printer);
+                printer.text(", ");
+                printer.value(wanted.view().to_value());
+                printer.text(")");
+            }
+            Self::BeginsWith(first, second) => print_call(printer, "begins_with", first, second),
+            Self::Contains(first, second) => print_call(printer, "contains", first, second),
+        }
+    }
+
+    fn print_within(&self, printer: &mut Printer, tightness: u8) {
+        if self.tightness() >= tightness {
+            return self.print(printer);
+        }
+        printer.text("(");
+        self.print(printer);
+        printer.text(")");
+    }
+}
+
+/// Chains read from left to right, so only the right side needs parentheses around its own kind.
+fn print_both(printer: &mut Printer, left: &Expr, operator: &str, right: &Expr, tightness: u8) {
+    left.print_within(printer, tightness);
+    printer.text(operator);
+    right.print_within(printer, tightness + 1);
+}
+
+fn print_list(printer: &mut Printer, operands: &[Operand]) {
+    for (position, operand) in operands.iter().enumerate() {
+        printer.text(if position == 0 { "(" } else { ", " });
+        operand.print(printer);
+    }
+    printer.text(")");
+}
+
+fn print_call(printer: &mut Printer, name: &str, first: &Operand, second: &Operand) {
+    printer.text(name);
+    printer.text("(");
+    first.print(printer);
+    printer.text(", ");
+    second.print(printer);
+    printer.text(")");
+}
+
+fn print_path_call(printer: &mut Printer, opening: &str, path: &DocumentPath) {
+    printer.text(opening);
+    printer.path(path);
+    printer.text(")");
 }
 
 /// Prints the canonical text, with placeholders for values and for names that need them.
 impl std::fmt::Display for Condition {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        unimplemented!()
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.canonical().text)
     }
 }
 
-/// Parses a `ConditionExpression` or `FilterExpression` and binds its placeholders.
+/// Parses a `ConditionExpression`, `FilterExpression` or `KeyConditionExpression` and binds its placeholders.
 pub fn parse_condition(
     text: &str,
     kind: ConditionKind,
     placeholders: &mut Placeholders,
 ) -> Result<Condition, Error> {
-    let _ = (text, kind, placeholders);
-    unimplemented!()
+    parse(text, placeholders).map_err(|fault| fault.in_parameter(kind.parameter()))
+}
+
+fn parse(text: &str, placeholders: &mut Placeholders) -> Result<Condition, Fault> {
+    check_size(text)?;
+    let raw = parser::condition(text)?;
+    checks::check_condition(&raw)?;
+    Ok(Condition { root: bind::condition(&raw, placeholders)? })
 }

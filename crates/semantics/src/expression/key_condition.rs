@@ -2,8 +2,14 @@
 //!
 //! It does not know the key: whether the attributes are the right ones is decided when a Query is bound to its index.
 
+use super::condition::{Condition, ConditionKind, Expr, Operand, parse_condition};
+use super::fault::Fault;
+use super::lexer::Comparator;
+use super::path::DocumentPath;
 use super::placeholders::Placeholders;
+use super::print::{CanonicalText, Printer};
 use crate::error::Error;
+use crate::messages::expression as messages;
 use crate::value::AttributeValue;
 
 /// What a key attribute must satisfy.
@@ -47,15 +53,163 @@ pub struct KeyCondition {
     pub clauses: Vec<KeyClause>,
 }
 
-/// Prints the canonical text, with placeholders for values and for names that need them.
-impl std::fmt::Display for KeyCondition {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        unimplemented!()
+impl KeyCondition {
+    /// Checks the rules that a `KeyConditionExpression` follows beyond those of any condition. The service does so
+    /// after every expression of the request is parsed and all placeholders are found used, hence the separate step.
+    pub fn from_condition(condition: &Condition) -> Result<Self, Error> {
+        let mut clauses = Vec::new();
+        collect(&condition.root, &mut clauses).map_err(Fault::without_parameter)?;
+        Ok(Self { clauses })
+    }
+
+    /// The canonical text, with the placeholders it needs.
+    pub fn canonical(&self) -> CanonicalText {
+        let mut printer = Printer::default();
+        for (position, clause) in self.clauses.iter().enumerate() {
+            printer.text(if position > 0 { " AND " } else { "" });
+            clause.print(&mut printer);
+        }
+        printer.finish()
     }
 }
 
-/// Parses a `KeyConditionExpression` and binds its placeholders.
+impl KeyClause {
+    fn print(&self, printer: &mut Printer) {
+        let (symbol, value) = match &self.predicate {
+            KeyPredicate::Eq(value) => (" = ", value),
+            KeyPredicate::Lt(value) => (" < ", value),
+            KeyPredicate::Le(value) => (" <= ", value),
+            KeyPredicate::Gt(value) => (" > ", value),
+            KeyPredicate::Ge(value) => (" >= ", value),
+            KeyPredicate::Between(lower, upper) => {
+                printer.name(&self.attribute);
+                printer.text(" BETWEEN ");
+                printer.value(lower.clone());
+                printer.text(" AND ");
+                printer.value(upper.clone());
+                return;
+            }
+            KeyPredicate::BeginsWith(prefix) => {
+                printer.text("begins_with(");
+                printer.name(&self.attribute);
+                printer.text(", ");
+                printer.value(prefix.clone());
+                printer.text(")");
+                return;
+            }
+        };
+        printer.name(&self.attribute);
+        printer.text(symbol);
+        printer.value(value.clone());
+    }
+}
+
+/// Prints the canonical text, with placeholders for values and for names that need them.
+impl std::fmt::Display for KeyCondition {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.canonical().text)
+    }
+}
+
+/// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A request with
+/// more expressions takes the two steps apart: [`parse_condition`] and [`KeyCondition::from_condition`].
 pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders) -> Result<KeyCondition, Error> {
-    let _ = (text, placeholders);
-    unimplemented!()
+    KeyCondition::from_condition(&parse_condition(text, ConditionKind::Key, placeholders)?)
+}
+
+fn collect(expr: &Expr, clauses: &mut Vec<KeyClause>) -> Result<(), Fault> {
+    match expr {
+        Expr::And(left, right) => {
+            collect(left, clauses)?;
+            collect(right, clauses)
+        }
+        Expr::Or(..) => Err(Fault::new(messages::key_operator("OR"))),
+        Expr::Not(_) => Err(Fault::new(messages::key_operator("NOT"))),
+        Expr::In { .. } => Err(Fault::new(messages::key_operator("IN"))),
+        Expr::Exists(_) => Err(Fault::new(messages::key_operator("attribute_exists"))),
+        Expr::NotExists(_) => Err(Fault::new(messages::key_operator("attribute_not_exists"))),
+        Expr::HasType(..) => Err(Fault::new(messages::key_operator("attribute_type"))),
+        Expr::Contains(..) => Err(Fault::new(messages::key_operator("contains"))),
+        Expr::Compare { comparator: Comparator::Ne, .. } => {
+            Err(Fault::new(messages::key_operator(Comparator::Ne.symbol())))
+        }
+        Expr::Compare { comparator, left, right } => {
+            let key = key_path(&[left, right])?;
+            let (comparator, value) = match (left, right) {
+                (Operand::Path(_), value) => (*comparator, value),
+                (value, _) => (mirrored(*comparator), value),
+            };
+            push(clauses, key, comparison(comparator, literal(value)?)?)
+        }
+        Expr::Between { subject, lower, upper } => {
+            require_first(subject, "BETWEEN")?;
+            let key = key_path(&[subject, lower, upper])?;
+            push(clauses, key, KeyPredicate::Between(literal(lower)?, literal(upper)?))
+        }
+        Expr::BeginsWith(subject, prefix) => {
+            require_first(subject, "begins_with")?;
+            let key = key_path(&[subject, prefix])?;
+            push(clauses, key, KeyPredicate::BeginsWith(literal(prefix)?))
+        }
+    }
+}
+
+fn require_first(subject: &Operand, operator: &str) -> Result<(), Fault> {
+    match subject {
+        Operand::Path(_) => Ok(()),
+        Operand::Value(_) | Operand::Size(_) => Err(Fault::new(messages::key_not_first_operand(operator))),
+    }
+}
+
+/// The one attribute among the operands, which are looked at in the order written.
+fn key_path<'o>(operands: &[&'o Operand]) -> Result<&'o DocumentPath, Fault> {
+    let mut key = None;
+    for operand in operands {
+        match operand {
+            Operand::Size(_) => return Err(Fault::new(messages::key_nested_operation())),
+            Operand::Value(_) => {}
+            Operand::Path(_) if key.is_some() => return Err(Fault::new(messages::key_several_attributes())),
+            Operand::Path(path) if path.is_nested() => return Err(Fault::new(messages::key_nested_attribute())),
+            Operand::Path(path) => key = Some(path),
+        }
+    }
+    key.ok_or_else(|| Fault::new(messages::key_no_attribute()))
+}
+
+fn literal(operand: &Operand) -> Result<AttributeValue, Fault> {
+    match operand {
+        Operand::Value(value) => Ok(value.view().to_value()),
+        Operand::Path(_) => Err(Fault::new(messages::key_several_attributes())),
+        Operand::Size(_) => Err(Fault::new(messages::key_nested_operation())),
+    }
+}
+
+/// The comparison with its sides exchanged.
+const fn mirrored(comparator: Comparator) -> Comparator {
+    match comparator {
+        Comparator::Lt => Comparator::Gt,
+        Comparator::Le => Comparator::Ge,
+        Comparator::Gt => Comparator::Lt,
+        Comparator::Ge => Comparator::Le,
+        Comparator::Eq | Comparator::Ne => comparator,
+    }
+}
+
+fn comparison(comparator: Comparator, value: AttributeValue) -> Result<KeyPredicate, Fault> {
+    Ok(match comparator {
+        Comparator::Eq => KeyPredicate::Eq(value),
+        Comparator::Lt => KeyPredicate::Lt(value),
+        Comparator::Le => KeyPredicate::Le(value),
+        Comparator::Gt => KeyPredicate::Gt(value),
+        Comparator::Ge => KeyPredicate::Ge(value),
+        Comparator::Ne => return Err(Fault::new(messages::key_operator(comparator.symbol()))),
+    })
+}
+
+fn push(clauses: &mut Vec<KeyClause>, key: &DocumentPath, predicate: KeyPredicate) -> Result<(), Fault> {
+    if clauses.iter().any(|clause| clause.attribute == key.attribute) {
+        return Err(Fault::new(messages::key_repeated()));
+    }
+    clauses.push(KeyClause { attribute: key.attribute.clone(), predicate });
+    Ok(())
 }

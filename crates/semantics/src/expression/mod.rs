@@ -1,19 +1,37 @@
 //! The expression language: conditions, filters, projections, updates and key conditions.
 //!
-//! A text becomes tokens (`lexer`), then a tree of what was written (`syntax`), then, with placeholders bound and every
-//! rule that needs no table checked, one of the public types here. The legacy request members are desugared to the same
-//! types (`legacy`). This module knows no table: which attributes are keys is the caller's business.
+//! A text becomes tokens (`lexer`), then a tree of what was written (`parser`, `syntax`); a first pass checks names and
+//! functions (`checks`), a second replaces placeholders and checks operands (`bind`, `update`). The legacy request
+//! members are desugared to the same types (`legacy`). This module knows no table: which attributes are keys is the
+//! caller's business.
 
+mod apply;
+mod bind;
+mod checks;
 mod condition;
+mod evaluate;
+mod fault;
+mod functions;
 mod key_condition;
+pub mod legacy;
+mod lexer;
+mod parser;
 mod path;
 mod placeholders;
+mod print;
 mod projection;
+mod reserved;
+mod selection;
+mod syntax;
+#[cfg(test)]
+mod tests;
 mod update;
 
+pub use apply::Updated;
 pub use condition::{Condition, ConditionKind, parse_condition};
 pub use key_condition::{KeyClause, KeyCondition, KeyPredicate, parse_key_condition};
 pub use path::{DocumentPath, PathStep};
 pub use placeholders::Placeholders;
+pub use print::CanonicalText;
 pub use projection::{Projection, parse_projection};
-pub use update::{Update, Updated, parse_update};
+pub use update::{Update, parse_update};

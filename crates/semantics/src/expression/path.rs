@@ -2,8 +2,19 @@
 //!
 //! It does not know how a path was written: placeholders are already replaced.
 
+use std::collections::HashMap;
+
+use super::checks::index_value;
+use super::fault::Fault;
+use super::placeholders::Placeholders;
+use super::syntax::{RawPath, RawStep};
+use crate::codec::{MapRef, ValueRef};
+use crate::limits::DOCUMENT_PATH_STEPS_MAX;
+use crate::messages::expression as messages;
+use crate::value::{AttributeValue, Item};
+
 /// One step below a top-level attribute.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PathStep {
     /// `.name`: a map's entry.
     Field(String),
@@ -12,7 +23,7 @@ pub enum PathStep {
 }
 
 /// A place in an item: a top-level attribute and the steps below it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentPath {
     pub attribute: String,
     pub steps: Vec<PathStep>,
@@ -28,6 +39,51 @@ impl DocumentPath {
     pub fn is_nested(&self) -> bool {
         !self.steps.is_empty()
     }
+
+    /// The value at this place in an item's stored form.
+    pub(super) fn find<'v>(&self, item: MapRef<'v>) -> Option<ValueRef<'v>> {
+        let top = item.get(&self.attribute)?;
+        self.steps.iter().try_fold(top, |value, step| match (value, step) {
+            (ValueRef::M(map), PathStep::Field(name)) => map.get(name),
+            (ValueRef::L(list), PathStep::Index(index)) => list.get(*index),
+            _ => None,
+        })
+    }
+
+    /// The value at this place in an item's tree.
+    pub(super) fn find_in_tree<'v>(&self, item: &'v Item) -> Option<&'v AttributeValue> {
+        let top = item.get(&self.attribute)?;
+        self.steps.iter().try_fold(top, |value, step| match (value, step) {
+            (AttributeValue::M(map), PathStep::Field(name)) => map.get(name),
+            (AttributeValue::L(list), PathStep::Index(index)) => list.get(*index),
+            _ => None,
+        })
+    }
+
+    /// Replaces the placeholders of a written path.
+    pub(super) fn bind(raw: &RawPath<'_>, placeholders: &mut Placeholders) -> Result<Self, Fault> {
+        let levels = raw.rest.len() + 1;
+        let attribute = match raw.first {
+            RawStep::Placeholder(placeholder) => placeholders.name(placeholder)?.to_owned(),
+            RawStep::Name(name) | RawStep::Index(name) => name.to_owned(),
+        };
+        let steps = raw.rest.iter().map(|step| bind_step(*step, placeholders)).collect::<Result<_, _>>()?;
+        if levels > DOCUMENT_PATH_STEPS_MAX {
+            return Err(Fault::new(messages::too_deep_path(levels)));
+        }
+        Ok(Self { attribute, steps })
+    }
+}
+
+fn bind_step(step: RawStep<'_>, placeholders: &mut Placeholders) -> Result<PathStep, Fault> {
+    Ok(match step {
+        RawStep::Name(name) => PathStep::Field(name.to_owned()),
+        RawStep::Placeholder(placeholder) => PathStep::Field(placeholders.name(placeholder)?.to_owned()),
+        RawStep::Index(digits) => match index_value(digits) {
+            Some(index) => PathStep::Index(index),
+            None => return Err(Fault::new(messages::list_index_out_of_range(digits))),
+        },
+    })
 }
 
 /// The form of paths in error texts: `[a, b, [0]]`.
@@ -42,4 +98,59 @@ impl std::fmt::Display for DocumentPath {
         }
         formatter.write_str("]")
     }
+}
+
+/// How two paths of one expression relate.
+enum Clash {
+    /// One is the other, or contains it.
+    Overlap,
+    /// One takes for a map what the other takes for a list.
+    Conflict,
+}
+
+fn clash(first: &DocumentPath, second: &DocumentPath) -> Option<Clash> {
+    if first.attribute != second.attribute {
+        return None;
+    }
+    for (left, right) in first.steps.iter().zip(&second.steps) {
+        match (left, right) {
+            (PathStep::Field(_), PathStep::Index(_)) | (PathStep::Index(_), PathStep::Field(_)) => {
+                return Some(Clash::Conflict);
+            }
+            _ if left != right => return None,
+            _ => {}
+        }
+    }
+    Some(Clash::Overlap)
+}
+
+/// The paths of an update or projection must neither overlap nor conflict; overlaps are reported first.
+pub(super) fn check_distinct<'p>(paths: impl IntoIterator<Item = &'p DocumentPath>) -> Result<(), Fault> {
+    let mut by_attribute: HashMap<&str, Vec<&DocumentPath>> = HashMap::new();
+    let mut conflict = None;
+    for path in paths {
+        let earlier = by_attribute.entry(&path.attribute).or_default();
+        for other in earlier.iter() {
+            match clash(other, path) {
+                Some(Clash::Overlap) => return Err(Fault::new(messages::paths_overlap(other, path))),
+                Some(Clash::Conflict) if conflict.is_none() => {
+                    conflict = Some(messages::paths_conflict(other, path));
+                }
+                Some(Clash::Conflict) | None => {}
+            }
+        }
+        earlier.push(path);
+    }
+    conflict.map_or(Ok(()), |text| Err(Fault::new(text)))
+}
+
+/// The top-level attributes of paths, each once, in order.
+pub(super) fn distinct_attributes<'p>(paths: impl IntoIterator<Item = &'p DocumentPath>) -> Vec<&'p str> {
+    let mut attributes = Vec::new();
+    for path in paths {
+        if !attributes.contains(&path.attribute.as_str()) {
+            attributes.push(path.attribute.as_str());
+        }
+    }
+    attributes
 }

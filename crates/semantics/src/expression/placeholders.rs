@@ -2,26 +2,141 @@
 //!
 //! It does not know the expressions: they ask it, and it remembers what they asked for.
 
+use super::fault::Fault;
 use crate::error::Error;
+use crate::limits::PLACEHOLDER_BYTES_MAX;
+use crate::messages::expression as messages;
 use crate::request::parts::AttributeMapPart;
 use crate::value::AttributeValue;
+
+const NAMES: &str = "ExpressionAttributeNames";
+const VALUES: &str = "ExpressionAttributeValues";
+
+/// What a placeholder stands for, and whether an expression has asked for it.
+#[derive(Clone, Debug)]
+struct Entry<T> {
+    placeholder: String,
+    stands_for: T,
+    used: bool,
+}
 
 /// A request's placeholders, and which of them its expressions have used.
 #[derive(Clone, Debug, Default)]
 pub struct Placeholders {
-    names: Vec<(String, String, bool)>,
-    values: Vec<(String, AttributeValue, bool)>,
+    names: Vec<Entry<String>>,
+    values: Vec<Entry<AttributeValue>>,
 }
 
 impl Placeholders {
     /// Checks both maps by themselves: not empty, keys of the form `#x` and `:x`, values without faults.
     pub fn new(names: Option<&[(String, String)]>, values: Option<&AttributeMapPart>) -> Result<Self, Error> {
-        let _ = (names, values);
-        unimplemented!()
+        let names = names.map_or_else(|| Ok(Vec::new()), check_names).map_err(Error::validation)?;
+        let values = values.map_or_else(|| Ok(Vec::new()), |values| check_values(values));
+        Ok(Self { names, values: values.map_err(Error::validation)? })
+    }
+
+    /// The attribute name behind a `#placeholder`.
+    pub(super) fn name(&mut self, placeholder: &str) -> Result<&str, Fault> {
+        match find(&mut self.names, placeholder) {
+            Some(name) => Ok(name),
+            None => Err(Fault::new(messages::name_undefined(placeholder))),
+        }
+    }
+
+    /// The value behind a `:placeholder`.
+    pub(super) fn value(&mut self, placeholder: &str) -> Result<&AttributeValue, Fault> {
+        match find(&mut self.values, placeholder) {
+            Some(value) => Ok(value),
+            None => Err(Fault::new(messages::value_undefined(placeholder))),
+        }
     }
 
     /// Call it when every expression is parsed: fails if a placeholder was not used.
     pub fn finish(&self) -> Result<(), Error> {
-        unimplemented!()
+        check_used(NAMES, &self.names)?;
+        check_used(VALUES, &self.values)
     }
+}
+
+fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<String>>, String> {
+    if names.is_empty() {
+        return Err(messages::names_empty().to_owned());
+    }
+    for (placeholder, name) in names {
+        if placeholder.len() > PLACEHOLDER_BYTES_MAX {
+            return Err(messages::name_placeholder_too_long(placeholder.len()));
+        }
+        if !is_placeholder(placeholder, '#') {
+            return Err(messages::placeholder_syntax(NAMES, placeholder));
+        }
+        if name.is_empty() {
+            return Err(messages::name_empty(placeholder));
+        }
+    }
+    Ok(names
+        .iter()
+        .map(|(placeholder, name)| Entry {
+            placeholder: placeholder.clone(),
+            stands_for: name.clone(),
+            used: false,
+        })
+        .collect())
+}
+
+fn check_values(values: &[(String, crate::request::parts::ValuePart)]) -> Result<Vec<Entry<AttributeValue>>, String> {
+    if values.is_empty() {
+        return Err(messages::values_empty().to_owned());
+    }
+    for (placeholder, _) in values {
+        if placeholder.len() > PLACEHOLDER_BYTES_MAX {
+            return Err(messages::value_placeholder_too_long().to_owned());
+        }
+        if !is_placeholder(placeholder, ':') {
+            return Err(messages::placeholder_syntax(VALUES, placeholder));
+        }
+    }
+    values
+        .iter()
+        .map(|(placeholder, value)| match value {
+            Ok(value) => Ok(Entry { placeholder: placeholder.clone(), stands_for: value.clone(), used: false }),
+            Err(fault) => Err(messages::value_invalid(&fault.message(), placeholder)),
+        })
+        .collect()
+}
+
+fn is_placeholder(text: &str, mark: char) -> bool {
+    text.strip_prefix(mark).is_some_and(|word| {
+        !word.is_empty() && word.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
+    })
+}
+
+fn find<'e, T>(entries: &'e mut [Entry<T>], placeholder: &str) -> Option<&'e T> {
+    let entry = entries.iter_mut().find(|entry| entry.placeholder == placeholder)?;
+    entry.used = true;
+    Some(&entry.stands_for)
+}
+
+fn check_used<T>(map: &str, entries: &[Entry<T>]) -> Result<(), Error> {
+    let mut unused: Vec<&str> =
+        entries.iter().filter(|entry| !entry.used).map(|entry| entry.placeholder.as_str()).collect();
+    if unused.is_empty() {
+        return Ok(());
+    }
+    let slots = hash_slots(entries.len());
+    unused.sort_by_key(|placeholder| hash(placeholder) & (slots - 1));
+    Err(Error::validation(messages::placeholders_unused(map, &unused)))
+}
+
+/// The service names unused placeholders in the order of its own hash set (observed), so that order is part of the text.
+fn hash(placeholder: &str) -> u32 {
+    let hash = placeholder
+        .encode_utf16()
+        .fold(0_u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)));
+    hash ^ (hash >> 16)
+}
+
+/// How many slots the service's hash set has for that many entries: a power of two, at least 16, filled to 3/4.
+fn hash_slots(entries: usize) -> u32 {
+    let wanted = u32::try_from(entries / 3 * 4 + entries % 3 + 2).unwrap_or(u32::MAX / 2);
+    wanted.next_power_of_two().max(16)
 }

@@ -1,20 +1,29 @@
 //! Projections: which parts of an item a read returns.
 
-use super::path::DocumentPath;
+use super::fault::{Fault, check_size};
+use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
+use super::print::{CanonicalText, Printer};
+use super::selection::ItemSelection;
+use super::{checks, parser};
 use crate::codec::{EncodedItem, MapRef};
 use crate::error::Error;
 
-/// The paths a read returns. Invariant: at least one, none a prefix of another.
+/// The paths a read returns. Invariant: at least one, none a prefix of another; `selection` is made from `paths`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
     paths: Vec<DocumentPath>,
+    selection: ItemSelection,
 }
 
 impl Projection {
+    fn new(paths: Vec<DocumentPath>) -> Self {
+        Self { selection: ItemSelection::new(&paths), paths }
+    }
+
     /// The legacy `AttributesToGet`: top-level names, taken as they are.
     pub fn from_attributes(names: &[String]) -> Self {
-        Self { paths: names.iter().map(DocumentPath::top_level).collect() }
+        Self::new(names.iter().map(DocumentPath::top_level).collect())
     }
 
     /// The paths, in the order written.
@@ -24,25 +33,44 @@ impl Projection {
 
     /// The top-level attributes it mentions, each once, in the order written.
     pub fn attributes(&self) -> Vec<&str> {
-        unimplemented!()
+        path::distinct_attributes(&self.paths)
     }
 
     /// The parts of the item that the paths lead to; elements of lists close up.
     pub fn project(&self, item: MapRef<'_>) -> EncodedItem {
-        let _ = item;
-        unimplemented!()
+        self.selection.of_encoded(item)
+    }
+
+    /// The canonical text, with the placeholders it needs.
+    pub fn canonical(&self) -> CanonicalText {
+        let mut printer = Printer::default();
+        for (position, path) in self.paths.iter().enumerate() {
+            if position > 0 {
+                printer.text(", ");
+            }
+            printer.path(path);
+        }
+        printer.finish()
     }
 }
 
 /// Prints the canonical text, with placeholders for names that need them.
 impl std::fmt::Display for Projection {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        unimplemented!()
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.canonical().text)
     }
 }
 
 /// Parses a `ProjectionExpression` and binds its placeholders.
 pub fn parse_projection(text: &str, placeholders: &mut Placeholders) -> Result<Projection, Error> {
-    let _ = (text, placeholders);
-    unimplemented!()
+    bind(text, placeholders).map_err(|fault| fault.in_parameter("ProjectionExpression"))
+}
+
+fn bind(text: &str, placeholders: &mut Placeholders) -> Result<Projection, Fault> {
+    check_size(text)?;
+    let raw = parser::projection(text)?;
+    raw.iter().try_for_each(checks::check_path)?;
+    let paths = raw.iter().map(|path| DocumentPath::bind(path, placeholders)).collect::<Result<Vec<_>, _>>()?;
+    path::check_distinct(&paths)?;
+    Ok(Projection::new(paths))
 }

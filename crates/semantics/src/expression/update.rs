@@ -1,80 +1,380 @@
-//! Updates: parsed, bound and applied to an item.
+//! Updates: parsed and bound. `apply` says what they make of an item.
 
-use super::path::DocumentPath;
+use super::fault::{Fault, check_size};
+use super::functions::Function;
+use super::path::{self, DocumentPath, PathStep};
 use super::placeholders::Placeholders;
+use super::print::{CanonicalText, Printer};
+use super::syntax::{
+    Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, Section,
+};
+use super::{checks, parser};
 use crate::error::Error;
-use crate::value::Item;
+use crate::messages::expression as messages;
+use crate::value::AttributeValue;
 
-/// An update with every placeholder bound.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Update {}
-
-/// What an update made of an item, and which places it touched.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Updated {
-    pub new: Item,
-    touched: Vec<DocumentPath>,
+/// Which of the two languages an update was written in; they differ in texts and in what ADD adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// `UpdateExpression`.
+    Expression,
+    /// `AttributeUpdates`.
+    Legacy,
 }
 
-impl Updated {
-    /// The places the update touched, in the order written.
-    pub fn touched(&self) -> &[DocumentPath] {
-        &self.touched
-    }
+/// An operand of SET with its placeholders replaced.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SetOperand {
+    Path(DocumentPath),
+    Value(AttributeValue),
+    IfNotExists(DocumentPath, Box<SetOperand>),
+    ListAppend(Box<SetOperand>, Box<SetOperand>),
+}
 
-    /// The `UPDATED_OLD` image: what was at the touched places before.
-    pub fn updated_old(&self, old: &Item) -> Item {
-        let _ = old;
-        unimplemented!()
-    }
+/// The right-hand side of a SET action.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SetValue {
+    Operand(SetOperand),
+    Arithmetic { operator: Arithmetic, left: SetOperand, right: SetOperand },
+}
 
-    /// The `UPDATED_NEW` image: what is at the touched places now.
-    pub fn updated_new(&self, new: &Item) -> Item {
-        let _ = new;
-        unimplemented!()
+/// What an action does at its path.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Change {
+    Set(SetValue),
+    Remove,
+    /// A number or a set; in the legacy dialect also a list.
+    Add(AttributeValue),
+    /// A set.
+    Delete(AttributeValue),
+}
+
+impl Change {
+    const fn section(&self) -> Section {
+        match self {
+            Self::Set(_) => Section::Set,
+            Self::Remove => Section::Remove,
+            Self::Add(_) => Section::Add,
+            Self::Delete(_) => Section::Delete,
+        }
     }
 }
+
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Action {
+    pub(super) path: DocumentPath,
+    pub(super) change: Change,
+}
+
+/// An update with every placeholder bound. Invariant: its paths neither overlap nor conflict; the actions of one
+/// section stand together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    pub(super) actions: Vec<Action>,
+    pub(super) dialect: Dialect,
+}
+
+/// What UpdateItem's size rule adds for each action that writes a value (observed).
+const WRITING_ACTION_BYTES: usize = 19;
+/// What it adds for each action that clears one (observed).
+const CLEARING_ACTION_BYTES: usize = 2;
+/// What it adds once (observed).
+const UPDATE_BYTES: usize = 3;
+/// What it adds for each list index in a path that is changed (observed).
+const LIST_INDEX_BYTES: usize = 1;
+/// What it adds for each `+` or `-` (observed).
+const ARITHMETIC_BYTES: usize = 50;
 
 impl Update {
-    /// Applies the update to the old item, or to a new one that has only its key. All operands read the old item.
-    pub fn apply(&self, old: Option<&Item>, key: &Item) -> Result<Updated, Error> {
-        let _ = (old, key);
-        unimplemented!()
-    }
-
     /// The paths it changes, in the order written.
     pub fn targets(&self) -> Vec<&DocumentPath> {
-        unimplemented!()
+        self.actions.iter().map(|action| &action.path).collect()
     }
 
     /// Every document path it mentions, operands included.
     pub fn paths(&self) -> Vec<&DocumentPath> {
-        unimplemented!()
+        let mut paths = Vec::new();
+        for action in &self.actions {
+            paths.push(&action.path);
+            match &action.change {
+                Change::Set(SetValue::Operand(operand)) => operand.collect_paths(&mut paths),
+                Change::Set(SetValue::Arithmetic { left, right, .. }) => {
+                    left.collect_paths(&mut paths);
+                    right.collect_paths(&mut paths);
+                }
+                Change::Remove | Change::Add(_) | Change::Delete(_) => {}
+            }
+        }
+        paths
     }
 
     /// Whether it changes this top-level attribute or something below it.
     pub fn touches_attribute(&self, name: &str) -> bool {
-        let _ = name;
-        unimplemented!()
+        self.actions.iter().any(|action| action.path.attribute == name)
+    }
+
+    /// Whether it makes an item where there is none: an update that only removes does not (observed).
+    pub fn creates_item(&self) -> bool {
+        self.actions.is_empty()
+            || self.actions.iter().any(|action| matches!(action.change, Change::Set(_) | Change::Add(_)))
     }
 
     /// What the size rule of UpdateItem adds to an item without its key attributes: 3 bytes, 19 for each action that
     /// writes a value, 2 for each that clears one, 1 for each list index, 50 for each arithmetic operation. The size
     /// that counts is the larger of the item's and of this sum.
     pub fn overhead_bytes(&self) -> usize {
-        unimplemented!()
+        self.actions.iter().map(Action::overhead_bytes).sum::<usize>() + UPDATE_BYTES
+    }
+
+    /// The canonical text, with the placeholders it needs.
+    pub fn canonical(&self) -> CanonicalText {
+        let mut printer = Printer::default();
+        let mut section = None;
+        for action in &self.actions {
+            if section == Some(action.change.section()) {
+                printer.text(", ");
+            } else {
+                printer.text(if section.is_some() { " " } else { "" });
+                printer.text(action.change.section().name());
+                printer.text(" ");
+                section = Some(action.change.section());
+            }
+            action.print(&mut printer);
+        }
+        printer.finish()
+    }
+}
+
+impl Action {
+    fn overhead_bytes(&self) -> usize {
+        let action = match &self.change {
+            Change::Set(SetValue::Operand(_)) | Change::Add(_) | Change::Delete(_) => WRITING_ACTION_BYTES,
+            Change::Set(SetValue::Arithmetic { .. }) => WRITING_ACTION_BYTES + ARITHMETIC_BYTES,
+            Change::Remove => CLEARING_ACTION_BYTES,
+        };
+        let indexes = self.path.steps.iter().filter(|step| matches!(step, PathStep::Index(_))).count();
+        action + indexes * LIST_INDEX_BYTES
+    }
+
+    fn print(&self, printer: &mut Printer) {
+        printer.path(&self.path);
+        match &self.change {
+            Change::Remove => {}
+            Change::Add(value) | Change::Delete(value) => {
+                printer.text(" ");
+                printer.value(value.clone());
+            }
+            Change::Set(SetValue::Operand(operand)) => {
+                printer.text(" = ");
+                operand.print(printer);
+            }
+            Change::Set(SetValue::Arithmetic { operator, left, right }) => {
+                printer.text(" = ");
+                left.print(printer);
+                printer.text(&format!(" {} ", operator.symbol()));
+                right.print(printer);
+            }
+        }
+    }
+}
+
+impl SetOperand {
+    fn collect_paths<'p>(&'p self, paths: &mut Vec<&'p DocumentPath>) {
+        match self {
+            Self::Path(path) => paths.push(path),
+            Self::Value(_) => {}
+            Self::IfNotExists(path, otherwise) => {
+                paths.push(path);
+                otherwise.collect_paths(paths);
+            }
+            Self::ListAppend(first, second) => {
+                first.collect_paths(paths);
+                second.collect_paths(paths);
+            }
+        }
+    }
+
+    fn print(&self, printer: &mut Printer) {
+        match self {
+            Self::Path(path) => printer.path(path),
+            Self::Value(value) => printer.value(value.clone()),
+            Self::IfNotExists(path, otherwise) => {
+                printer.text("if_not_exists(");
+                printer.path(path);
+                printer.text(", ");
+                otherwise.print(printer);
+                printer.text(")");
+            }
+            Self::ListAppend(first, second) => {
+                printer.text("list_append(");
+                first.print(printer);
+                printer.text(", ");
+                second.print(printer);
+                printer.text(")");
+            }
+        }
     }
 }
 
 /// Prints the canonical text, with placeholders for values and for names that need them.
 impl std::fmt::Display for Update {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        unimplemented!()
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.canonical().text)
     }
 }
 
 /// Parses an `UpdateExpression` and binds its placeholders.
 pub fn parse_update(text: &str, placeholders: &mut Placeholders) -> Result<Update, Error> {
-    let _ = (text, placeholders);
-    unimplemented!()
+    parse(text, placeholders).map_err(|fault| fault.in_parameter("UpdateExpression"))
+}
+
+/// The service's order (observed): the first pass, then the targets' names and how the targets relate, then the names
+/// of all actions from the last to the first, then their values and types, again from the last to the first.
+fn parse(text: &str, placeholders: &mut Placeholders) -> Result<Update, Fault> {
+    check_size(text)?;
+    let raw = parser::update(text)?;
+    checks::check_update(&raw)?;
+    let raw_actions: Vec<&RawAction<'_>> = raw.sections.iter().flat_map(|(_, actions)| actions).collect();
+    let targets = raw_actions
+        .iter()
+        .map(|action| DocumentPath::bind(&action.path, placeholders))
+        .collect::<Result<Vec<_>, _>>()?;
+    path::check_distinct(&targets)?;
+    for action in raw_actions.iter().rev() {
+        check_names(&action.change, placeholders)?;
+    }
+    let mut actions = Vec::with_capacity(targets.len());
+    for (action, path) in raw_actions.iter().zip(targets).rev() {
+        actions.push(Action { path, change: bind_change(&action.change, placeholders)? });
+    }
+    actions.reverse();
+    Ok(Update { actions, dialect: Dialect::Expression })
+}
+
+fn check_names(change: &RawChange<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+    match change {
+        RawChange::Set(RawSetValue::Operand(operand)) => check_operand_names(operand, placeholders),
+        RawChange::Set(RawSetValue::Arithmetic { left, right, .. }) => {
+            check_operand_names(left, placeholders)?;
+            check_operand_names(right, placeholders)
+        }
+        RawChange::Remove | RawChange::Add(_) | RawChange::Delete(_) => Ok(()),
+    }
+}
+
+fn check_operand_names(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+    match operand {
+        RawOperand::Path(path) => check_path_names(path, placeholders),
+        RawOperand::Value(_) => Ok(()),
+        RawOperand::Call(call) => {
+            call.arguments.iter().try_for_each(|argument| check_operand_names(argument, placeholders))
+        }
+    }
+}
+
+fn check_path_names(path: &RawPath<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+    path.steps().try_for_each(|step| match step {
+        RawStep::Placeholder(placeholder) => placeholders.name(placeholder).map(drop),
+        RawStep::Name(_) | RawStep::Index(_) => Ok(()),
+    })
+}
+
+fn bind_change(change: &RawChange<'_>, placeholders: &mut Placeholders) -> Result<Change, Fault> {
+    match change {
+        RawChange::Remove => Ok(Change::Remove),
+        RawChange::Add(placeholder) => {
+            let value = placeholders.value(placeholder)?;
+            check_section_type(Section::Add, value, &["N", "SS", "NS", "BS"])?;
+            Ok(Change::Add(value.clone()))
+        }
+        RawChange::Delete(placeholder) => {
+            let value = placeholders.value(placeholder)?;
+            check_section_type(Section::Delete, value, &["SS", "NS", "BS"])?;
+            Ok(Change::Delete(value.clone()))
+        }
+        RawChange::Set(RawSetValue::Operand(operand)) => {
+            check_values(operand, placeholders)?;
+            Ok(Change::Set(SetValue::Operand(bind_operand(operand, placeholders)?)))
+        }
+        RawChange::Set(RawSetValue::Arithmetic { operator, left, right }) => {
+            check_values(left, placeholders)?;
+            check_values(right, placeholders)?;
+            let left = bind_operand(left, placeholders)?;
+            let right = bind_operand(right, placeholders)?;
+            check_literal_type(operator.symbol(), &left, "N")?;
+            check_literal_type(operator.symbol(), &right, "N")?;
+            Ok(Change::Set(SetValue::Arithmetic { operator: *operator, left, right }))
+        }
+    }
+}
+
+fn check_section_type(section: Section, value: &AttributeValue, allowed: &[&str]) -> Result<(), Fault> {
+    if allowed.contains(&value.type_name()) {
+        return Ok(());
+    }
+    Err(Fault::new(messages::section_operand_type(section.name(), long_type_name(value))))
+}
+
+/// Every value of an operand must be defined before its functions are looked at (observed).
+fn check_values(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+    match operand {
+        RawOperand::Path(_) => Ok(()),
+        RawOperand::Value(placeholder) => placeholders.value(placeholder).map(drop),
+        RawOperand::Call(call) => {
+            call.arguments.iter().try_for_each(|argument| check_values(argument, placeholders))
+        }
+    }
+}
+
+fn bind_operand(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<SetOperand, Fault> {
+    match operand {
+        RawOperand::Path(path) => DocumentPath::bind(path, placeholders).map(SetOperand::Path),
+        RawOperand::Value(placeholder) => placeholders.value(placeholder).cloned().map(SetOperand::Value),
+        RawOperand::Call(call) => bind_call(call, placeholders),
+    }
+}
+
+fn bind_call(call: &RawCall<'_>, placeholders: &mut Placeholders) -> Result<SetOperand, Fault> {
+    let [first, second] = call.arguments.as_slice() else {
+        return Err(Fault::new(messages::operand_count(call.name, call.arguments.len())));
+    };
+    let first = bind_operand(first, placeholders)?;
+    let second = bind_operand(second, placeholders)?;
+    if Function::from_name(call.name) == Some(Function::ListAppend) {
+        check_literal_type(call.name, &first, "L")?;
+        check_literal_type(call.name, &second, "L")?;
+        return Ok(SetOperand::ListAppend(Box::new(first), Box::new(second)));
+    }
+    match (first, second) {
+        (SetOperand::Path(path), SetOperand::Path(other)) if path == other => {
+            Err(Fault::new(messages::operands_not_distinct(call.name, &path)))
+        }
+        (SetOperand::Path(path), otherwise) => Ok(SetOperand::IfNotExists(path, Box::new(otherwise))),
+        _ => Err(Fault::new(messages::operand_not_a_path(call.name))),
+    }
+}
+
+fn check_literal_type(operator: &str, operand: &SetOperand, wanted: &str) -> Result<(), Fault> {
+    match operand {
+        SetOperand::Value(value) if value.type_name() != wanted => {
+            Err(Fault::new(messages::operand_type(operator, value.type_name())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The long type names that some texts have (observed).
+fn long_type_name(value: &AttributeValue) -> &'static str {
+    match value {
+        AttributeValue::S(_) => "STRING",
+        AttributeValue::N(_) => "NUMBER",
+        AttributeValue::B(_) => "BINARY",
+        AttributeValue::Bool(_) => "BOOLEAN",
+        AttributeValue::Null => "NULL",
+        AttributeValue::L(_) => "LIST",
+        AttributeValue::M(_) => "MAP",
+        AttributeValue::Ss(_) => "STRING_SET",
+        AttributeValue::Ns(_) => "NUMBER_SET",
+        AttributeValue::Bs(_) => "BINARY_SET",
+    }
 }

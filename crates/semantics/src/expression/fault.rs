@@ -1,0 +1,35 @@
+//! What is wrong with one expression, before it is known which parameter carried it.
+
+use crate::error::Error;
+use crate::messages::expression as messages;
+
+/// The text of a fault, without the introduction that names the parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault(String);
+
+impl Fault {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The error a client sees, introduced by the parameter's name.
+    pub(super) fn in_parameter(self, parameter: &str) -> Error {
+        Error::validation(messages::invalid_expression(parameter, &self.0))
+    }
+
+    /// The error a client sees when no introduction belongs to it.
+    pub(super) fn without_parameter(self) -> Error {
+        Error::validation(self.0)
+    }
+}
+
+/// What is checked before an expression is read at all: it is not empty and not too long.
+pub(super) fn check_size(text: &str) -> Result<(), Fault> {
+    if text.is_empty() {
+        return Err(Fault::new(messages::empty_expression()));
+    }
+    if text.len() > crate::limits::EXPRESSION_BYTES_MAX {
+        return Err(Fault::new(messages::expression_too_large(text.len())));
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Conditions: OR binds weakest, then AND, then NOT; comparisons, BETWEEN, IN and function calls.
+
+use super::{Fault, Grouped, Parser};
+use crate::expression::lexer::{Keyword, TokenKind};
+use crate::expression::syntax::{RawCondition, RawOperand};
+
+/// A whole text as a condition.
+pub(in crate::expression) fn condition(text: &str) -> Result<RawCondition<'_>, Fault> {
+    let mut parser = Parser::new(text);
+    let term = parser.any_of_or()?;
+    let condition = parser.require_condition(term)?.node;
+    parser.end()?;
+    Ok(condition)
+}
+
+/// What may stand in parentheses: after `(`, an operand and a condition cannot be told apart before the end.
+enum Term<'t> {
+    Condition(RawCondition<'t>),
+    Operand(RawOperand<'t>),
+}
+
+type GroupedTerm<'t> = Grouped<Term<'t>>;
+
+impl<'t> Parser<'t> {
+    fn any_of_or(&mut self) -> Result<GroupedTerm<'t>, Fault> {
+        let mut left = self.any_of_and()?;
+        while self.peek().kind == TokenKind::Keyword(Keyword::Or) {
+            let first = self.require_condition(left)?.node;
+            self.advance();
+            self.count_operator()?;
+            let second = self.any_of_and()?;
+            let second = self.require_condition(second)?.node;
+            left = Grouped::bare(Term::Condition(RawCondition::Or(Box::new(first), Box::new(second))));
+        }
+        Ok(left)
+    }
+
+    fn any_of_and(&mut self) -> Result<GroupedTerm<'t>, Fault> {
+        let mut left = self.any_of_not()?;
+        while self.peek().kind == TokenKind::Keyword(Keyword::And) {
+            let first = self.require_condition(left)?.node;
+            self.advance();
+            self.count_operator()?;
+            let second = self.any_of_not()?;
+            let second = self.require_condition(second)?.node;
+            left = Grouped::bare(Term::Condition(RawCondition::And(Box::new(first), Box::new(second))));
+        }
+        Ok(left)
+    }
+
+    fn any_of_not(&mut self) -> Result<GroupedTerm<'t>, Fault> {
+        if !self.take(TokenKind::Keyword(Keyword::Not)) {
+            return self.primary();
+        }
+        self.count_operator()?;
+        let inner = self.nested(Self::any_of_not)?;
+        let inner = self.require_condition(inner)?.node;
+        Ok(Grouped::bare(Term::Condition(RawCondition::Not(Box::new(inner)))))
+    }
+
+    fn primary(&mut self) -> Result<GroupedTerm<'t>, Fault> {
+        let term = if self.take(TokenKind::OpenParen) {
+            let inner = self.nested(Self::any_of_or)?;
+            self.close(inner)?
+        } else {
+            self.bare_operand().map(|operand| Grouped::bare(Term::Operand(operand)))?
+        };
+        match term.node {
+            Term::Condition(_) => Ok(term),
+            Term::Operand(operand) => self.after_operand(Grouped { node: operand, in_parens: term.in_parens }),
+        }
+    }
+
+    /// What follows an operand decides whether it begins a comparison; if nothing does, it is still an operand.
+    fn after_operand(&mut self, operand: Grouped<RawOperand<'t>>) -> Result<GroupedTerm<'t>, Fault> {
+        let condition = match self.peek().kind {
+            TokenKind::Comparator(comparator) => {
+                self.advance();
+                self.count_operator()?;
+                let right = self.operand()?;
+                RawCondition::Compare { comparator, left: operand.node, right }
+            }
+            TokenKind::Keyword(Keyword::Between) => {
+                self.advance();
+                self.count_operator()?;
+                let lower = self.operand()?;
+                self.expect(TokenKind::Keyword(Keyword::And))?;
+                let upper = self.operand()?;
+                RawCondition::Between { subject: operand.node, lower, upper }
+            }
+            TokenKind::Keyword(Keyword::In) => {
+                self.advance();
+                self.count_operator()?;
+                self.expect(TokenKind::OpenParen)?;
+                let list = self.operand_list()?;
+                RawCondition::In { subject: operand.node, list }
+            }
+            _ => return Ok(operand.map(Term::Operand)),
+        };
+        Ok(Grouped::bare(Term::Condition(condition)))
+    }
+
+    /// A condition stays one, a call becomes one; a path or a value was the beginning of a comparison that ends here.
+    fn require_condition(&self, term: GroupedTerm<'t>) -> Result<Grouped<RawCondition<'t>>, Fault> {
+        match term.node {
+            Term::Condition(node) => Ok(Grouped { node, in_parens: term.in_parens }),
+            Term::Operand(RawOperand::Call(call)) => {
+                Ok(Grouped { node: RawCondition::Call(call), in_parens: term.in_parens })
+            }
+            Term::Operand(RawOperand::Path(_) | RawOperand::Value(_)) => Err(self.syntax_error()),
+        }
+    }
+}

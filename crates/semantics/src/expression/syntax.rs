@@ -1,0 +1,116 @@
+//! What was written: expressions as trees of borrowed text, parentheses dropped, placeholders not yet replaced.
+//!
+//! It does not know whether names are reserved, functions exist or placeholders are defined.
+
+use super::lexer::Comparator;
+
+/// One step of a path as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RawStep<'t> {
+    Name(&'t str),
+    /// With its `#`.
+    Placeholder(&'t str),
+    /// The digits between the brackets.
+    Index(&'t str),
+}
+
+/// A path as written. The first step is no index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawPath<'t> {
+    pub(super) first: RawStep<'t>,
+    pub(super) rest: Vec<RawStep<'t>>,
+}
+
+impl<'t> RawPath<'t> {
+    pub(super) fn steps(&self) -> impl Iterator<Item = RawStep<'t>> + '_ {
+        std::iter::once(self.first).chain(self.rest.iter().copied())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawCall<'t> {
+    pub(super) name: &'t str,
+    pub(super) arguments: Vec<RawOperand<'t>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RawOperand<'t> {
+    Path(RawPath<'t>),
+    /// With its `:`.
+    Value(&'t str),
+    Call(RawCall<'t>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RawCondition<'t> {
+    And(Box<RawCondition<'t>>, Box<RawCondition<'t>>),
+    Or(Box<RawCondition<'t>>, Box<RawCondition<'t>>),
+    Not(Box<RawCondition<'t>>),
+    Compare { comparator: Comparator, left: RawOperand<'t>, right: RawOperand<'t> },
+    Between { subject: RawOperand<'t>, lower: RawOperand<'t>, upper: RawOperand<'t> },
+    In { subject: RawOperand<'t>, list: Vec<RawOperand<'t>> },
+    Call(RawCall<'t>),
+}
+
+/// The two arithmetic operators of SET.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    Plus,
+    Minus,
+}
+
+impl Arithmetic {
+    pub(super) const fn symbol(self) -> &'static str {
+        match self {
+            Self::Plus => "+",
+            Self::Minus => "-",
+        }
+    }
+}
+
+/// The right-hand side of a SET action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RawSetValue<'t> {
+    Operand(RawOperand<'t>),
+    Arithmetic { operator: Arithmetic, left: RawOperand<'t>, right: RawOperand<'t> },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum RawChange<'t> {
+    Set(RawSetValue<'t>),
+    Remove,
+    Add(&'t str),
+    Delete(&'t str),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawAction<'t> {
+    pub(super) path: RawPath<'t>,
+    pub(super) change: RawChange<'t>,
+}
+
+/// The four sections of an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Section {
+    Set,
+    Remove,
+    Add,
+    Delete,
+}
+
+impl Section {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Set => "SET",
+            Self::Remove => "REMOVE",
+            Self::Add => "ADD",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// An update as written: sections in order, perhaps one of them twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RawUpdate<'t> {
+    pub(super) sections: Vec<(Section, Vec<RawAction<'t>>)>,
+}
