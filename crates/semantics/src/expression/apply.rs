@@ -10,7 +10,7 @@ use super::syntax::Arithmetic;
 use super::update::{Action, Change, Dialect, SetOperand, SetValue, Update};
 use crate::error::Error;
 use crate::messages::expression as messages;
-use crate::number::Number;
+use crate::number::{Number, NumberFault};
 use crate::value::{AttributeValue, Item};
 
 /// What an update made of an item, and which places it touched.
@@ -78,7 +78,7 @@ impl Update {
                     Arithmetic::Plus => left.checked_add(right),
                     Arithmetic::Minus => left.checked_sub(right),
                 };
-                AttributeValue::N(result.map_err(|fault| Fault::new(fault.message()))?)
+                AttributeValue::N(result.map_err(number_fault)?)
             }
             Change::Remove | Change::Add(_) | Change::Delete(_) => return Ok(None),
         };
@@ -121,7 +121,7 @@ impl Update {
     fn sum(&self, old: &AttributeValue, added: &AttributeValue) -> Result<AttributeValue, Fault> {
         Ok(match (old, added) {
             (AttributeValue::N(old), AttributeValue::N(added)) => {
-                AttributeValue::N(old.checked_add(*added).map_err(|fault| Fault::new(fault.message()))?)
+                AttributeValue::N(old.checked_add(*added).map_err(number_fault)?)
             }
             (AttributeValue::Ss(old), AttributeValue::Ss(added)) => AttributeValue::Ss(union(old, added)),
             (AttributeValue::Ns(old), AttributeValue::Ns(added)) => AttributeValue::Ns(union(old, added)),
@@ -141,9 +141,15 @@ impl Update {
         removed: &AttributeValue,
     ) -> Result<Option<AttributeValue>, Fault> {
         Ok(match (old, removed) {
-            (AttributeValue::Ss(old), AttributeValue::Ss(removed)) => rest(old, removed).map(AttributeValue::Ss),
-            (AttributeValue::Ns(old), AttributeValue::Ns(removed)) => rest(old, removed).map(AttributeValue::Ns),
-            (AttributeValue::Bs(old), AttributeValue::Bs(removed)) => rest(old, removed).map(AttributeValue::Bs),
+            (AttributeValue::Ss(old), AttributeValue::Ss(removed)) => {
+                rest(old, removed).map(AttributeValue::Ss)
+            }
+            (AttributeValue::Ns(old), AttributeValue::Ns(removed)) => {
+                rest(old, removed).map(AttributeValue::Ns)
+            }
+            (AttributeValue::Bs(old), AttributeValue::Bs(removed)) => {
+                rest(old, removed).map(AttributeValue::Bs)
+            }
             _ => return Err(self.type_fault()),
         })
     }
@@ -151,6 +157,11 @@ impl Update {
 
 fn into_error(fault: Fault) -> Error {
     fault.without_parameter()
+}
+
+/// A sum or difference that no number can hold.
+fn number_fault(fault: NumberFault) -> Fault {
+    Fault::new(crate::messages::value::number(fault, ""))
 }
 
 fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {

@@ -97,7 +97,11 @@ pub(super) fn condition(raw: &RawCondition<'_>, placeholders: &mut Placeholders)
                 check_types(comparator.symbol(), &operands, &["S", "N", "B"])?;
             }
             let [left, right] = operands;
-            Ok(Expr::Compare { comparator: *comparator, left: left.into_operand()?, right: right.into_operand()? })
+            Ok(Expr::Compare {
+                comparator: *comparator,
+                left: left.into_operand()?,
+                right: right.into_operand()?,
+            })
         }
         RawCondition::Between { subject, lower, upper } => between(subject, lower, upper, placeholders),
         RawCondition::In { subject, list } => in_list(subject, list, placeholders),

@@ -5,8 +5,8 @@
 use super::fault::Fault;
 use super::functions::{Function, FunctionPlace};
 use super::reserved::is_reserved;
-use super::syntax::{RawCall, RawCondition, RawOperand, RawPath, RawSetValue, RawStep, RawUpdate, Section};
 use super::syntax::{RawAction, RawChange};
+use super::syntax::{RawCall, RawCondition, RawOperand, RawPath, RawSetValue, RawStep, RawUpdate, Section};
 use crate::limits::DOCUMENT_PATH_INDEX_MAX;
 use crate::messages::expression as messages;
 

@@ -78,9 +78,20 @@ pub(super) enum Expr {
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
-    Compare { comparator: Comparator, left: Operand, right: Operand },
-    Between { subject: Operand, lower: Operand, upper: Operand },
-    In { subject: Operand, list: Vec<Operand> },
+    Compare {
+        comparator: Comparator,
+        left: Operand,
+        right: Operand,
+    },
+    Between {
+        subject: Operand,
+        lower: Operand,
+        upper: Operand,
+    },
+    In {
+        subject: Operand,
+        list: Vec<Operand>,
+    },
     Exists(DocumentPath),
     NotExists(DocumentPath),
     /// The second operand is the name of a type.
@@ -139,9 +150,9 @@ impl Expr {
             }
             Self::Exists(path) => item.is_some_and(|item| path.find(item).is_some()),
             Self::NotExists(path) => !item.is_some_and(|item| path.find(item).is_some()),
-            Self::HasType(operand, wanted) => operand
-                .resolve(item)
-                .is_some_and(|value| wanted.view() == ValueRef::S(value.type_name())),
+            Self::HasType(operand, wanted) => {
+                operand.resolve(item).is_some_and(|value| wanted.view() == ValueRef::S(value.type_name()))
+            }
             Self::BeginsWith(subject, prefix) => {
                 evaluate::begins_with(subject.resolve(item), prefix.resolve(item))
             }

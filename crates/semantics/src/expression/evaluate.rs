@@ -9,7 +9,11 @@ use crate::codec::ValueRef;
 use crate::number::Number;
 
 /// A comparison. A missing operand equals nothing, not even another missing one, and is ordered with nothing.
-pub(super) fn compare(comparator: Comparator, left: Option<ValueRef<'_>>, right: Option<ValueRef<'_>>) -> bool {
+pub(super) fn compare(
+    comparator: Comparator,
+    left: Option<ValueRef<'_>>,
+    right: Option<ValueRef<'_>>,
+) -> bool {
     match comparator {
         Comparator::Eq => equal(left, right),
         Comparator::Ne => !equal(left, right),

@@ -69,7 +69,11 @@ impl Function {
     pub(super) const fn operand_count(self) -> usize {
         match self {
             Self::AttributeExists | Self::AttributeNotExists | Self::Size => 1,
-            Self::AttributeType | Self::BeginsWith | Self::Contains | Self::IfNotExists | Self::ListAppend => 2,
+            Self::AttributeType
+            | Self::BeginsWith
+            | Self::Contains
+            | Self::IfNotExists
+            | Self::ListAppend => 2,
         }
     }
 }

@@ -169,7 +169,9 @@ fn key_path<'o>(operands: &[&'o Operand]) -> Result<&'o DocumentPath, Fault> {
             Operand::Size(_) => return Err(Fault::new(messages::key_nested_operation())),
             Operand::Value(_) => {}
             Operand::Path(_) if key.is_some() => return Err(Fault::new(messages::key_several_attributes())),
-            Operand::Path(path) if path.is_nested() => return Err(Fault::new(messages::key_nested_attribute())),
+            Operand::Path(path) if path.is_nested() => {
+                return Err(Fault::new(messages::key_nested_attribute()));
+            }
             Operand::Path(path) => key = Some(path),
         }
     }

@@ -116,12 +116,14 @@ fn expected_without_operator(attribute: &str, parts: &ExpectedAttributeValuePart
         (Some(false), Some(_)) => Err(Fault::new(messages::legacy_not_exists_with_value(attribute))),
         (Some(true), None) => Err(Fault::new(messages::legacy_exists_without_value("true", attribute))),
         (None, None) => Err(Fault::new(messages::legacy_exists_without_value("null", attribute))),
-        (Some(true) | None, Some(value)) => clause(attribute, ComparisonOperator::Eq, &[valid(value)?.clone()]),
+        (Some(true) | None, Some(value)) => {
+            clause(attribute, ComparisonOperator::Eq, &[valid(value)?.clone()])
+        }
     }
 }
 
 fn valid(part: &ValuePart) -> Result<&AttributeValue, Fault> {
-    part.as_ref().map_err(|fault| Fault::new(fault.message()))
+    part.as_ref().map_err(|fault| Fault::new(crate::messages::value::fault(fault)))
 }
 
 /// The operands, if they are as many and of the types that the operator takes.
@@ -185,20 +187,14 @@ fn check_bounds(lower: &AttributeValue, upper: &AttributeValue) -> Result<(), Fa
 }
 
 /// One attribute's condition; the operands are checked.
-fn clause(
-    attribute: &str,
-    operator: ComparisonOperator,
-    operands: &[AttributeValue],
-) -> Result<Expr, Fault> {
+fn clause(attribute: &str, operator: ComparisonOperator, operands: &[AttributeValue]) -> Result<Expr, Fault> {
     let path = || DocumentPath::top_level(attribute);
     let subject = || Operand::Path(path());
     let value = |position: usize| match operands.get(position) {
         Some(value) => Ok(Operand::Value(EncodedValue::encode(value))),
         None => Err(Fault::new(messages::legacy_argument_count(operator.name()))),
     };
-    let compare = |comparator| {
-        Ok(Expr::Compare { comparator, left: subject(), right: value(0)? })
-    };
+    let compare = |comparator| Ok(Expr::Compare { comparator, left: subject(), right: value(0)? });
     match operator {
         ComparisonOperator::Eq => compare(Comparator::Eq),
         ComparisonOperator::Ne => compare(Comparator::Ne),
@@ -252,7 +248,9 @@ fn change(parts: &AttributeValueUpdateParts) -> Result<Change, Fault> {
     let Some(value) = value else {
         return match action {
             AttributeAction::Delete => Ok(Change::Remove),
-            AttributeAction::Put | AttributeAction::Add => Err(Fault::new(messages::legacy_update_without_value())),
+            AttributeAction::Put | AttributeAction::Add => {
+                Err(Fault::new(messages::legacy_update_without_value()))
+            }
         };
     };
     match (action, value) {

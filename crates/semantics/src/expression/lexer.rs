@@ -143,9 +143,10 @@ fn scan(rest: &str, first: char) -> (TokenKind, usize) {
             length => (TokenKind::ValuePlaceholder, length),
         },
         '0' => (TokenKind::Integer, 1),
-        '1'..='9' => {
-            (TokenKind::Integer, rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len()))
-        }
+        '1'..='9' => (
+            TokenKind::Integer,
+            rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len()),
+        ),
         '<' if rest.starts_with("<>") => (TokenKind::Comparator(Comparator::Ne), 2),
         '<' if rest.starts_with("<=") => (TokenKind::Comparator(Comparator::Le), 2),
         '>' if rest.starts_with(">=") => (TokenKind::Comparator(Comparator::Ge), 2),

@@ -83,7 +83,9 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<String>>, String>
         .collect())
 }
 
-fn check_values(values: &[(String, crate::request::parts::ValuePart)]) -> Result<Vec<Entry<AttributeValue>>, String> {
+fn check_values(
+    values: &[(String, crate::request::parts::ValuePart)],
+) -> Result<Vec<Entry<AttributeValue>>, String> {
     if values.is_empty() {
         return Err(messages::values_empty().to_owned());
     }
@@ -98,15 +100,18 @@ fn check_values(values: &[(String, crate::request::parts::ValuePart)]) -> Result
     values
         .iter()
         .map(|(placeholder, value)| match value {
-            Ok(value) => Ok(Entry { placeholder: placeholder.clone(), stands_for: value.clone(), used: false }),
-            Err(fault) => Err(messages::value_invalid(&fault.message(), placeholder)),
+            Ok(value) => {
+                Ok(Entry { placeholder: placeholder.clone(), stands_for: value.clone(), used: false })
+            }
+            Err(fault) => Err(messages::value_invalid(&crate::messages::value::fault(fault), placeholder)),
         })
         .collect()
 }
 
 fn is_placeholder(text: &str, mark: char) -> bool {
     text.strip_prefix(mark).is_some_and(|word| {
-        !word.is_empty() && word.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
+        !word.is_empty()
+            && word.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
     })
 }
 

@@ -70,7 +70,8 @@ fn bind(text: &str, placeholders: &mut Placeholders) -> Result<Projection, Fault
     check_size(text)?;
     let raw = parser::projection(text)?;
     raw.iter().try_for_each(checks::check_path)?;
-    let paths = raw.iter().map(|path| DocumentPath::bind(path, placeholders)).collect::<Result<Vec<_>, _>>()?;
+    let paths =
+        raw.iter().map(|path| DocumentPath::bind(path, placeholders)).collect::<Result<Vec<_>, _>>()?;
     path::check_distinct(&paths)?;
     Ok(Projection::new(paths))
 }

@@ -39,14 +39,23 @@ impl ItemSelection {
         if self.attributes.values().all(|selection| *selection == Selection::All) {
             return item.encode_subset(|name| self.attributes.contains_key(name));
         }
+        let nested: Vec<(&str, EncodedValue)> = self
+            .attributes
+            .iter()
+            .filter(|(_, selection)| **selection != Selection::All)
+            .filter_map(|(name, selection)| {
+                let part = part_of_encoded(item.get(name)?, selection)?;
+                Some((name.as_str(), EncodedValue::encode(&part)))
+            })
+            .collect();
         let mut builder = EncodedItemBuilder::new();
         for (name, selection) in &self.attributes {
-            let Some(value) = item.get(name) else { continue };
-            if *selection == Selection::All {
+            if let (Selection::All, Some(value)) = (selection, item.get(name)) {
                 builder.push(name, value);
-            } else if let Some(part) = part_of_encoded(value, selection) {
-                builder.push(name, EncodedValue::encode(&part).view());
             }
+        }
+        for (name, part) in &nested {
+            builder.push(name, part.view());
         }
         builder.finish()
     }
@@ -61,7 +70,9 @@ impl ItemSelection {
 fn chain(steps: &[PathStep]) -> Selection {
     match steps.split_first() {
         None => Selection::All,
-        Some((PathStep::Field(name), rest)) => Selection::Fields(BTreeMap::from([(name.clone(), chain(rest))])),
+        Some((PathStep::Field(name), rest)) => {
+            Selection::Fields(BTreeMap::from([(name.clone(), chain(rest))]))
+        }
         Some((PathStep::Index(index), rest)) => Selection::Elements(BTreeMap::from([(*index, chain(rest))])),
     }
 }
@@ -72,10 +83,12 @@ fn extend(selection: &mut Selection, steps: &[PathStep]) {
             Some(inner) => extend(inner, rest),
             None => drop(fields.insert(name.clone(), chain(rest))),
         },
-        (Selection::Elements(elements), Some((PathStep::Index(index), rest))) => match elements.get_mut(index) {
-            Some(inner) => extend(inner, rest),
-            None => drop(elements.insert(*index, chain(rest))),
-        },
+        (Selection::Elements(elements), Some((PathStep::Index(index), rest))) => {
+            match elements.get_mut(index) {
+                Some(inner) => extend(inner, rest),
+                None => drop(elements.insert(*index, chain(rest))),
+            }
+        }
         _ => {}
     }
 }

@@ -316,16 +316,12 @@ pub fn legacy_list_without_operator(attribute: &str) -> String {
 
 /// Observed; `exists` is `true` or `null`.
 pub fn legacy_exists_without_value(exists: &str, attribute: &str) -> String {
-    invalid_parameter(&format!(
-        "Value must be provided when Exists is {exists} for Attribute: {attribute}"
-    ))
+    invalid_parameter(&format!("Value must be provided when Exists is {exists} for Attribute: {attribute}"))
 }
 
 /// Observed.
 pub fn legacy_not_exists_with_value(attribute: &str) -> String {
-    invalid_parameter(&format!(
-        "Value cannot be used when Exists is false for Attribute: {attribute}"
-    ))
+    invalid_parameter(&format!("Value cannot be used when Exists is false for Attribute: {attribute}"))
 }
 
 /// Observed.

@@ -8,15 +8,16 @@ use crate::expression::syntax::{RawCondition, RawOperand};
 pub(in crate::expression) fn condition(text: &str) -> Result<RawCondition<'_>, Fault> {
     let mut parser = Parser::new(text);
     let term = parser.any_of_or()?;
-    let condition = parser.require_condition(term)?.node;
+    let condition = parser.require_condition(term)?;
     parser.end()?;
-    Ok(condition)
+    Ok(*condition)
 }
 
-/// What may stand in parentheses: after `(`, an operand and a condition cannot be told apart before the end.
+/// What may stand in parentheses: after `(`, an operand and a condition cannot be told apart before the end. Boxed,
+/// because every level of the parser's recursion holds one.
 enum Term<'t> {
-    Condition(RawCondition<'t>),
-    Operand(RawOperand<'t>),
+    Condition(Box<RawCondition<'t>>),
+    Operand(Box<RawOperand<'t>>),
 }
 
 type GroupedTerm<'t> = Grouped<Term<'t>>;
@@ -25,12 +26,12 @@ impl<'t> Parser<'t> {
     fn any_of_or(&mut self) -> Result<GroupedTerm<'t>, Fault> {
         let mut left = self.any_of_and()?;
         while self.peek().kind == TokenKind::Keyword(Keyword::Or) {
-            let first = self.require_condition(left)?.node;
+            let first = self.require_condition(left)?;
             self.advance();
             self.count_operator()?;
             let second = self.any_of_and()?;
-            let second = self.require_condition(second)?.node;
-            left = Grouped::bare(Term::Condition(RawCondition::Or(Box::new(first), Box::new(second))));
+            let second = self.require_condition(second)?;
+            left = bare_condition(RawCondition::Or(first, second));
         }
         Ok(left)
     }
@@ -38,12 +39,12 @@ impl<'t> Parser<'t> {
     fn any_of_and(&mut self) -> Result<GroupedTerm<'t>, Fault> {
         let mut left = self.any_of_not()?;
         while self.peek().kind == TokenKind::Keyword(Keyword::And) {
-            let first = self.require_condition(left)?.node;
+            let first = self.require_condition(left)?;
             self.advance();
             self.count_operator()?;
             let second = self.any_of_not()?;
-            let second = self.require_condition(second)?.node;
-            left = Grouped::bare(Term::Condition(RawCondition::And(Box::new(first), Box::new(second))));
+            let second = self.require_condition(second)?;
+            left = bare_condition(RawCondition::And(first, second));
         }
         Ok(left)
     }
@@ -54,8 +55,8 @@ impl<'t> Parser<'t> {
         }
         self.count_operator()?;
         let inner = self.nested(Self::any_of_not)?;
-        let inner = self.require_condition(inner)?.node;
-        Ok(Grouped::bare(Term::Condition(RawCondition::Not(Box::new(inner)))))
+        let inner = self.require_condition(inner)?;
+        Ok(bare_condition(RawCondition::Not(inner)))
     }
 
     fn primary(&mut self) -> Result<GroupedTerm<'t>, Fault> {
@@ -63,22 +64,25 @@ impl<'t> Parser<'t> {
             let inner = self.nested(Self::any_of_or)?;
             self.close(inner)?
         } else {
-            self.bare_operand().map(|operand| Grouped::bare(Term::Operand(operand)))?
+            let operand = self.bare_operand()?;
+            Grouped::bare(Term::Operand(Box::new(operand)))
         };
         match term.node {
             Term::Condition(_) => Ok(term),
-            Term::Operand(operand) => self.after_operand(Grouped { node: operand, in_parens: term.in_parens }),
+            Term::Operand(operand) => {
+                self.after_operand(Grouped { node: operand, in_parens: term.in_parens })
+            }
         }
     }
 
     /// What follows an operand decides whether it begins a comparison; if nothing does, it is still an operand.
-    fn after_operand(&mut self, operand: Grouped<RawOperand<'t>>) -> Result<GroupedTerm<'t>, Fault> {
+    fn after_operand(&mut self, operand: Grouped<Box<RawOperand<'t>>>) -> Result<GroupedTerm<'t>, Fault> {
         let condition = match self.peek().kind {
             TokenKind::Comparator(comparator) => {
                 self.advance();
                 self.count_operator()?;
                 let right = self.operand()?;
-                RawCondition::Compare { comparator, left: operand.node, right }
+                RawCondition::Compare { comparator, left: *operand.node, right }
             }
             TokenKind::Keyword(Keyword::Between) => {
                 self.advance();
@@ -86,28 +90,32 @@ impl<'t> Parser<'t> {
                 let lower = self.operand()?;
                 self.expect(TokenKind::Keyword(Keyword::And))?;
                 let upper = self.operand()?;
-                RawCondition::Between { subject: operand.node, lower, upper }
+                RawCondition::Between { subject: *operand.node, lower, upper }
             }
             TokenKind::Keyword(Keyword::In) => {
                 self.advance();
                 self.count_operator()?;
                 self.expect(TokenKind::OpenParen)?;
                 let list = self.operand_list()?;
-                RawCondition::In { subject: operand.node, list }
+                RawCondition::In { subject: *operand.node, list }
             }
             _ => return Ok(operand.map(Term::Operand)),
         };
-        Ok(Grouped::bare(Term::Condition(condition)))
+        Ok(bare_condition(condition))
     }
 
     /// A condition stays one, a call becomes one; a path or a value was the beginning of a comparison that ends here.
-    fn require_condition(&self, term: GroupedTerm<'t>) -> Result<Grouped<RawCondition<'t>>, Fault> {
+    fn require_condition(&self, term: GroupedTerm<'t>) -> Result<Box<RawCondition<'t>>, Fault> {
         match term.node {
-            Term::Condition(node) => Ok(Grouped { node, in_parens: term.in_parens }),
-            Term::Operand(RawOperand::Call(call)) => {
-                Ok(Grouped { node: RawCondition::Call(call), in_parens: term.in_parens })
-            }
-            Term::Operand(RawOperand::Path(_) | RawOperand::Value(_)) => Err(self.syntax_error()),
+            Term::Condition(condition) => Ok(condition),
+            Term::Operand(operand) => match *operand {
+                RawOperand::Call(call) => Ok(Box::new(RawCondition::Call(call))),
+                RawOperand::Path(_) | RawOperand::Value(_) => Err(self.syntax_error()),
+            },
         }
     }
+}
+
+fn bare_condition(condition: RawCondition<'_>) -> GroupedTerm<'_> {
+    Grouped::bare(Term::Condition(Box::new(condition)))
 }

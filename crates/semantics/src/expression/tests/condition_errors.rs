@@ -151,10 +151,7 @@ fn deep_nesting_ends_in_an_error_and_not_in_a_crash() {
     );
     assert!(!fault(&"(".repeat(4096), &[], &[]).is_empty());
     let steps = format!("a{} = b", ".a".repeat(32));
-    assert_eq!(
-        fault(&steps, &[], &[]),
-        "The document path has too many nesting levels; nesting levels: 33"
-    );
+    assert_eq!(fault(&steps, &[], &[]), "The document path has too many nesting levels; nesting levels: 33");
 }
 
 #[test]
@@ -162,8 +159,14 @@ fn functions_are_known_by_name_and_place() {
     for (text, message) in [
         ("a=b and whatever((:things)) > a", "Invalid function name; function: whatever"),
         ("attRIbute_exIsts((views), #a)", "Invalid function name; function: attRIbute_exIsts"),
-        ("if_not_exists(a, b) = c", "The function is not allowed in a condition expression; function: if_not_exists"),
-        ("list_append(a, b) = c", "The function is not allowed in a condition expression; function: list_append"),
+        (
+            "if_not_exists(a, b) = c",
+            "The function is not allowed in a condition expression; function: if_not_exists",
+        ),
+        (
+            "list_append(a, b) = c",
+            "The function is not allowed in a condition expression; function: list_append",
+        ),
     ] {
         assert_eq!(fault(text, &[], &[]), message, "{text}");
     }
@@ -212,7 +215,9 @@ fn undefined_placeholders_are_named() {
         );
         assert_eq!(fault(text, &[], &[]), message, "{text}");
     }
-    for (text, placeholder) in [("begins_with(:hello, #a, #b)", ":hello"), (":a < :b", ":a"), (":_ > a", ":_")] {
+    for (text, placeholder) in
+        [("begins_with(:hello, #a, #b)", ":hello"), (":a < :b", ":a"), (":_ > a", ":_")]
+    {
         let message = format!(
             "An expression attribute value used in expression is not defined; attribute value: {placeholder}"
         );
@@ -274,7 +279,8 @@ fn operand_types_of_values_are_checked() {
         ("attribute_exists(:a) and a=a", "attribute_exists"),
         ("attribute_not_exists(size(:a))", "attribute_not_exists"),
     ] {
-        let message = format!("Operator or function requires a document path; operator or function: {function}");
+        let message =
+            format!("Operator or function requires a document path; operator or function: {function}");
         assert_eq!(fault(text, &[], &[(":a", s("1"))]), message, "{text}");
     }
     assert_eq!(

@@ -18,7 +18,11 @@ fn operators_that_no_key_supports_are_named() {
         ("not a > b", "NOT"),
         ("a <> b", "<>"),
     ] {
-        assert_eq!(fault(text), format!("Invalid operator used in KeyConditionExpression: {operator}"), "{text}");
+        assert_eq!(
+            fault(text),
+            format!("Invalid operator used in KeyConditionExpression: {operator}"),
+            "{text}"
+        );
     }
 }
 
@@ -72,25 +76,15 @@ fn clauses_keep_their_order_and_have_the_attribute_on_the_left() {
     let values = [(":a", n(1)), (":b", n(2)), (":s", s("p"))];
     let parse = |text| {
         let parsed = parse_key_condition(text, &mut placeholders(&[("#k", "status")], &values)).expect(text);
-        parsed
-            .clauses
-            .into_iter()
-            .map(|clause| (clause.attribute, clause.predicate))
-            .collect::<Vec<_>>()
+        parsed.clauses.into_iter().map(|clause| (clause.attribute, clause.predicate)).collect::<Vec<_>>()
     };
     assert_eq!(
         parse("((:a < sk) AND (#k = :s))"),
-        [
-            ("sk".to_owned(), KeyPredicate::Gt(n(1))),
-            ("status".to_owned(), KeyPredicate::Eq(s("p"))),
-        ]
+        [("sk".to_owned(), KeyPredicate::Gt(n(1))), ("status".to_owned(), KeyPredicate::Eq(s("p"))),]
     );
     assert_eq!(
         parse("pk = :a AND sk BETWEEN :a AND :b"),
-        [
-            ("pk".to_owned(), KeyPredicate::Eq(n(1))),
-            ("sk".to_owned(), KeyPredicate::Between(n(1), n(2))),
-        ]
+        [("pk".to_owned(), KeyPredicate::Eq(n(1))), ("sk".to_owned(), KeyPredicate::Between(n(1), n(2))),]
     );
     assert_eq!(parse("begins_with(sk, :s)"), [("sk".to_owned(), KeyPredicate::BeginsWith(s("p")))]);
     assert_eq!(parse(":a >= sk"), [("sk".to_owned(), KeyPredicate::Le(n(1)))]);

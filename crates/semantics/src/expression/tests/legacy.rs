@@ -67,8 +67,16 @@ fn operators_mean_what_their_expressions_mean() {
 fn operands_are_counted_and_typed() {
     for (operator, values, message) in [
         (ComparisonOperator::Eq, vec![], "Invalid number of argument(s) for the EQ ComparisonOperator"),
-        (ComparisonOperator::Null, vec![n(1)], "Invalid number of argument(s) for the NULL ComparisonOperator"),
-        (ComparisonOperator::Between, vec![n(1)], "Invalid number of argument(s) for the BETWEEN ComparisonOperator"),
+        (
+            ComparisonOperator::Null,
+            vec![n(1)],
+            "Invalid number of argument(s) for the NULL ComparisonOperator",
+        ),
+        (
+            ComparisonOperator::Between,
+            vec![n(1)],
+            "Invalid number of argument(s) for the BETWEEN ComparisonOperator",
+        ),
         (ComparisonOperator::In, vec![], "Invalid number of argument(s) for the IN ComparisonOperator"),
         (
             ComparisonOperator::In,
@@ -171,8 +179,13 @@ fn change(action: Option<AttributeAction>, value: Option<AttributeValue>) -> Att
     AttributeValueUpdateParts { value: value.map(Ok), action }
 }
 
-fn updated(action: Option<AttributeAction>, value: Option<AttributeValue>, old: &Item) -> Result<Item, String> {
-    let update = attribute_updates(&[("a".to_owned(), change(action, value))]).map_err(|error| error.message)?;
+fn updated(
+    action: Option<AttributeAction>,
+    value: Option<AttributeValue>,
+    old: &Item,
+) -> Result<Item, String> {
+    let update =
+        attribute_updates(&[("a".to_owned(), change(action, value))]).map_err(|error| error.message)?;
     update.apply(Some(old), &item(&[])).map(|updated| updated.new).map_err(|error| error.message)
 }
 
@@ -205,7 +218,11 @@ fn attribute_updates_put_add_and_delete() {
 fn attribute_updates_are_checked_by_action() {
     for (action, value, message) in [
         (None, None, "Only DELETE action is allowed when no attribute value is specified"),
-        (Some(AttributeAction::Add), None, "Only DELETE action is allowed when no attribute value is specified"),
+        (
+            Some(AttributeAction::Add),
+            None,
+            "Only DELETE action is allowed when no attribute value is specified",
+        ),
         (Some(AttributeAction::Add), Some(s("a")), "ADD action is not supported for the type S"),
         (
             Some(AttributeAction::Delete),

@@ -3,7 +3,10 @@ use crate::expression::{Projection, parse_projection};
 
 fn fault(text: &str, names: &[(&str, &str)]) -> String {
     let message = parse_projection(text, &mut placeholders(names, &[])).expect_err(text).message;
-    message.strip_prefix("Invalid ProjectionExpression: ").expect("every fault names its parameter").to_owned()
+    message
+        .strip_prefix("Invalid ProjectionExpression: ")
+        .expect("every fault names its parameter")
+        .to_owned()
 }
 
 fn sample() -> Item {
@@ -16,7 +19,9 @@ fn sample() -> Item {
 
 #[test]
 fn paths_are_all_that_a_projection_has() {
-    for text in ["whatever(stuff)", ":a", "abort,", "a,,b", "a..b", "a[b]", "(a.b).c", "(a)", "(a,b)", "a-b", ",a"] {
+    for text in
+        ["whatever(stuff)", ":a", "abort,", "a,,b", "a..b", "a[b]", "(a.b).c", "(a)", "(a,b)", "a-b", ",a"]
+    {
         assert!(fault(text, &[]).starts_with("Syntax error; "), "{text}");
     }
     assert_eq!(fault("", &[]), "The expression can not be empty;");

@@ -44,17 +44,11 @@ fn syntax_errors_name_the_token_and_its_neighbours() {
 #[test]
 fn reserved_words_and_functions_are_checked_before_anything_else() {
     for (text, message) in [
-        (
-            " set #c = :c set abOrt = true ",
-            "Attribute name is a reserved keyword; reserved keyword: abOrt",
-        ),
+        (" set #c = :c set abOrt = true ", "Attribute name is a reserved keyword; reserved keyword: abOrt"),
         (" remove Absolute ", "Attribute name is a reserved keyword; reserved keyword: Absolute"),
         ("set #c = if_not_exist(:c) set c = d", "Invalid function name; function: if_not_exist"),
         ("SET a = LIST_APPEND(:a, :b)", "Invalid function name; function: LIST_APPEND"),
-        (
-            "SET a = contains(a, b)",
-            "The function is not allowed in an update expression; function: contains",
-        ),
+        ("SET a = contains(a, b)", "The function is not allowed in an update expression; function: contains"),
         ("SET a = size(a)", "The function is not allowed in an update expression; function: size"),
         (
             "SET a = list_append(list_append(:a, :b), :c)",

@@ -82,10 +82,26 @@ fn operands_of_the_wrong_type_are_refused() {
 fn paths_lead_to_a_map_or_list_that_exists() {
     let old = item(&[("b", s("x")), ("c", m(&[("1", s("a"))])), ("d", l(&[s("a"), s("b")]))]);
     for text in [
-        "set b.a = :a", "set b[1] = :a", "set y.a = :a", "set y[1] = :a", "set c[1] = :a", "set d.#1 = :a",
-        "remove b.a", "remove b[1]", "remove y.a", "remove y[1]", "remove c[1]", "remove d.#1",
-        "delete b.a :a", "delete y[1] :a", "delete c[1] :a", "delete d.#1 :a",
-        "add b.a :a", "add y.a :a", "add c[1] :a", "add d.#1 :a",
+        "set b.a = :a",
+        "set b[1] = :a",
+        "set y.a = :a",
+        "set y[1] = :a",
+        "set c[1] = :a",
+        "set d.#1 = :a",
+        "remove b.a",
+        "remove b[1]",
+        "remove y.a",
+        "remove y[1]",
+        "remove c[1]",
+        "remove d.#1",
+        "delete b.a :a",
+        "delete y[1] :a",
+        "delete c[1] :a",
+        "delete d.#1 :a",
+        "add b.a :a",
+        "add y.a :a",
+        "add c[1] :a",
+        "add d.#1 :a",
     ] {
         assert_eq!(
             apply(text, &[(":a", ss(&["a"]))], &old),
