@@ -52,37 +52,19 @@ impl Update {
     pub fn apply(&self, old: Option<&Item>, key: &Item) -> Result<Updated, Error> {
         let base = old.unwrap_or(key);
         let mut steps = Vec::with_capacity(self.actions.len());
-        let values = self.actions.iter().map(|action| self.set_value(action, base));
-        let values = values.collect::<Result<Vec<_>, _>>().map_err(into_error)?;
+        let values = self.actions.iter().map(|action| set_value(action, base));
+        let values = values.collect::<Result<Vec<_>, _>>().map_err(Fault::without_parameter)?;
         for (action, value) in self.actions.iter().zip(values) {
             // Observed: without an item, a removal below an attribute is no fault.
             if old.is_none() && matches!(action.change, Change::Remove) {
                 continue;
             }
-            steps.extend(self.step(action, value, base).map_err(into_error)?);
+            steps.extend(self.step(action, value, base).map_err(Fault::without_parameter)?);
         }
         let mut new = base.clone();
         run(&mut new, steps);
         let touched = self.actions.iter().map(|action| action.path.clone()).collect();
         Ok(Updated { new, touched })
-    }
-
-    /// The value of a SET action; other actions have none yet.
-    fn set_value(&self, action: &Action, base: &Item) -> Result<Option<AttributeValue>, Fault> {
-        let value = match &action.change {
-            Change::Set(SetValue::Operand(operand)) => operand.resolve(base)?,
-            Change::Set(SetValue::Arithmetic { operator, left, right }) => {
-                let left = number(&left.resolve(base)?)?;
-                let right = number(&right.resolve(base)?)?;
-                let result = match operator {
-                    Arithmetic::Plus => left.checked_add(right),
-                    Arithmetic::Minus => left.checked_sub(right),
-                };
-                AttributeValue::N(result.map_err(number_fault)?)
-            }
-            Change::Remove | Change::Add(_) | Change::Delete(_) => return Ok(None),
-        };
-        Ok(Some(value))
     }
 
     fn step<'u>(
@@ -155,8 +137,22 @@ impl Update {
     }
 }
 
-fn into_error(fault: Fault) -> Error {
-    fault.without_parameter()
+/// The value of a SET action; other actions have none yet.
+fn set_value(action: &Action, base: &Item) -> Result<Option<AttributeValue>, Fault> {
+    let value = match &action.change {
+        Change::Set(SetValue::Operand(operand)) => operand.resolve(base)?,
+        Change::Set(SetValue::Arithmetic { operator, left, right }) => {
+            let left = number(&left.resolve(base)?)?;
+            let right = number(&right.resolve(base)?)?;
+            let result = match operator {
+                Arithmetic::Plus => left.checked_add(right),
+                Arithmetic::Minus => left.checked_sub(right),
+            };
+            AttributeValue::N(result.map_err(number_fault)?)
+        }
+        Change::Remove | Change::Add(_) | Change::Delete(_) => return Ok(None),
+    };
+    Ok(Some(value))
 }
 
 /// A sum or difference that no number can hold.
@@ -217,17 +213,13 @@ enum Slot<'v> {
 
 impl<'v> Slot<'v> {
     /// `None` when the parent is missing, or is not of the type that the last step needs.
-    fn of(path: &DocumentPath, item: &'v Item) -> Option<Self> {
-        let Some((last, parents)) = path.steps.split_last() else {
-            return Some(item.get(&path.attribute).map_or(Slot::Free, Slot::Holds));
+    fn of(path: &DocumentPath, base: &'v Item) -> Option<Self> {
+        let Some((final_step, parents)) = path.steps.split_last() else {
+            return Some(base.get(&path.attribute).map_or(Slot::Free, Slot::Holds));
         };
-        let top = item.get(&path.attribute)?;
-        let parent = parents.iter().try_fold(top, |value, step| match (value, step) {
-            (AttributeValue::M(map), PathStep::Field(name)) => map.get(name),
-            (AttributeValue::L(list), PathStep::Index(index)) => list.get(*index),
-            _ => None,
-        })?;
-        match (parent, last) {
+        let top = base.get(&path.attribute)?;
+        let parent = parents.iter().try_fold(top, |value, step| step.follow(value))?;
+        match (parent, final_step) {
             (AttributeValue::M(map), PathStep::Field(name)) => {
                 Some(map.get(name).map_or(Slot::Free, Slot::Holds))
             }
@@ -251,7 +243,7 @@ fn run(item: &mut Item, steps: Vec<Step<'_>>) {
     }
     // Elements beyond the end are appended in the order of their indexes (guide), and removed ones taken from the
     // back, so that no removal moves what another path means.
-    appends.sort_by(|(left, _), (right, _)| left.cmp(right));
+    appends.sort_by_key(|(path, _)| *path);
     for (path, value) in appends {
         if let Some(Container::List(list, _)) = container(item, path) {
             list.push(value);
@@ -269,17 +261,17 @@ enum Container<'i, 'p> {
     List(&'i mut Vec<AttributeValue>, usize),
 }
 
-fn container<'i, 'p>(item: &'i mut Item, path: &'p DocumentPath) -> Option<Container<'i, 'p>> {
-    let Some((last, parents)) = path.steps.split_last() else {
-        return Some(Container::Map(item, &path.attribute));
+fn container<'i, 'p>(root: &'i mut Item, path: &'p DocumentPath) -> Option<Container<'i, 'p>> {
+    let Some((final_step, parents)) = path.steps.split_last() else {
+        return Some(Container::Map(root, &path.attribute));
     };
-    let top = item.get_mut(&path.attribute)?;
+    let top = root.get_mut(&path.attribute)?;
     let parent = parents.iter().try_fold(top, |value, step| match (value, step) {
         (AttributeValue::M(map), PathStep::Field(name)) => map.get_mut(name),
         (AttributeValue::L(list), PathStep::Index(index)) => list.get_mut(*index),
         _ => None,
     })?;
-    match (parent, last) {
+    match (parent, final_step) {
         (AttributeValue::M(map), PathStep::Field(name)) => Some(Container::Map(map, name)),
         (AttributeValue::L(list), PathStep::Index(index)) => Some(Container::List(list, *index)),
         _ => None,

@@ -25,7 +25,7 @@ enum Bound {
 }
 
 impl Bound {
-    fn new(raw: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<Self, Fault> {
+    fn new(raw: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -> Result<Self, Fault> {
         match raw {
             RawOperand::Path(path) => DocumentPath::bind(path, placeholders).map(Self::Path),
             RawOperand::Value(placeholder) => {
@@ -40,7 +40,7 @@ impl Bound {
 
     fn all<'o, 't: 'o>(
         raw: impl IntoIterator<Item = &'o RawOperand<'t>>,
-        placeholders: &mut Placeholders,
+        placeholders: &mut Placeholders<'_>,
     ) -> Result<Vec<Self>, Fault> {
         raw.into_iter().map(|operand| Self::new(operand, placeholders)).collect()
     }
@@ -79,7 +79,7 @@ impl Bound {
     }
 }
 
-pub(super) fn condition(raw: &RawCondition<'_>, placeholders: &mut Placeholders) -> Result<Expr, Fault> {
+pub(super) fn condition(raw: &RawCondition<'_>, placeholders: &mut Placeholders<'_>) -> Result<Expr, Fault> {
     match raw {
         RawCondition::And(left, right) => {
             let left = condition(left, placeholders)?;
@@ -134,7 +134,7 @@ fn between(
     subject: &RawOperand<'_>,
     lower: &RawOperand<'_>,
     upper: &RawOperand<'_>,
-    placeholders: &mut Placeholders,
+    placeholders: &mut Placeholders<'_>,
 ) -> Result<Expr, Fault> {
     let operands = [
         Bound::new(subject, placeholders)?,
@@ -177,7 +177,7 @@ fn bound_text(bound: ValueRef<'_>) -> String {
 fn in_list(
     subject: &RawOperand<'_>,
     list: &[RawOperand<'_>],
-    placeholders: &mut Placeholders,
+    placeholders: &mut Placeholders<'_>,
 ) -> Result<Expr, Fault> {
     let operands = Bound::all(std::iter::once(subject).chain(list), placeholders)?;
     operands.iter().try_for_each(Bound::check_counts)?;
@@ -190,7 +190,7 @@ fn in_list(
     Ok(Expr::In { subject, list: operands.collect::<Result<_, _>>()? })
 }
 
-fn condition_call(call: &RawCall<'_>, placeholders: &mut Placeholders) -> Result<Expr, Fault> {
+fn condition_call(call: &RawCall<'_>, placeholders: &mut Placeholders<'_>) -> Result<Expr, Fault> {
     let function = function_of(call)?;
     let operands = Bound::all(&call.arguments, placeholders)?;
     operands.iter().try_for_each(Bound::check_counts)?;

@@ -149,7 +149,7 @@ impl Expr {
                 list.iter().any(|candidate| evaluate::equal(subject, candidate.resolve(item)))
             }
             Self::Exists(path) => item.is_some_and(|item| path.find(item).is_some()),
-            Self::NotExists(path) => !item.is_some_and(|item| path.find(item).is_some()),
+            Self::NotExists(path) => item.is_none_or(|item| path.find(item).is_none()),
             Self::HasType(operand, wanted) => {
                 operand.resolve(item).is_some_and(|value| wanted.view() == ValueRef::S(value.type_name()))
             }
@@ -285,12 +285,12 @@ impl std::fmt::Display for Condition {
 pub fn parse_condition(
     text: &str,
     kind: ConditionKind,
-    placeholders: &mut Placeholders,
+    placeholders: &mut Placeholders<'_>,
 ) -> Result<Condition, Error> {
     parse(text, placeholders).map_err(|fault| fault.in_parameter(kind.parameter()))
 }
 
-fn parse(text: &str, placeholders: &mut Placeholders) -> Result<Condition, Fault> {
+fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Condition, Fault> {
     check_size(text)?;
     let raw = parser::condition(text)?;
     checks::check_condition(&raw)?;

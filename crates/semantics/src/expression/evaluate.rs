@@ -66,9 +66,9 @@ pub(super) fn contains(container: Option<ValueRef<'_>>, part: Option<ValueRef<'_
     match (container, part) {
         (ValueRef::S(text), ValueRef::S(part)) => text.contains(part),
         (ValueRef::B(bytes), ValueRef::B(part)) => contains_bytes(bytes, part),
-        (ValueRef::Ss(set), ValueRef::S(member)) => set.iter().any(|other| other == member),
-        (ValueRef::Ns(set), ValueRef::N(member)) => set.iter().any(|other| other == member),
-        (ValueRef::Bs(set), ValueRef::B(member)) => set.iter().any(|other| other == member),
+        (ValueRef::Ss(set), ValueRef::S(member)) => set.contains(member),
+        (ValueRef::Ns(set), ValueRef::N(member)) => set.contains(member),
+        (ValueRef::Bs(set), ValueRef::B(member)) => set.contains(member),
         (ValueRef::L(list), element) => list.iter().any(|other| other == element),
         _ => false,
     }

@@ -113,7 +113,7 @@ impl std::fmt::Display for KeyCondition {
 
 /// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A request with
 /// more expressions takes the two steps apart: [`parse_condition`] and [`KeyCondition::from_condition`].
-pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders) -> Result<KeyCondition, Error> {
+pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders<'_>) -> Result<KeyCondition, Error> {
     KeyCondition::from_condition(&parse_condition(text, ConditionKind::Key, placeholders)?)
 }
 

@@ -27,7 +27,7 @@ pub fn expected(
     operator: Option<ConditionalOperator>,
 ) -> Result<Option<Condition>, Error> {
     let clauses = conditions.iter().map(|(attribute, parts)| expected_clause(attribute, parts));
-    joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator)
+    Ok(joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator))
 }
 
 /// `QueryFilter` or `ScanFilter` and `ConditionalOperator`; an empty map is no filter.
@@ -39,7 +39,7 @@ pub fn filter(
         let operands = checked_operands(parts.comparison_operator, parts.attribute_value_list.as_deref())?;
         clause(attribute, parts.comparison_operator, &operands)
     });
-    joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator)
+    Ok(joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator))
 }
 
 /// `KeyConditions`.
@@ -71,12 +71,12 @@ pub fn attribute_updates(updates: &[(String, AttributeValueUpdateParts)]) -> Res
     Ok(Update { actions, dialect: Dialect::Legacy })
 }
 
-fn joined(clauses: Vec<Expr>, operator: Option<ConditionalOperator>) -> Result<Option<Condition>, Error> {
+fn joined(clauses: Vec<Expr>, operator: Option<ConditionalOperator>) -> Option<Condition> {
     let root = clauses.into_iter().reduce(|left, right| match operator {
         Some(ConditionalOperator::Or) => Expr::Or(Box::new(left), Box::new(right)),
         Some(ConditionalOperator::And) | None => Expr::And(Box::new(left), Box::new(right)),
     });
-    Ok(root.map(|root| Condition { root }))
+    root.map(|root| Condition { root })
 }
 
 fn expected_clause(attribute: &str, parts: &ExpectedAttributeValueParts) -> Result<Expr, Fault> {

@@ -80,7 +80,7 @@ pub(super) struct Token<'t> {
 /// The tokens of a text. Invariant: the last one, and only that, is `End`.
 pub(super) struct Tokens<'t> {
     text: &'t str,
-    tokens: Vec<Token<'t>>,
+    before_end: Vec<Token<'t>>,
     end: Token<'t>,
 }
 
@@ -96,12 +96,12 @@ impl<'t> Tokens<'t> {
             rest = after.trim_start_matches(is_space);
         }
         let end = Token { kind: TokenKind::End, text: "<EOF>", start: text.len(), end: text.len() };
-        Self { text, tokens, end }
+        Self { text, before_end: tokens, end }
     }
 
     /// The token at a position; `End` beyond the last.
     pub(super) fn at(&self, position: usize) -> Token<'t> {
-        self.tokens.get(position).copied().unwrap_or(self.end)
+        self.before_end.get(position).copied().unwrap_or(self.end)
     }
 
     /// The text of a syntax error at a position: the token, and the text from the token before it to the one after it.

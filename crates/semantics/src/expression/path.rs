@@ -22,6 +22,17 @@ pub enum PathStep {
     Index(usize),
 }
 
+impl PathStep {
+    /// What this step leads to from a value.
+    pub(super) fn follow<'v>(&self, value: &'v AttributeValue) -> Option<&'v AttributeValue> {
+        match (value, self) {
+            (AttributeValue::M(map), Self::Field(name)) => map.get(name),
+            (AttributeValue::L(list), Self::Index(index)) => list.get(*index),
+            _ => None,
+        }
+    }
+}
+
 /// A place in an item: a top-level attribute and the steps below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentPath {
@@ -53,15 +64,11 @@ impl DocumentPath {
     /// The value at this place in an item's tree.
     pub(super) fn find_in_tree<'v>(&self, item: &'v Item) -> Option<&'v AttributeValue> {
         let top = item.get(&self.attribute)?;
-        self.steps.iter().try_fold(top, |value, step| match (value, step) {
-            (AttributeValue::M(map), PathStep::Field(name)) => map.get(name),
-            (AttributeValue::L(list), PathStep::Index(index)) => list.get(*index),
-            _ => None,
-        })
+        self.steps.iter().try_fold(top, |value, step| step.follow(value))
     }
 
     /// Replaces the placeholders of a written path.
-    pub(super) fn bind(raw: &RawPath<'_>, placeholders: &mut Placeholders) -> Result<Self, Fault> {
+    pub(super) fn bind(raw: &RawPath<'_>, placeholders: &mut Placeholders<'_>) -> Result<Self, Fault> {
         let levels = raw.rest.len() + 1;
         let attribute = match raw.first {
             RawStep::Placeholder(placeholder) => placeholders.name(placeholder)?.to_owned(),
@@ -75,7 +82,7 @@ impl DocumentPath {
     }
 }
 
-fn bind_step(step: RawStep<'_>, placeholders: &mut Placeholders) -> Result<PathStep, Fault> {
+fn bind_step(step: RawStep<'_>, placeholders: &mut Placeholders<'_>) -> Result<PathStep, Fault> {
     Ok(match step {
         RawStep::Name(name) => PathStep::Field(name.to_owned()),
         RawStep::Placeholder(placeholder) => PathStep::Field(placeholders.name(placeholder)?.to_owned()),

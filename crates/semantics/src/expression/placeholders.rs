@@ -6,49 +6,46 @@ use super::fault::Fault;
 use crate::error::Error;
 use crate::limits::PLACEHOLDER_BYTES_MAX;
 use crate::messages::expression as messages;
-use crate::request::parts::AttributeMapPart;
+use crate::request::parts::{AttributeMapPart, ValuePart};
 use crate::value::AttributeValue;
 
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 
 /// What a placeholder stands for, and whether an expression has asked for it.
-#[derive(Clone, Debug)]
-struct Entry<T> {
-    placeholder: String,
-    stands_for: T,
+#[derive(Debug)]
+struct Entry<'r, T: ?Sized> {
+    placeholder: &'r str,
+    stands_for: &'r T,
     used: bool,
 }
 
-/// A request's placeholders, and which of them its expressions have used.
-#[derive(Clone, Debug, Default)]
-pub struct Placeholders {
-    names: Vec<Entry<String>>,
-    values: Vec<Entry<AttributeValue>>,
+/// A request's placeholders, and which of them its expressions have used. Invariant: both lists are sorted.
+#[derive(Debug, Default)]
+pub struct Placeholders<'r> {
+    names: Vec<Entry<'r, str>>,
+    values: Vec<Entry<'r, AttributeValue>>,
 }
 
-impl Placeholders {
+impl<'r> Placeholders<'r> {
     /// Checks both maps by themselves: not empty, keys of the form `#x` and `:x`, values without faults.
-    pub fn new(names: Option<&[(String, String)]>, values: Option<&AttributeMapPart>) -> Result<Self, Error> {
-        let names = names.map_or_else(|| Ok(Vec::new()), check_names).map_err(Error::validation)?;
-        let values = values.map_or_else(|| Ok(Vec::new()), |values| check_values(values));
-        Ok(Self { names, values: values.map_err(Error::validation)? })
+    pub fn new(
+        names: Option<&'r [(String, String)]>,
+        values: Option<&'r AttributeMapPart>,
+    ) -> Result<Self, Error> {
+        let names = names.map(check_names).transpose().map_err(Error::validation)?;
+        let values = values.map(|values| check_values(values)).transpose().map_err(Error::validation)?;
+        Ok(Self { names: sorted(names.unwrap_or_default()), values: sorted(values.unwrap_or_default()) })
     }
 
     /// The attribute name behind a `#placeholder`.
-    pub(super) fn name(&mut self, placeholder: &str) -> Result<&str, Fault> {
-        match find(&mut self.names, placeholder) {
-            Some(name) => Ok(name),
-            None => Err(Fault::new(messages::name_undefined(placeholder))),
-        }
+    pub(super) fn name(&mut self, placeholder: &str) -> Result<&'r str, Fault> {
+        find(&mut self.names, placeholder).ok_or_else(|| Fault::new(messages::name_undefined(placeholder)))
     }
 
     /// The value behind a `:placeholder`.
-    pub(super) fn value(&mut self, placeholder: &str) -> Result<&AttributeValue, Fault> {
-        match find(&mut self.values, placeholder) {
-            Some(value) => Ok(value),
-            None => Err(Fault::new(messages::value_undefined(placeholder))),
-        }
+    pub(super) fn value(&mut self, placeholder: &str) -> Result<&'r AttributeValue, Fault> {
+        find(&mut self.values, placeholder).ok_or_else(|| Fault::new(messages::value_undefined(placeholder)))
     }
 
     /// Call it when every expression is parsed: fails if a placeholder was not used.
@@ -58,11 +55,11 @@ impl Placeholders {
     }
 }
 
-fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<String>>, String> {
+fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, str>>, String> {
     if names.is_empty() {
         return Err(messages::names_empty().to_owned());
     }
-    for (placeholder, name) in names {
+    let entries = names.iter().map(|(placeholder, name)| {
         if placeholder.len() > PLACEHOLDER_BYTES_MAX {
             return Err(messages::name_placeholder_too_long(placeholder.len()));
         }
@@ -72,20 +69,13 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<String>>, String>
         if name.is_empty() {
             return Err(messages::name_empty(placeholder));
         }
-    }
-    Ok(names
-        .iter()
-        .map(|(placeholder, name)| Entry {
-            placeholder: placeholder.clone(),
-            stands_for: name.clone(),
-            used: false,
-        })
-        .collect())
+        Ok(Entry { placeholder, stands_for: name.as_str(), used: false })
+    });
+    entries.collect()
 }
 
-fn check_values(
-    values: &[(String, crate::request::parts::ValuePart)],
-) -> Result<Vec<Entry<AttributeValue>>, String> {
+/// All keys are checked before any value.
+fn check_values(values: &[(String, ValuePart)]) -> Result<Vec<Entry<'_, AttributeValue>>, String> {
     if values.is_empty() {
         return Err(messages::values_empty().to_owned());
     }
@@ -97,15 +87,16 @@ fn check_values(
             return Err(messages::placeholder_syntax(VALUES, placeholder));
         }
     }
-    values
-        .iter()
-        .map(|(placeholder, value)| match value {
-            Ok(value) => {
-                Ok(Entry { placeholder: placeholder.clone(), stands_for: value.clone(), used: false })
-            }
-            Err(fault) => Err(messages::value_invalid(&crate::messages::value::fault(fault), placeholder)),
-        })
-        .collect()
+    let entries = values.iter().map(|(placeholder, value)| match value {
+        Ok(value) => Ok(Entry { placeholder: placeholder.as_str(), stands_for: value, used: false }),
+        Err(fault) => Err(messages::value_invalid(&crate::messages::value::fault(fault), placeholder)),
+    });
+    entries.collect()
+}
+
+fn sorted<T: ?Sized>(mut entries: Vec<Entry<'_, T>>) -> Vec<Entry<'_, T>> {
+    entries.sort_by_key(|entry| entry.placeholder);
+    entries
 }
 
 fn is_placeholder(text: &str, mark: char) -> bool {
@@ -115,15 +106,16 @@ fn is_placeholder(text: &str, mark: char) -> bool {
     })
 }
 
-fn find<'e, T>(entries: &'e mut [Entry<T>], placeholder: &str) -> Option<&'e T> {
-    let entry = entries.iter_mut().find(|entry| entry.placeholder == placeholder)?;
+fn find<'r, T: ?Sized>(entries: &mut [Entry<'r, T>], placeholder: &str) -> Option<&'r T> {
+    let position = entries.binary_search_by(|entry| entry.placeholder.cmp(placeholder)).ok()?;
+    let entry = entries.get_mut(position)?;
     entry.used = true;
-    Some(&entry.stands_for)
+    Some(entry.stands_for)
 }
 
-fn check_used<T>(map: &str, entries: &[Entry<T>]) -> Result<(), Error> {
+fn check_used<T: ?Sized>(map: &str, entries: &[Entry<'_, T>]) -> Result<(), Error> {
     let mut unused: Vec<&str> =
-        entries.iter().filter(|entry| !entry.used).map(|entry| entry.placeholder.as_str()).collect();
+        entries.iter().filter(|entry| !entry.used).map(|entry| entry.placeholder).collect();
     if unused.is_empty() {
         return Ok(());
     }

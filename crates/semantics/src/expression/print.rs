@@ -40,7 +40,11 @@ impl Printer {
                     self.text.push('.');
                     self.name(name);
                 }
-                PathStep::Index(index) => self.text.push_str(&format!("[{index}]")),
+                PathStep::Index(index) => {
+                    self.text.push('[');
+                    self.text.push_str(&index.to_string());
+                    self.text.push(']');
+                }
             }
         }
     }

@@ -62,11 +62,11 @@ impl std::fmt::Display for Projection {
 }
 
 /// Parses a `ProjectionExpression` and binds its placeholders.
-pub fn parse_projection(text: &str, placeholders: &mut Placeholders) -> Result<Projection, Error> {
+pub fn parse_projection(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Error> {
     bind(text, placeholders).map_err(|fault| fault.in_parameter("ProjectionExpression"))
 }
 
-fn bind(text: &str, placeholders: &mut Placeholders) -> Result<Projection, Fault> {
+fn bind(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Fault> {
     check_size(text)?;
     let raw = parser::projection(text)?;
     raw.iter().try_for_each(checks::check_path)?;

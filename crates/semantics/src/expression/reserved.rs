@@ -1,6 +1,6 @@
 //! The words that may not stand as attribute names in expressions.
 //!
-//! Source: developer guide, "Reserved words in DynamoDB". The list is not case-sensitive.
+//! Source: developer guide, "Reserved words". The list is not case-sensitive.
 
 /// Sorted, so that it can be searched.
 const RESERVED_WORDS: [&str; 573] = [

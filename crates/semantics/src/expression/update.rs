@@ -74,7 +74,7 @@ pub struct Update {
     pub(super) dialect: Dialect,
 }
 
-/// What UpdateItem's size rule adds for each action that writes a value (observed).
+/// What the size rule of updates adds for each action that writes a value (observed).
 const WRITING_ACTION_BYTES: usize = 19;
 /// What it adds for each action that clears one (observed).
 const CLEARING_ACTION_BYTES: usize = 2;
@@ -119,7 +119,7 @@ impl Update {
             || self.actions.iter().any(|action| matches!(action.change, Change::Set(_) | Change::Add(_)))
     }
 
-    /// What the size rule of UpdateItem adds to an item without its key attributes: 3 bytes, 19 for each action that
+    /// What the size rule of updates adds to an item without its key attributes: 3 bytes, 19 for each action that
     /// writes a value, 2 for each that clears one, 1 for each list index, 50 for each arithmetic operation. The size
     /// that counts is the larger of the item's and of this sum.
     pub fn overhead_bytes(&self) -> usize {
@@ -224,13 +224,13 @@ impl std::fmt::Display for Update {
 }
 
 /// Parses an `UpdateExpression` and binds its placeholders.
-pub fn parse_update(text: &str, placeholders: &mut Placeholders) -> Result<Update, Error> {
+pub fn parse_update(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Error> {
     parse(text, placeholders).map_err(|fault| fault.in_parameter("UpdateExpression"))
 }
 
 /// The service's order (observed): the first pass, then the targets' names and how the targets relate, then the names
 /// of all actions from the last to the first, then their values and types, again from the last to the first.
-fn parse(text: &str, placeholders: &mut Placeholders) -> Result<Update, Fault> {
+fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Fault> {
     check_size(text)?;
     let raw = parser::update(text)?;
     checks::check_update(&raw)?;
@@ -251,7 +251,7 @@ fn parse(text: &str, placeholders: &mut Placeholders) -> Result<Update, Fault> {
     Ok(Update { actions, dialect: Dialect::Expression })
 }
 
-fn check_names(change: &RawChange<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+fn check_names(change: &RawChange<'_>, placeholders: &mut Placeholders<'_>) -> Result<(), Fault> {
     match change {
         RawChange::Set(RawSetValue::Operand(operand)) => check_operand_names(operand, placeholders),
         RawChange::Set(RawSetValue::Arithmetic { left, right, .. }) => {
@@ -262,7 +262,7 @@ fn check_names(change: &RawChange<'_>, placeholders: &mut Placeholders) -> Resul
     }
 }
 
-fn check_operand_names(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+fn check_operand_names(operand: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -> Result<(), Fault> {
     match operand {
         RawOperand::Path(path) => check_path_names(path, placeholders),
         RawOperand::Value(_) => Ok(()),
@@ -272,14 +272,14 @@ fn check_operand_names(operand: &RawOperand<'_>, placeholders: &mut Placeholders
     }
 }
 
-fn check_path_names(path: &RawPath<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+fn check_path_names(path: &RawPath<'_>, placeholders: &mut Placeholders<'_>) -> Result<(), Fault> {
     path.steps().try_for_each(|step| match step {
         RawStep::Placeholder(placeholder) => placeholders.name(placeholder).map(drop),
         RawStep::Name(_) | RawStep::Index(_) => Ok(()),
     })
 }
 
-fn bind_change(change: &RawChange<'_>, placeholders: &mut Placeholders) -> Result<Change, Fault> {
+fn bind_change(change: &RawChange<'_>, placeholders: &mut Placeholders<'_>) -> Result<Change, Fault> {
     match change {
         RawChange::Remove => Ok(Change::Remove),
         RawChange::Add(placeholder) => {
@@ -316,7 +316,7 @@ fn check_section_type(section: Section, value: &AttributeValue, allowed: &[&str]
 }
 
 /// Every value of an operand must be defined before its functions are looked at (observed).
-fn check_values(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<(), Fault> {
+fn check_values(operand: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -> Result<(), Fault> {
     match operand {
         RawOperand::Path(_) => Ok(()),
         RawOperand::Value(placeholder) => placeholders.value(placeholder).map(drop),
@@ -326,7 +326,7 @@ fn check_values(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Re
     }
 }
 
-fn bind_operand(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Result<SetOperand, Fault> {
+fn bind_operand(operand: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -> Result<SetOperand, Fault> {
     match operand {
         RawOperand::Path(path) => DocumentPath::bind(path, placeholders).map(SetOperand::Path),
         RawOperand::Value(placeholder) => placeholders.value(placeholder).cloned().map(SetOperand::Value),
@@ -334,7 +334,7 @@ fn bind_operand(operand: &RawOperand<'_>, placeholders: &mut Placeholders) -> Re
     }
 }
 
-fn bind_call(call: &RawCall<'_>, placeholders: &mut Placeholders) -> Result<SetOperand, Fault> {
+fn bind_call(call: &RawCall<'_>, placeholders: &mut Placeholders<'_>) -> Result<SetOperand, Fault> {
     let [first, second] = call.arguments.as_slice() else {
         return Err(Fault::new(messages::operand_count(call.name, call.arguments.len())));
     };

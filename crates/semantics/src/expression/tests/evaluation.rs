@@ -26,7 +26,10 @@ fn sample() -> Item {
     ])
 }
 
-fn check(cases: &[(&str, &[(&str, AttributeValue)], bool)]) {
+/// A condition, its values and whether it holds for the sample.
+type Case<'a> = (&'a str, &'a [(&'a str, AttributeValue)], bool);
+
+fn check(cases: &[Case<'_>]) {
     let stored = encoded(&sample());
     for (text, values, wanted) in cases {
         assert_eq!(condition(text, values).evaluate(Some(stored.view())), *wanted, "{text}");

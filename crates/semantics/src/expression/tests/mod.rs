@@ -52,13 +52,15 @@ fn encoded(item: &Item) -> EncodedItem {
     EncodedItem::encode(item)
 }
 
-/// Placeholders from short lists; an empty list is an absent map.
-fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -> Placeholders {
+/// Placeholders from short lists, leaked so that tests need not hold them; an empty list is an absent map.
+fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -> Placeholders<'static> {
     let names: Vec<(String, String)> =
         names.iter().map(|(placeholder, name)| ((*placeholder).to_owned(), (*name).to_owned())).collect();
     let values: AttributeMapPart =
         values.iter().map(|(placeholder, value)| ((*placeholder).to_owned(), Ok(value.clone()))).collect();
+    let (names, values): (&'static Vec<_>, &'static AttributeMapPart) =
+        (Box::leak(Box::new(names)), Box::leak(Box::new(values)));
     let names = (!names.is_empty()).then_some(names.as_slice());
-    let values = (!values.is_empty()).then_some(&values);
+    let values = (!values.is_empty()).then_some(values);
     Placeholders::new(names, values).expect("the placeholders of this test are well-formed")
 }

@@ -8,7 +8,7 @@ use crate::expression::{
     parse_projection, parse_update,
 };
 
-fn placeholders_of(canonical: &CanonicalText) -> Placeholders {
+fn placeholders_of(canonical: &CanonicalText) -> Placeholders<'_> {
     let names = (!canonical.names.is_empty()).then_some(canonical.names.as_slice());
     let values = (!canonical.values.is_empty()).then_some(&canonical.values);
     Placeholders::new(names, values).expect("canonical placeholders are well-formed")
