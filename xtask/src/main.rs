@@ -1,5 +1,6 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
+mod shapes;
 mod test;
 mod tidy;
 
@@ -8,6 +9,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
+  shapes [--check] [BOTOCORE]
+                 distil the public service model into the wire's shape table and the parts of requests
   test [ARGUMENTS]
                  install the official clients, run every test (arguments go to cargo test), add up the results
   tidy           check crate edges, file headers, function lengths, where limits and texts live
@@ -19,6 +22,9 @@ fn main() -> ExitCode {
     let outcome = match arguments.first().map(String::as_str) {
         Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
         Some("tidy") => tidy::run(),
+        Some("shapes") => {
+            tidy::workspace_root().and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default()))
+        }
         _ => Err(USAGE.to_owned()),
     };
     match outcome {

@@ -3,6 +3,7 @@
 //! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
 
 use crate::codec::EncodedItem;
+use crate::messages::cancellation;
 
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +43,34 @@ pub enum CancellationReason {
     ProvisionedThroughputExceeded { message: String },
     Throttling { message: String },
     Validation { message: String },
+}
+
+impl CancellationReason {
+    /// The code as clients match on it.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::None => "None",
+            Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
+            Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
+            Self::TransactionConflict => "TransactionConflict",
+            Self::ProvisionedThroughputExceeded { .. } => "ProvisionedThroughputExceeded",
+            Self::Throttling { .. } => "ThrottlingError",
+            Self::Validation { .. } => "ValidationError",
+        }
+    }
+
+    /// The text beside the code; an action that did not fail has none.
+    pub fn message(&self) -> Option<&str> {
+        match self {
+            Self::None => None,
+            Self::ConditionalCheckFailed { .. } => Some(cancellation::CONDITIONAL_CHECK_FAILED),
+            Self::ItemCollectionSizeLimitExceeded => Some(cancellation::ITEM_COLLECTION_SIZE),
+            Self::TransactionConflict => Some(cancellation::CONFLICT),
+            Self::ProvisionedThroughputExceeded { message }
+            | Self::Throttling { message }
+            | Self::Validation { message } => Some(message),
+        }
+    }
 }
 
 /// What an error carries beyond its message.

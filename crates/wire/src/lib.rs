@@ -10,10 +10,12 @@
 //! ```
 
 mod decode;
+mod json;
 mod operation;
 mod render;
+mod shapes;
 pub mod sigv4;
 
-pub use decode::decode;
+pub use decode::{Parts, decode_parts};
 pub use operation::{Api, Operation};
 pub use render::{RenderedError, render, render_error, unknown_operation};

@@ -3,6 +3,8 @@
 //! It does not know when a text is used.
 
 pub mod auth;
+pub mod cancellation;
 pub mod expression;
+pub mod shape;
 pub mod transport;
 pub mod value;

@@ -1,6 +1,8 @@
 //! The error table: each kind's type name, its HTTP status and the spelling of its members.
 
-use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
+
+use super::writer::{Array, Members, Render, Writer};
 
 /// An error as it goes out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +23,47 @@ pub fn unknown_operation() -> Error {
 /// The status and body of an error.
 pub fn render_error(error: &Error) -> RenderedError {
     let type_name = type_name(error.kind);
-    let body = format!("{{\"__type\":\"{type_name}\"}}").into_bytes();
-    RenderedError { status: status(error.kind), type_name, body }
+    let mut writer = Writer::with_capacity(error.message.len() + 128);
+    writer.object(|members| {
+        members.put("__type", type_name);
+        match error.detail.as_ref() {
+            ErrorDetail::None => message(members, error),
+            ErrorDetail::Item(item) => {
+                members.put("Item", item);
+                message(members, error);
+            }
+            ErrorDetail::Reasons(reasons) => {
+                members.put("CancellationReasons", Array(reasons));
+                message(members, error);
+            }
+        }
+    });
+    RenderedError { status: status(error.kind), type_name, body: writer.finish() }
+}
+
+/// The message, under the spelling of its kind; errors that say nothing more than their kind have none.
+fn message(members: &mut Members<'_>, error: &Error) {
+    if error.message.is_empty() {
+        return;
+    }
+    match error.kind {
+        ErrorKind::AccessDenied | ErrorKind::Serialization | ErrorKind::TransactionCanceled => {
+            members.put("Message", &error.message);
+        }
+        _ => members.put("message", &error.message),
+    }
+}
+
+impl Render for CancellationReason {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            members.put("Code", self.code());
+            if let Self::ConditionalCheckFailed { item } = self {
+                members.put_if("Item", item.as_ref());
+            }
+            members.put_if("Message", self.message());
+        });
+    }
 }
 
 /// The HTTP status of each kind: the service answers 400 for everything but its own faults and oversized bodies.

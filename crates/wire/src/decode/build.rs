@@ -1,0 +1,203 @@
+//! Makes the parts of a request from its JSON, after types and constraints have been checked.
+//!
+//! Which member goes where is generated (`parts`); here is how each kind of value is made.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use keywright_semantics::error::Error;
+use keywright_semantics::messages::shape as text;
+use keywright_semantics::request::parts::ValuePart;
+
+use super::value::attribute_value;
+use crate::json::Node;
+
+/// From this many entries on, repeated names are found by hashing.
+const HASHED_ENTRIES_MIN: usize = 24;
+
+/// A part that can be made from a node.
+pub(super) trait FromNode<'a>: Sized {
+    fn from_node(node: Node<'a>) -> Result<Self, Error>;
+
+    /// What stands for an absent member. Absence of what is required was answered before; what the service misses
+    /// only later is empty.
+    fn absent(name: &str) -> Result<Self, Error> {
+        Err(Error::validation(text::violations(&[text::null_violation(name)])))
+    }
+}
+
+/// The members of an object, taken one by one.
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Node<'a>)>);
+
+impl<'a> Members<'a> {
+    pub(super) fn of(node: Node<'a>) -> Self {
+        match node {
+            Node::Object(members) => Self(members),
+            _ => Self(Vec::new()),
+        }
+    }
+
+    /// The last member of that name, which is the one that counts.
+    pub(super) fn take<T: FromNode<'a>>(&mut self, name: &str) -> Result<T, Error> {
+        let found = self.0.iter_mut().rev().find(|(other, _)| other == name);
+        match found.map(|(_, node)| std::mem::take(node)) {
+            None | Some(Node::Null) => T::absent(name),
+            Some(node) => T::from_node(node),
+        }
+    }
+}
+
+/// A value of a closed set by its name, which the walk over constraints has checked; a few sets are checked here only.
+pub(super) fn choice<T>(
+    kind: &str,
+    node: &Node<'_>,
+    from_name: impl Fn(&str) -> Option<T>,
+) -> Result<T, Error> {
+    let name = match node {
+        Node::Text(name) => name.as_ref(),
+        _ => "",
+    };
+    from_name(name).ok_or_else(|| match kind {
+        "TableClass" => Error::validation(text::TABLE_CLASS),
+        _ => Error::validation(text::violations(&[text::null_violation(kind)])),
+    })
+}
+
+/// Decoders of enumerations, by their names on the wire.
+macro_rules! choices {
+    ($($name:ident,)*) => {
+        $(
+            impl<'a> FromNode<'a> for $name {
+                fn from_node(node: Node<'a>) -> Result<Self, Error> {
+                    choice(stringify!($name), &node, Self::from_name)
+                }
+            }
+        )*
+    };
+}
+
+/// Decoders of structures: each field from the member of that name.
+macro_rules! structures {
+    ($($name:ident { $($field:ident: $member:literal,)* })*) => {
+        $(
+            impl<'a> FromNode<'a> for $name {
+                fn from_node(node: Node<'a>) -> Result<Self, Error> {
+                    #[allow(unused_mut, unused_variables, reason = "a structure may have no members")]
+                    let mut members = Members::of(node);
+                    Ok(Self { $($field: members.take($member)?,)* })
+                }
+            }
+        )*
+    };
+}
+
+pub(super) use {choices, structures};
+
+impl<'a, T: FromNode<'a>> FromNode<'a> for Option<T> {
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        T::from_node(node).map(Some)
+    }
+
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(None)
+    }
+}
+
+impl<'a> FromNode<'a> for String {
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(Self::new())
+    }
+
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        match node {
+            Node::Text(value) => Ok(value.into_owned()),
+            _ => Ok(Self::new()),
+        }
+    }
+}
+
+impl<'a> FromNode<'a> for i64 {
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(0)
+    }
+
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        match node {
+            Node::Integer(value) => Ok(value),
+            _ => Ok(0),
+        }
+    }
+}
+
+impl<'a> FromNode<'a> for bool {
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(false)
+    }
+
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        Ok(matches!(node, Node::Bool(true)))
+    }
+}
+
+impl<'a> FromNode<'a> for ValuePart {
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        Ok(attribute_value(node))
+    }
+}
+
+impl<'a, T: FromNode<'a>> FromNode<'a> for Vec<T> {
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(Self::new())
+    }
+
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        match node {
+            Node::List(list) => list.into_iter().map(T::from_node).collect(),
+            _ => Ok(Self::new()),
+        }
+    }
+}
+
+impl<'a, T: FromNode<'a>> FromNode<'a> for Vec<(String, T)> {
+    fn absent(_: &str) -> Result<Self, Error> {
+        Ok(Self::new())
+    }
+
+    fn from_node(node: Node<'a>) -> Result<Self, Error> {
+        let Node::Object(entries) = node else { return Ok(Self::new()) };
+        let mut made = Self::with_capacity(entries.len());
+        for (name, node) in without_repeats(entries) {
+            if !node.is_null() {
+                made.push((name.into_owned(), T::from_node(node)?));
+            }
+        }
+        Ok(made)
+    }
+}
+
+/// The entries with each name once: where it was last, with that value.
+pub(super) fn without_repeats<'a>(
+    mut entries: Vec<(Cow<'a, str>, Node<'a>)>,
+) -> Vec<(Cow<'a, str>, Node<'a>)> {
+    let repeated = if entries.len() < HASHED_ENTRIES_MIN {
+        let later = |index: usize| entries.get(index + 1..).unwrap_or_default();
+        entries
+            .iter()
+            .enumerate()
+            .any(|(index, (name, _))| later(index).iter().any(|(other, _)| other == name))
+    } else {
+        let mut names = std::collections::HashSet::with_capacity(entries.len());
+        !entries.iter().all(|(name, _)| names.insert(name.as_ref()))
+    };
+    if repeated {
+        let last: HashMap<String, usize> =
+            entries.iter().enumerate().map(|(index, (name, _))| (name.as_ref().to_owned(), index)).collect();
+        let mut index = 0;
+        entries.retain(|(name, _)| {
+            let kept = last.get(name.as_ref()) == Some(&index);
+            index += 1;
+            kept
+        });
+    }
+    entries
+}

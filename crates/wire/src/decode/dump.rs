@@ -1,0 +1,129 @@
+//! Values as violations repeat them: what the service's Java objects print of themselves.
+//!
+//! The outline is kept, and the size is bounded: past a few thousand characters an ellipsis stands for the rest.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+
+use crate::json::{Node, member};
+use crate::shapes::{Kind, Member, Shape};
+
+/// A dump is cut after this many bytes, between two values.
+const DUMP_BYTES_MAX: usize = 4096;
+
+/// The members of an attribute value as Java prints them, in the model's order.
+const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &["S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"];
+
+/// A member's name with its first letter in lower case, which is how the service's own objects spell it.
+pub(super) struct LowerFirst<'a>(pub(super) &'a str);
+
+impl fmt::Display for LowerFirst<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut letters = self.0.chars();
+        if let Some(first) = letters.next() {
+            formatter.write_char(first.to_ascii_lowercase())?;
+        }
+        formatter.write_str(letters.as_str())
+    }
+}
+
+/// The text of a value of that shape.
+pub(super) fn value(shape: &Shape, node: &Node<'_>) -> String {
+    if let Node::Text(value) = node {
+        return value.clone().into_owned();
+    }
+    let mut out = String::new();
+    write_value(&mut out, shape, node);
+    out
+}
+
+fn write_value(out: &mut String, shape: &Shape, node: &Node<'_>) {
+    if out.len() > DUMP_BYTES_MAX {
+        out.push_str("...");
+        return;
+    }
+    match (shape.kind, node) {
+        (Kind::AttributeValue, Node::Object(entries)) => write_attribute_value(out, shape, entries),
+        (Kind::Structure { name, members }, Node::Object(entries)) => {
+            write_structure(out, name, members, entries);
+        }
+        (Kind::Map { value, .. }, Node::Object(entries)) => write_map(out, value, entries),
+        (Kind::List(element), Node::List(list)) => write_list(out, element, list),
+        (_, node) => write_scalar(out, node),
+    }
+}
+
+fn write_scalar(out: &mut String, node: &Node<'_>) {
+    let _ = match node {
+        Node::Text(value) => write!(out, "{value}"),
+        Node::Integer(value) => write!(out, "{value}"),
+        Node::Decimal(value) => write!(out, "{value}"),
+        Node::Bool(value) => write!(out, "{value}"),
+        Node::Bytes(value) => write!(out, "java.nio.HeapByteBuffer[pos=0 lim={0} cap={0}]", value.len()),
+        Node::Null | Node::List(_) | Node::Object(_) | Node::TooDeep => write!(out, "null"),
+    };
+}
+
+/// Writes the values between commas, and an ellipsis for those past the bound.
+fn write_sequence<I>(
+    out: &mut String,
+    items: impl Iterator<Item = I>,
+    mut write: impl FnMut(&mut String, I),
+) {
+    for (index, item) in items.enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        if out.len() > DUMP_BYTES_MAX {
+            out.push_str("...");
+            return;
+        }
+        write(out, item);
+    }
+}
+
+fn write_list(out: &mut String, element: &Shape, list: &[Node<'_>]) {
+    out.push('[');
+    write_sequence(out, list.iter(), |out, inner| write_value(out, element, inner));
+    out.push(']');
+}
+
+fn write_map(out: &mut String, value: &Shape, entries: &[(Cow<'_, str>, Node<'_>)]) {
+    out.push('{');
+    write_sequence(out, entries.iter(), |out, (name, inner)| {
+        let _ = write!(out, "{name}=");
+        write_value(out, value, inner);
+    });
+    out.push('}');
+}
+
+fn write_structure(out: &mut String, name: &str, members: &[Member], entries: &[(Cow<'_, str>, Node<'_>)]) {
+    let _ = write!(out, "{name}(");
+    write_sequence(out, members.iter(), |out, wanted| {
+        let _ = write!(out, "{}=", LowerFirst(wanted.name));
+        match member(entries, wanted.name) {
+            Some(inner) => write_value(out, wanted.shape, inner),
+            None => out.push_str("null"),
+        }
+    });
+    out.push(')');
+}
+
+fn write_attribute_value(out: &mut String, shape: &Shape, entries: &[(Cow<'_, str>, Node<'_>)]) {
+    let _ = write!(out, "AttributeValue(");
+    write_sequence(out, ATTRIBUTE_VALUE_MEMBERS.iter(), |out, name| {
+        let _ = write!(out, "{}=", LowerFirst(name));
+        match member(entries, name) {
+            Some(Node::List(list)) if *name == "L" => write_list(out, shape, list),
+            Some(Node::List(list)) => {
+                out.push('[');
+                write_sequence(out, list.iter(), write_scalar);
+                out.push(']');
+            }
+            Some(Node::Object(inner)) => write_map(out, shape, inner),
+            Some(other) => write_scalar(out, other),
+            None => out.push_str("null"),
+        }
+    });
+    out.push(')');
+}

@@ -1,0 +1,75 @@
+//! Bytes to a typed request: JSON, the types and constraints of the operation's shape, its parts, their sense.
+//!
+//! Each stage's errors come before those of the next. It does not know tables or what values mean.
+
+mod build;
+mod dump;
+mod parts;
+mod types;
+mod value;
+mod violations;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::request::parts::{
+    BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts, DeleteTableParts,
+    DescribeEndpointsParts, DescribeLimitsParts, DescribeTableParts, GetItemParts, ListTablesParts,
+    ListTagsOfResourceParts, PutItemParts, QueryParts, ScanParts, TagResourceParts, TransactGetItemsParts,
+    TransactWriteItemsParts, UntagResourceParts, UpdateItemParts, UpdateTableParts,
+};
+
+use crate::json::{self, Node, NotJson};
+use crate::operation::Operation;
+use crate::render::unknown_operation;
+use crate::shapes;
+use build::FromNode;
+
+/// The parts of the request that the body says, or the first error of its JSON, types and constraints.
+pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
+    let Some(input) = shapes::input(operation) else { return Err(unknown_operation()) };
+    let mut node = json::parse(body).map_err(|NotJson| Error::new(ErrorKind::Serialization, ""))?;
+    types::check(input.shape, &mut node)?;
+    violations::check(&input, &node)?;
+    build(operation, node)
+}
+
+/// The parts of a request, by operation.
+macro_rules! parts_by_operation {
+    ($($operation:ident $parts:ident,)*) => {
+        /// What a body says, shape-checked, not yet understood.
+        #[derive(Clone, Debug, PartialEq)]
+        #[expect(clippy::large_enum_variant, reason = "it lives for one call")]
+        pub enum Parts {
+            $($operation($parts),)*
+        }
+
+        fn build(operation: Operation, node: Node<'_>) -> Result<Parts, Error> {
+            match operation {
+                $(Operation::$operation => $parts::from_node(node).map(Parts::$operation),)*
+                _ => Err(unknown_operation()),
+            }
+        }
+    };
+}
+
+parts_by_operation! {
+    BatchGetItem BatchGetItemParts,
+    BatchWriteItem BatchWriteItemParts,
+    CreateTable CreateTableParts,
+    DeleteItem DeleteItemParts,
+    DeleteTable DeleteTableParts,
+    DescribeEndpoints DescribeEndpointsParts,
+    DescribeLimits DescribeLimitsParts,
+    DescribeTable DescribeTableParts,
+    GetItem GetItemParts,
+    ListTables ListTablesParts,
+    ListTagsOfResource ListTagsOfResourceParts,
+    PutItem PutItemParts,
+    Query QueryParts,
+    Scan ScanParts,
+    TagResource TagResourceParts,
+    TransactGetItems TransactGetItemsParts,
+    TransactWriteItems TransactWriteItemsParts,
+    UntagResource UntagResourceParts,
+    UpdateItem UpdateItemParts,
+    UpdateTable UpdateTableParts,
+}

@@ -1,0 +1,258 @@
+//! Walks a request's body along the shape of its operation and collects every violation of a constraint.
+//!
+//! Types have been checked before. Members are visited in the table's order, which is the service's; the first ten
+//! violations are answered together. What values mean is not known here.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use keywright_semantics::error::Error;
+use keywright_semantics::messages::shape as text;
+
+use super::dump;
+use crate::json::{Node, member};
+use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
+
+/// The service stops collecting here.
+const VIOLATIONS_MAX: usize = 10;
+
+/// All violations of the body, as one error.
+pub(super) fn check(input: &Input, body: &Node<'_>) -> Result<(), Error> {
+    let mut walk = Walk { input, path: Path::default(), found: Vec::new() };
+    if let (Kind::Structure { members, .. }, Node::Object(entries)) = (input.shape.kind, body) {
+        let missing = |wanted: &&Member| {
+            wanted.presence == Presence::RequiredFirst && member(entries, wanted.name).is_none()
+        };
+        if let Some(missing) = members.iter().find(missing) {
+            return Err(Error::validation(text::parameter_required(missing.name)));
+        }
+        walk.structure(members, entries);
+    }
+    if walk.found.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&walk.found))) }
+}
+
+/// The place of a value, as two spellings: messages use either, depending on their wording.
+#[derive(Default)]
+struct Path<'w> {
+    steps: Vec<Step<'w>>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'w> {
+    Member(&'static str),
+    /// An element of a list, counted from 1.
+    Element(usize),
+    /// A value of a map.
+    Entry(&'w str),
+}
+
+impl Path<'_> {
+    /// `requestItems.tbl.member.1.member.putRequest.item`, or the same with the members' own spelling.
+    fn spelled(&self, lower_first: bool) -> String {
+        let mut out = String::new();
+        for step in &self.steps {
+            if !out.is_empty() {
+                out.push('.');
+            }
+            let _ = match step {
+                Step::Member(name) if lower_first => write!(out, "{}", dump::LowerFirst(name)),
+                Step::Member(name) => write!(out, "{name}"),
+                Step::Element(number) => write!(out, "{number}.member"),
+                Step::Entry(key) => write!(out, "{key}.member"),
+            };
+        }
+        out
+    }
+}
+
+struct Walk<'w> {
+    input: &'w Input,
+    path: Path<'w>,
+    found: Vec<String>,
+}
+
+impl<'w> Walk<'w> {
+    fn is_full(&self) -> bool {
+        self.found.len() >= VIOLATIONS_MAX
+    }
+
+    fn structure(&mut self, members: &'static [Member], entries: &'w [(Cow<'_, str>, Node<'_>)]) {
+        for wanted in members {
+            if self.is_full() {
+                return;
+            }
+            let value = member(entries, wanted.name);
+            if value.is_none() && wanted.presence == Presence::Optional {
+                continue;
+            }
+            self.path.steps.push(Step::Member(wanted.name));
+            match value {
+                Some(value) => self.value(wanted.shape, value),
+                None => self.absent(),
+            }
+            self.path.steps.pop();
+        }
+    }
+
+    fn value(&mut self, shape: &'static Shape, node: &'w Node<'_>) {
+        match (shape.kind, node) {
+            (Kind::Text, Node::Text(value)) => self.text(shape, node, value),
+            (Kind::Choice(values), Node::Text(value)) if !values.contains(&value.as_ref()) => {
+                self.add(Constraint::Enum, shape, node, &text::one_of(values));
+            }
+            (Kind::Integer | Kind::Long, Node::Integer(value)) => self.number(shape, node, *value),
+            (Kind::List(element), Node::List(list)) => self.list(shape, element, node, list),
+            (Kind::Map { key, value }, Node::Object(entries)) => self.map(shape, key, value, node, entries),
+            (Kind::Structure { members, .. }, Node::Object(entries)) => self.structure(members, entries),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, shape: &'static Shape, node: &Node<'_>, value: &str) {
+        if shape.arn_passes && value.starts_with("arn:") {
+            return;
+        }
+        self.length(shape, node, text_length(value));
+        if let Some(pattern) = shape.pattern.filter(|pattern| !pattern.matches(value)) {
+            self.add(Constraint::Pattern, shape, node, &text::pattern(pattern.text()));
+        }
+    }
+
+    fn number(&mut self, shape: &'static Shape, node: &Node<'_>, value: i64) {
+        if let Some(min) = shape.min.filter(|min| value < *min) {
+            self.add(Constraint::Range, shape, node, &text::value_at_least(min));
+        }
+        if let Some(max) = shape.max.filter(|max| value > *max) {
+            self.add(Constraint::Range, shape, node, &text::value_at_most(max));
+        }
+    }
+
+    fn length(&mut self, shape: &'static Shape, node: &Node<'_>, length: i64) {
+        if let Some(min) = shape.min.filter(|min| length < *min) {
+            self.add(Constraint::Length, shape, node, &text::length_at_least(min));
+        }
+        if let Some(max) = shape.max.filter(|max| length > *max) {
+            self.add(Constraint::Length, shape, node, &text::length_at_most(max));
+        }
+    }
+
+    fn list(
+        &mut self,
+        shape: &'static Shape,
+        element: &'static Shape,
+        node: &Node<'_>,
+        list: &'w [Node<'_>],
+    ) {
+        self.length(shape, node, count(list.len()));
+        if matches!(element.kind, Kind::Text) {
+            if element.is_bounded() && list.iter().any(|inner| violates(element, inner)) {
+                self.add(Constraint::Length, shape, node, &text::elements(&constraints(element)));
+            }
+            return;
+        }
+        for (index, inner) in list.iter().enumerate() {
+            if self.is_full() {
+                return;
+            }
+            self.path.steps.push(Step::Element(index + 1));
+            self.value(element, inner);
+            self.path.steps.pop();
+        }
+    }
+
+    fn map(
+        &mut self,
+        shape: &'static Shape,
+        key: &'static Shape,
+        value: &'static Shape,
+        node: &Node<'_>,
+        entries: &'w [(Cow<'_, str>, Node<'_>)],
+    ) {
+        self.length(shape, node, count(entries.len()));
+        if key.is_bounded() && entries.iter().any(|(name, _)| text_violates(key, name)) {
+            self.add(Constraint::Length, shape, node, &text::map_keys(&constraints(key)));
+        }
+        let bounded = matches!(value.kind, Kind::List(_)) && value.is_bounded();
+        if bounded && entries.iter().any(|(_, inner)| violates(value, inner)) {
+            self.add(Constraint::Length, shape, node, &text::map_values(&constraints(value)));
+        }
+        if matches!(value.kind, Kind::AttributeValue | Kind::Text) {
+            return;
+        }
+        for (name, inner) in entries {
+            if self.is_full() {
+                return;
+            }
+            self.path.steps.push(Step::Entry(name));
+            match (value.kind, inner) {
+                // The bounds of the list itself have been reported as the map's.
+                (Kind::List(element), Node::List(list)) if bounded => self.elements(element, list),
+                _ => self.value(value, inner),
+            }
+            self.path.steps.pop();
+        }
+    }
+
+    fn elements(&mut self, element: &'static Shape, list: &'w [Node<'_>]) {
+        for (index, inner) in list.iter().enumerate() {
+            self.path.steps.push(Step::Element(index + 1));
+            self.value(element, inner);
+            self.path.steps.pop();
+        }
+    }
+
+    fn absent(&mut self) {
+        if !self.is_full() {
+            let path = self.path.spelled(true);
+            self.found.push(text::null_violation(&path));
+        }
+    }
+
+    fn add(&mut self, kind: Constraint, shape: &Shape, node: &Node<'_>, constraint: &str) {
+        if self.is_full() {
+            return;
+        }
+        let violation = if self.input.echoes(kind) {
+            text::echoed_violation(&dump::value(shape, node), &self.path.spelled(true), constraint)
+        } else {
+            text::unechoed_violation(&self.path.spelled(false), constraint)
+        };
+        self.found.push(violation);
+    }
+}
+
+/// The length of a text in characters as Java counts them.
+fn text_length(value: &str) -> i64 {
+    count(if value.is_ascii() { value.len() } else { value.encode_utf16().count() })
+}
+
+fn count(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+fn out_of_bounds(shape: &Shape, length: i64) -> bool {
+    shape.min.is_some_and(|min| length < min) || shape.max.is_some_and(|max| length > max)
+}
+
+fn text_violates(shape: &Shape, value: &str) -> bool {
+    if shape.arn_passes && value.starts_with("arn:") {
+        return false;
+    }
+    out_of_bounds(shape, text_length(value)) || shape.pattern.is_some_and(|pattern| !pattern.matches(value))
+}
+
+fn violates(shape: &Shape, node: &Node<'_>) -> bool {
+    match node {
+        Node::Text(value) => text_violates(shape, value),
+        Node::List(list) => out_of_bounds(shape, count(list.len())),
+        _ => false,
+    }
+}
+
+/// The bounds of keys, elements or values, in the order their one message lists them.
+fn constraints(shape: &Shape) -> Vec<String> {
+    let max = shape.max.map(text::length_at_most);
+    let min = shape.min.map(text::length_at_least);
+    let pattern = shape.pattern.map(|pattern| text::pattern(pattern.text()));
+    max.into_iter().chain(min).chain(pattern).collect()
+}

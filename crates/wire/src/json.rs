@@ -1,0 +1,219 @@
+//! Bytes to a tree of JSON nodes that borrows from them.
+//!
+//! The order of members is kept, repeated ones too. Depth is bounded: what lies deeper is skipped without recursion and
+//! stands in the tree as `TooDeep`. This file knows JSON and no shapes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// Levels of arrays and objects that are kept. A request's own structures take at most eight, and each of the 32
+/// levels of an attribute value two: 72 are needed to tell a legal value from one that is nested too deeply.
+const DEPTH_MAX: usize = 100;
+
+/// One JSON value.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) enum Node<'a> {
+    #[default]
+    Null,
+    Bool(bool),
+    Integer(i64),
+    /// A number written with a fraction or an exponent, or too large for an integer.
+    Decimal(f64),
+    Text(Cow<'a, str>),
+    /// Never parsed: what `types` makes of base64 text.
+    Bytes(Vec<u8>),
+    List(Vec<Node<'a>>),
+    /// Members in the order they were written; of repeated names the last one counts.
+    Object(Vec<(Cow<'a, str>, Node<'a>)>),
+    /// An array or object below the depth that is kept.
+    TooDeep,
+}
+
+impl Node<'_> {
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+}
+
+/// Why bytes are not one JSON value. The service says nothing more about it, so neither do we.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotJson;
+
+/// The one JSON value that the bytes are.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Node<'_>, NotJson> {
+    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
+    let node = NodeSeed { depth: 0 }.deserialize(&mut deserializer).map_err(|_| NotJson)?;
+    deserializer.end().map_err(|_| NotJson)?;
+    Ok(node)
+}
+
+/// The member of that name: the last one, as the service reads it.
+pub(crate) fn member<'n, 'a>(members: &'n [(Cow<'a, str>, Node<'a>)], name: &str) -> Option<&'n Node<'a>> {
+    let found = members.iter().rev().find(|(other, _)| other == name).map(|(_, node)| node);
+    found.filter(|node| !node.is_null())
+}
+
+#[derive(Clone, Copy)]
+struct NodeSeed {
+    depth: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for NodeSeed {
+    type Value = Node<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node<'de>, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NodeSeed {
+    type Value = Node<'de>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Node<'de>, E> {
+        Ok(Node::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Node<'de>, E> {
+        Ok(Node::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Node<'de>, E> {
+        Ok(Node::Integer(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Node<'de>, E> {
+        Ok(Node::Integer(i64::try_from(value).unwrap_or(i64::MAX)))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Node<'de>, E> {
+        Ok(Node::Decimal(value))
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(Cow::Borrowed(value)))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Node<'de>, E> {
+        Ok(Node::Text(Cow::Owned(value.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Node<'de>, A::Error> {
+        if self.depth >= DEPTH_MAX {
+            while elements.next_element::<IgnoredAny>()?.is_some() {}
+            return Ok(Node::TooDeep);
+        }
+        let mut list = Vec::new();
+        while let Some(element) = elements.next_element_seed(NodeSeed { depth: self.depth + 1 })? {
+            list.push(element);
+        }
+        Ok(Node::List(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Node<'de>, A::Error> {
+        if self.depth >= DEPTH_MAX {
+            while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            return Ok(Node::TooDeep);
+        }
+        let mut object = Vec::new();
+        while let Some(name) = members.next_key_seed(TextSeed)? {
+            object.push((name, members.next_value_seed(NodeSeed { depth: self.depth + 1 })?));
+        }
+        Ok(Node::Object(object))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct TextSeed;
+
+impl<'de> DeserializeSeed<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TextSeed {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a member name")
+    }
+
+    fn visit_borrowed_str<E>(self, value: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(value.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_without_escapes_is_borrowed_and_order_and_repeats_are_kept() {
+        let node = parse(br#"{"b": "x", "a": "\u00e9", "b": null}"#).unwrap();
+        let Node::Object(members) = node else { panic!("{node:?}") };
+        let names: Vec<&str> = members.iter().map(|(name, _)| name.as_ref()).collect();
+        assert_eq!(names, ["b", "a", "b"]);
+        assert!(matches!(&members[0].1, Node::Text(Cow::Borrowed("x"))));
+        assert!(matches!(&members[1].1, Node::Text(Cow::Owned(text)) if text == "\u{e9}"));
+        assert_eq!(member(&members, "b"), None, "the last of a repeated name counts, and null is absent");
+    }
+
+    #[test]
+    fn what_is_not_one_json_value_is_refused() {
+        let cases: &[&[u8]] = &[
+            b"",
+            b" ",
+            b"{",
+            b"{} x",
+            b"{}{}",
+            b"{\"a\":1,}",
+            b"{a:1}",
+            b"'a'",
+            b"nul",
+            b"01",
+            b"1e999",
+            b"\"\xff\"",
+            b"{\"\xc3\x28\":1}",
+            b"\"\\ud800\"",
+            b"\"\\udc00\\ud800\"",
+            b"\"\x01\"",
+        ];
+        for bytes in cases {
+            assert_eq!(parse(bytes), Err(NotJson), "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_tower_of_brackets_is_bounded_and_needs_no_stack() {
+        let mut text = "[".repeat(200_000);
+        assert_eq!(parse(text.as_bytes()), Err(NotJson));
+        text.push_str(&"]".repeat(200_000));
+        let mut node = &parse(text.as_bytes()).unwrap();
+        let mut depth = 0;
+        while let Node::List(list) = node {
+            node = &list[0];
+            depth += 1;
+        }
+        assert_eq!(depth, DEPTH_MAX);
+        assert_eq!(node, &Node::TooDeep);
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_stay_numbers() {
+        assert_eq!(parse(b"18446744073709551615"), Ok(Node::Integer(i64::MAX)));
+        assert!(matches!(parse(b"184467440737095516150"), Ok(Node::Decimal(_))));
+        assert_eq!(parse(b"-3"), Ok(Node::Integer(-3)));
+    }
+}

@@ -1,0 +1,310 @@
+//! JSON text, written by hand: answers are rendered straight into bytes, without trees and without formatting machinery.
+//!
+//! It knows JSON and DynamoDB's attribute values in both their forms, and nothing of operations.
+
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use keywright_semantics::capacity::HalfUnits;
+use keywright_semantics::codec::{EncodedItem, ListRef, MapRef, ValueRef};
+use keywright_semantics::number::Number;
+use keywright_semantics::response::TimestampMs;
+use keywright_semantics::value::AttributeValue;
+
+/// One JSON document being written.
+#[derive(Debug, Default)]
+pub(super) struct Writer {
+    out: Vec<u8>,
+}
+
+/// Anything that can stand as a JSON value.
+pub(super) trait Render {
+    fn render(&self, writer: &mut Writer);
+}
+
+impl Writer {
+    pub(super) fn with_capacity(bytes: usize) -> Self {
+        Self { out: Vec::with_capacity(bytes) }
+    }
+
+    pub(super) fn finish(self) -> Vec<u8> {
+        self.out
+    }
+
+    pub(super) fn raw(&mut self, text: &str) {
+        self.out.extend_from_slice(text.as_bytes());
+    }
+
+    /// An object; the closure writes its members.
+    pub(super) fn object(&mut self, members: impl FnOnce(&mut Members<'_>)) {
+        self.raw("{");
+        members(&mut Members { writer: self, first: true });
+        self.raw("}");
+    }
+
+    /// An array of the items.
+    pub(super) fn array<I: Render>(&mut self, items: impl IntoIterator<Item = I>) {
+        self.raw("[");
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.raw(",");
+            }
+            item.render(self);
+        }
+        self.raw("]");
+    }
+
+    pub(super) fn integer(&mut self, value: impl itoa::Integer) {
+        self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    /// A JSON string, escaping only what JSON demands.
+    pub(super) fn text(&mut self, text: &str) {
+        self.out.push(b'"');
+        let mut rest = text.as_bytes();
+        while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
+            let (plain, tail) = rest.split_at(at);
+            self.out.extend_from_slice(plain);
+            let Some((byte, tail)) = tail.split_first() else { break };
+            self.escape(*byte);
+            rest = tail;
+        }
+        self.out.extend_from_slice(rest);
+        self.out.push(b'"');
+    }
+
+    fn escape(&mut self, byte: u8) {
+        let short = match byte {
+            b'"' => b'"',
+            b'\\' => b'\\',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x08 => b'b',
+            0x0c => b'f',
+            _ => {
+                self.formatted(format_args!("\\u{byte:04x}"));
+                return;
+            }
+        };
+        self.out.extend_from_slice(&[b'\\', short]);
+    }
+
+    fn formatted(&mut self, arguments: std::fmt::Arguments<'_>) {
+        self.out.write_fmt(arguments).expect("writing to a vector does not fail");
+    }
+
+    fn number(&mut self, number: Number) {
+        self.formatted(format_args!("\"{number}\""));
+    }
+
+    fn base64(&mut self, bytes: &[u8]) {
+        self.out.push(b'"');
+        let start = self.out.len();
+        let length =
+            base64::encoded_len(bytes.len(), true).expect("a binary value is far below half the memory");
+        self.out.resize(start + length, 0);
+        let room = self.out.get_mut(start..).unwrap_or_default();
+        STANDARD.encode_slice(bytes, room).expect("the room was measured for these bytes");
+        self.out.push(b'"');
+    }
+}
+
+const fn needs_escape(byte: u8) -> bool {
+    byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// The members of an object being written.
+pub(super) struct Members<'w> {
+    writer: &'w mut Writer,
+    first: bool,
+}
+
+impl Members<'_> {
+    /// A member whose name is known to need no escaping.
+    pub(super) fn put(&mut self, name: &'static str, value: impl Render) {
+        let writer = self.name(name);
+        value.render(writer);
+    }
+
+    /// A member, unless it is absent.
+    pub(super) fn put_if(&mut self, name: &'static str, value: Option<impl Render>) {
+        if let Some(value) = value {
+            self.put(name, value);
+        }
+    }
+
+    /// A member that is an object.
+    pub(super) fn put_object(&mut self, name: &'static str, members: impl FnOnce(&mut Members<'_>)) {
+        self.name(name).object(members);
+    }
+
+    /// A member that is an array.
+    pub(super) fn put_array<I: Render>(&mut self, name: &'static str, items: impl IntoIterator<Item = I>) {
+        self.name(name).array(items);
+    }
+
+    /// A member whose name comes from data.
+    pub(super) fn entry(&mut self, name: &str, value: impl Render) {
+        self.comma();
+        self.writer.text(name);
+        self.writer.raw(":");
+        value.render(self.writer);
+    }
+
+    fn name(&mut self, name: &'static str) -> &mut Writer {
+        self.comma();
+        self.writer.raw("\"");
+        self.writer.raw(name);
+        self.writer.raw("\":");
+        self.writer
+    }
+
+    fn comma(&mut self) {
+        if !std::mem::replace(&mut self.first, false) {
+            self.writer.raw(",");
+        }
+    }
+}
+
+/// An array of items, as a value.
+pub(super) struct Array<'a, T>(pub(super) &'a [T]);
+
+impl<T> Render for Array<'_, T>
+where
+    for<'r> &'r T: Render,
+{
+    fn render(&self, writer: &mut Writer) {
+        writer.array(self.0);
+    }
+}
+
+impl<T: Render + ?Sized> Render for &T {
+    fn render(&self, writer: &mut Writer) {
+        (**self).render(writer);
+    }
+}
+
+impl Render for str {
+    fn render(&self, writer: &mut Writer) {
+        writer.text(self);
+    }
+}
+
+impl Render for String {
+    fn render(&self, writer: &mut Writer) {
+        writer.text(self);
+    }
+}
+
+impl Render for bool {
+    fn render(&self, writer: &mut Writer) {
+        writer.raw(if *self { "true" } else { "false" });
+    }
+}
+
+impl Render for u64 {
+    fn render(&self, writer: &mut Writer) {
+        writer.integer(*self);
+    }
+}
+
+impl Render for i64 {
+    fn render(&self, writer: &mut Writer) {
+        writer.integer(*self);
+    }
+}
+
+/// Always with one decimal, as the service writes doubles.
+impl Render for HalfUnits {
+    fn render(&self, writer: &mut Writer) {
+        writer.integer(self.0 / 2);
+        writer.raw(if self.0.is_multiple_of(2) { ".0" } else { ".5" });
+    }
+}
+
+/// Seconds since 1970 with three decimals.
+impl Render for TimestampMs {
+    fn render(&self, writer: &mut Writer) {
+        let (seconds, millis) = (self.0 / 1000, self.0 % 1000);
+        writer.formatted(format_args!("{seconds}.{millis:03}"));
+    }
+}
+
+/// The attributes of an item, without a type around them.
+impl Render for EncodedItem {
+    fn render(&self, writer: &mut Writer) {
+        self.view().render(writer);
+    }
+}
+
+impl Render for MapRef<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            for (name, value) in self.iter() {
+                members.entry(name, value);
+            }
+        });
+    }
+}
+
+impl Render for ListRef<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.array(self.iter());
+    }
+}
+
+impl Render for Number {
+    fn render(&self, writer: &mut Writer) {
+        writer.number(*self);
+    }
+}
+
+/// Bytes, as base64 text.
+struct Bytes<'a>(&'a [u8]);
+
+impl Render for Bytes<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.base64(self.0);
+    }
+}
+
+/// An attribute value with its type: `{"S":"text"}`.
+impl Render for ValueRef<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| match self {
+            Self::S(text) => members.put("S", *text),
+            Self::N(number) => members.put("N", number),
+            Self::B(bytes) => members.put("B", Bytes(bytes)),
+            Self::Bool(value) => members.put("BOOL", value),
+            Self::Null => members.put("NULL", true),
+            Self::L(list) => members.put("L", list),
+            Self::M(map) => members.put("M", map),
+            Self::Ss(set) => members.put_array("SS", set.iter()),
+            Self::Ns(set) => members.put_array("NS", set.iter()),
+            Self::Bs(set) => members.put_array("BS", set.iter().map(Bytes)),
+        });
+    }
+}
+
+impl Render for AttributeValue {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| match self {
+            Self::S(text) => members.put("S", text),
+            Self::N(number) => members.put("N", number),
+            Self::B(bytes) => members.put("B", Bytes(bytes)),
+            Self::Bool(value) => members.put("BOOL", value),
+            Self::Null => members.put("NULL", true),
+            Self::L(list) => members.put_array("L", list),
+            Self::M(map) => members.put_object("M", |members| {
+                for (name, value) in map {
+                    members.entry(name, value);
+                }
+            }),
+            Self::Ss(set) => members.put_array("SS", set),
+            Self::Ns(set) => members.put_array("NS", set),
+            Self::Bs(set) => members.put_array("BS", set.iter().map(|bytes| Bytes(bytes))),
+        });
+    }
+}

@@ -1,0 +1,213 @@
+//! The shape of requests: which members a structure has, of which type, within which bounds.
+//!
+//! The table itself is generated from the public service model and an overlay of what the service does differently
+//! (`cargo xtask shapes`). This file knows how a row looks, not what is done with it.
+
+mod table;
+
+pub(crate) use table::input;
+
+/// What one kind of violation is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Constraint {
+    Null,
+    Length,
+    Range,
+    Pattern,
+    Enum,
+}
+
+impl Constraint {
+    const fn bit(self) -> u8 {
+        match self {
+            Self::Null => 1,
+            Self::Length => 2,
+            Self::Range => 4,
+            Self::Pattern => 8,
+            Self::Enum => 16,
+        }
+    }
+}
+
+/// The input of an operation and how its violations are worded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Input {
+    pub(crate) shape: &'static Shape,
+    /// Bits of the constraints that are worded without the value and with the member's own spelling.
+    unechoed: u8,
+}
+
+impl Input {
+    const fn of(shape: &'static Shape) -> Self {
+        Self { shape, unechoed: 0 }
+    }
+
+    const fn unechoed(mut self, constraint: Constraint) -> Self {
+        self.unechoed |= constraint.bit();
+        self
+    }
+
+    /// Whether violations of that kind repeat the value they are about.
+    pub(crate) const fn echoes(&self, constraint: Constraint) -> bool {
+        self.unechoed & constraint.bit() == 0
+    }
+}
+
+/// The patterns that text may have to match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    /// Names of tables and indexes.
+    Name,
+}
+
+impl Pattern {
+    /// The expression as messages show it.
+    pub(crate) const fn text(self) -> &'static str {
+        match self {
+            Self::Name => "[a-zA-Z0-9_.-]+",
+        }
+    }
+
+    pub(crate) fn matches(self, text: &str) -> bool {
+        match self {
+            Self::Name => {
+                !text.is_empty()
+                    && text
+                        .bytes()
+                        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
+            }
+        }
+    }
+}
+
+/// The type of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Text,
+    Integer,
+    Long,
+    Boolean,
+    /// Text that is one of these, in the order of the message.
+    Choice(&'static [&'static str]),
+    /// The recursive tagged union of the data model; its faults are found by `semantics`.
+    AttributeValue,
+    List(&'static Shape),
+    Map {
+        key: &'static Shape,
+        value: &'static Shape,
+    },
+    Structure {
+        name: &'static str,
+        members: &'static [Member],
+    },
+}
+
+/// A type and its bounds: on the length of texts, lists and maps, on the value of numbers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) kind: Kind,
+    pub(crate) min: Option<i64>,
+    pub(crate) max: Option<i64>,
+    pub(crate) pattern: Option<Pattern>,
+    /// Whether the bounds are a name's, and a text that is an ARN is judged later.
+    pub(crate) arn_passes: bool,
+}
+
+impl Shape {
+    const fn new(kind: Kind) -> Self {
+        Self { kind, min: None, max: None, pattern: None, arn_passes: false }
+    }
+
+    const fn text() -> Self {
+        Self::new(Kind::Text)
+    }
+
+    const fn integer() -> Self {
+        Self::new(Kind::Integer)
+    }
+
+    const fn long() -> Self {
+        Self::new(Kind::Long)
+    }
+
+    const fn boolean() -> Self {
+        Self::new(Kind::Boolean)
+    }
+
+    pub(crate) const fn attribute_value() -> Self {
+        Self::new(Kind::AttributeValue)
+    }
+
+    const fn choice(values: &'static [&'static str]) -> Self {
+        Self::new(Kind::Choice(values))
+    }
+
+    const fn list(element: &'static Self) -> Self {
+        Self::new(Kind::List(element))
+    }
+
+    const fn map(key: &'static Self, value: &'static Self) -> Self {
+        Self::new(Kind::Map { key, value })
+    }
+
+    const fn structure(name: &'static str, members: &'static [Member]) -> Self {
+        Self::new(Kind::Structure { name, members })
+    }
+
+    const fn min(mut self, min: i64) -> Self {
+        self.min = Some(min);
+        self
+    }
+
+    const fn max(mut self, max: i64) -> Self {
+        self.max = Some(max);
+        self
+    }
+
+    const fn pattern(mut self, pattern: Pattern) -> Self {
+        self.pattern = Some(pattern);
+        self
+    }
+
+    const fn arn_passes(mut self) -> Self {
+        self.arn_passes = true;
+        self
+    }
+
+    /// Whether anything bounds the value beyond its type.
+    pub(crate) const fn is_bounded(&self) -> bool {
+        self.min.is_some() || self.max.is_some() || self.pattern.is_some()
+    }
+}
+
+/// Whether a member may be absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Presence {
+    Optional,
+    /// Its absence is a violation among others.
+    Required,
+    /// Its absence is answered alone, before any violation is looked for.
+    RequiredFirst,
+}
+
+/// One member of a structure.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Member {
+    pub(crate) name: &'static str,
+    pub(crate) shape: &'static Shape,
+    pub(crate) presence: Presence,
+}
+
+impl Member {
+    const fn optional(name: &'static str, shape: &'static Shape) -> Self {
+        Self { name, shape, presence: Presence::Optional }
+    }
+
+    const fn required(name: &'static str, shape: &'static Shape) -> Self {
+        Self { name, shape, presence: Presence::Required }
+    }
+
+    const fn required_first(name: &'static str, shape: &'static Shape) -> Self {
+        Self { name, shape, presence: Presence::RequiredFirst }
+    }
+}

@@ -1,0 +1,366 @@
+//! Writes the generated files: the shape table, the parts of requests, and how parts are made from JSON.
+//!
+//! It knows Rust's syntax and our names for the model's shapes; what is in the model is `model`'s business.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use super::model::{Model, Presence, Shape};
+use super::overlay::Extras;
+
+/// The one shape that is decoded by hand: it is recursive and its faults are data.
+const ATTRIBUTE_VALUE: &str = "AttributeValue";
+
+/// Structures whose own name would say too little: the actions of a transaction.
+const TRANSACTION_ACTIONS: &[&str] = &["ConditionCheck", "Delete", "Get", "Put", "Update"];
+
+/// The shapes that the inputs of some operations are made of.
+pub(super) struct Reached<'a> {
+    model: &'a Model,
+    /// Operation and input shape, of the operations that are decoded.
+    inputs: Vec<(&'a str, &'a str)>,
+    shapes: BTreeMap<&'a str, &'a Shape>,
+}
+
+impl<'a> Reached<'a> {
+    pub(super) fn from(model: &'a Model, served: &BTreeSet<String>) -> Result<Self, String> {
+        let inputs: Vec<(&str, &str)> = model
+            .inputs
+            .iter()
+            .filter(|(operation, _)| served.contains(operation))
+            .map(|(operation, input)| (operation.as_str(), input.as_str()))
+            .collect();
+        let mut reached = Self { model, inputs, shapes: BTreeMap::new() };
+        for index in 0..reached.inputs.len() {
+            let Some((_, input)) = reached.inputs.get(index).copied() else { break };
+            reached.visit(input)?;
+        }
+        Ok(reached)
+    }
+
+    fn visit(&mut self, name: &str) -> Result<(), String> {
+        let Some((name, shape)) = self.model.shapes.get_key_value(name) else {
+            return Err(format!("the model has no shape {name}"));
+        };
+        if self.shapes.insert(name, shape).is_some() || name == ATTRIBUTE_VALUE {
+            return Ok(());
+        }
+        for member in &shape.members {
+            self.visit(&member.shape)?;
+        }
+        for inner in shape.element.iter().chain(&shape.key) {
+            self.visit(inner)?;
+        }
+        Ok(())
+    }
+
+    fn shape(&self, name: &str) -> Result<&'a Shape, String> {
+        self.shapes.get(name).copied().ok_or_else(|| format!("shape {name} was not reached"))
+    }
+
+    fn structures(&self) -> Vec<(String, &'a str, &'a Shape)> {
+        let mut found: Vec<(String, &str, &Shape)> = self
+            .shapes
+            .iter()
+            .filter(|(name, shape)| shape.kind == "structure" && **name != ATTRIBUTE_VALUE)
+            .map(|(name, shape)| (self.parts_name(name), *name, *shape))
+            .collect();
+        found.sort_by(|left, right| left.0.cmp(&right.0));
+        found
+    }
+
+    fn enums(&self) -> impl Iterator<Item = (&'a str, &'a Shape)> {
+        self.shapes
+            .iter()
+            .filter(|(_, shape)| shape.kind == "string" && !shape.values.is_empty())
+            .map(|(name, shape)| (*name, *shape))
+    }
+
+    fn parts_name(&self, shape: &str) -> String {
+        let input = self.inputs.iter().find(|(_, input)| *input == shape);
+        let name = match input {
+            Some((operation, _)) => type_name(operation),
+            None if TRANSACTION_ACTIONS.contains(&shape) => format!("Transact{shape}"),
+            None => type_name(shape),
+        };
+        format!("{name}Parts")
+    }
+
+    /// The Rust type of a value of that shape.
+    fn rust_type(&self, name: &str) -> Result<String, String> {
+        if name == ATTRIBUTE_VALUE {
+            return Ok("ValuePart".to_owned());
+        }
+        let shape = self.shape(name)?;
+        let element = || shape.element.as_deref().ok_or_else(|| format!("{name} has no element"));
+        Ok(match shape.kind.as_str() {
+            "structure" => self.parts_name(name),
+            "string" if !shape.values.is_empty() => type_name(name),
+            "string" => "String".to_owned(),
+            "integer" | "long" => "i64".to_owned(),
+            "boolean" => "bool".to_owned(),
+            "list" => format!("Vec<{}>", self.rust_type(element()?)?),
+            "map" if element()? == ATTRIBUTE_VALUE => "AttributeMapPart".to_owned(),
+            "map" => format!("Vec<(String, {})>", self.rust_type(element()?)?),
+            kind => return Err(format!("{name}: no type for {kind}")),
+        })
+    }
+
+    /// The members in the public model's own order, whatever the order of checks is.
+    fn members(&self, name: &str, shape: &'a Shape) -> Result<Vec<(String, &'a str, String)>, String> {
+        let original = self.model.original_order(name);
+        let mut members: Vec<_> = shape.members.iter().collect();
+        members.sort_by_key(|member| original.iter().position(|other| *other == member.name));
+        let mut found = Vec::new();
+        for member in members {
+            let plain = self.rust_type(&member.shape)?;
+            let optional = self.model.originally_optional(name, &member.name);
+            let kind = if optional { format!("Option<{plain}>") } else { plain };
+            found.push((field_name(&member.name), member.name.as_str(), kind));
+        }
+        Ok(found)
+    }
+}
+
+/// `crates/semantics/src/request/parts.rs`.
+pub(super) fn parts(reached: &Reached<'_>) -> Result<String, String> {
+    let mut out = String::from(PARTS_HEADER);
+    for (name, _) in reached.enums() {
+        let rust = type_name(name);
+        let mut values = String::new();
+        let mut list = String::new();
+        let mut names = String::new();
+        for value in reached.model.original_values(name).unwrap_or_default() {
+            let variant = variant_name(value);
+            let _ = write!(values, "{variant},");
+            let _ = write!(list, "Self::{variant},");
+            let _ = write!(names, "Self::{variant} => \"{value}\",");
+        }
+        let _ = write!(
+            out,
+            "\n/// `{name}` of the service model.\n\
+             #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]\npub enum {rust} {{ {values} }}\n\n\
+             impl {rust} {{\n/// All values, in the service model's order.\n\
+             pub const ALL: &'static [Self] = &[{list}];\n\n\
+             /// The name on the wire.\npub const fn name(self) -> &'static str {{ match self {{ {names} }} }}\n\n\
+             /// The value of that name, if there is one.\n\
+             pub fn from_name(name: &str) -> Option<Self> {{\n\
+             Self::ALL.iter().copied().find(|value| value.name() == name)\n}}\n}}\n"
+        );
+    }
+    for (rust, name, shape) in reached.structures() {
+        let mut fields = String::new();
+        for (field, _, kind) in reached.members(name, shape)? {
+            let _ = write!(fields, "pub {field}: {kind},");
+        }
+        let _ = write!(
+            out,
+            "\n/// `{name}` of the service model.\n#[derive(Clone, Debug, PartialEq)]\n\
+             pub struct {rust} {{ {fields} }}\n"
+        );
+    }
+    Ok(out)
+}
+
+/// `crates/wire/src/decode/parts.rs`.
+pub(super) fn decoders(reached: &Reached<'_>) -> Result<String, String> {
+    let names: Vec<String> = reached.enums().map(|(name, _)| type_name(name)).collect();
+    let structures: Vec<String> = reached.structures().into_iter().map(|(rust, _, _)| rust).collect();
+    let mut out = DECODERS_HEADER.replace("NAMES", &[names, structures].concat().join(","));
+    out.push_str("\nchoices! {");
+    for (name, _) in reached.enums() {
+        let _ = write!(out, "\n    {},", type_name(name));
+    }
+    out.push_str("\n}\n\nstructures! {");
+    for (rust, name, shape) in reached.structures() {
+        let _ = write!(out, "\n    {rust} {{");
+        for (field, wire, _) in reached.members(name, shape)? {
+            let _ = write!(out, "\n        {field}: \"{wire}\",");
+        }
+        out.push_str("\n    }");
+    }
+    out.push_str("\n}\n");
+    Ok(out)
+}
+
+/// `crates/wire/src/shapes/table.rs`.
+pub(super) fn table(reached: &Reached<'_>, extras: &Extras, version: &str) -> Result<String, String> {
+    let constraint = if extras.unechoed.is_empty() { "" } else { "Constraint, " };
+    let mut out = TABLE_HEADER.replace("VERSION", version).replace("CONSTRAINT", constraint);
+    out.push_str("\n/// The input of each operation that is decoded.\n");
+    out.push_str(
+        "pub(crate) fn input(operation: Operation) -> Option<Input> {\n    let input = match operation {\n",
+    );
+    for (operation, input) in &reached.inputs {
+        let words: Vec<&str> = extras
+            .unechoed
+            .iter()
+            .filter(|wording| wording.operation == *operation)
+            .map(|wording| wording.kind.as_str())
+            .collect();
+        let unechoed: String =
+            words.iter().map(|kind| format!(".unechoed(Constraint::{})", variant_name(kind))).collect();
+        let _ = writeln!(out, "Operation::{operation} => Input::of(&{}){unechoed},", constant_name(input));
+    }
+    out.push_str("        _ => return None,\n    };\n    Some(input)\n}\n");
+    for (name, shape) in &reached.shapes {
+        let _ =
+            writeln!(out, "\nstatic {}: Shape = {};", constant_name(name), table_shape(name, shape, extras)?);
+    }
+    Ok(out)
+}
+
+fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, String> {
+    if name == ATTRIBUTE_VALUE {
+        return Ok("Shape::attribute_value()".to_owned());
+    }
+    let element = shape.element.as_deref().map(constant_name).unwrap_or_default();
+    let mut row = match shape.kind.as_str() {
+        "structure" => {
+            let members: String = shape
+                .members
+                .iter()
+                .map(|member| {
+                    format!(
+                        "Member::{}(\"{}\", &{}),",
+                        presence_name(member.presence),
+                        member.name,
+                        constant_name(&member.shape)
+                    )
+                })
+                .collect();
+            return Ok(format!("Shape::structure(\"{name}\", &[{members}])"));
+        }
+        "list" => format!("Shape::list(&{element})"),
+        "map" => {
+            let key = shape.key.as_deref().map(constant_name).unwrap_or_default();
+            format!("Shape::map(&{key}, &{element})")
+        }
+        "string" if extras.unchecked_enums.iter().any(|other| other == name) => "Shape::text()".to_owned(),
+        "string" if !shape.values.is_empty() => {
+            let values: Vec<String> = shape.values.iter().map(|value| format!("\"{value}\"")).collect();
+            return Ok(format!("Shape::choice(&[{}])", values.join(", ")));
+        }
+        "string" => "Shape::text()".to_owned(),
+        "integer" => "Shape::integer()".to_owned(),
+        "long" => "Shape::long()".to_owned(),
+        "boolean" => "Shape::boolean()".to_owned(),
+        kind => return Err(format!("{name}: no row for {kind}")),
+    };
+    if let Some(min) = shape.min {
+        let _ = write!(row, ".min({min})");
+    }
+    if let Some(max) = shape.max {
+        let _ = write!(row, ".max({max})");
+    }
+    if shape.arn_passes {
+        row.push_str(".arn_passes()");
+    }
+    match shape.pattern.as_deref() {
+        None => {}
+        Some("[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::Name)"),
+        Some(other) => return Err(format!("{name}: crates/wire/src/shapes has no pattern {other}")),
+    }
+    Ok(row)
+}
+
+const fn presence_name(presence: Presence) -> &'static str {
+    match presence {
+        Presence::Optional => "optional",
+        Presence::Required => "required",
+        Presence::RequiredFirst => "required_first",
+    }
+}
+
+/// The words of a model name: `SSESpecification` is `SSE` and `Specification`.
+fn words(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let mut words: Vec<String> = Vec::new();
+    let mut after_lower = true;
+    for (index, letter) in letters.iter().enumerate() {
+        let before_lower = letters.get(index + 1).is_some_and(char::is_ascii_lowercase);
+        let starts = letter.is_ascii_uppercase() && (after_lower || before_lower);
+        match words.last_mut() {
+            Some(word) if !starts => word.push(*letter),
+            _ => words.push(letter.to_string()),
+        }
+        after_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    }
+    words
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters.map(|letter| letter.to_ascii_lowercase())).collect()
+}
+
+fn type_name(name: &str) -> String {
+    words(name).iter().map(|word| capitalised(word)).collect()
+}
+
+fn field_name(name: &str) -> String {
+    words(name).iter().map(|word| word.to_ascii_lowercase()).collect::<Vec<_>>().join("_")
+}
+
+fn constant_name(name: &str) -> String {
+    field_name(name).to_ascii_uppercase()
+}
+
+fn variant_name(value: &str) -> String {
+    value.split('_').map(capitalised).collect()
+}
+
+const PARTS_HEADER: &str = "\
+//! The parts of each request: what a client wrote, shape-checked, not yet understood.
+//!
+//! One struct for each structure of the public service model, its members in the model's order. A member the model
+//! requires is plain, any other is an `Option`. Nothing here has been checked beyond its shape: the `sense` constructors
+//! in the sibling modules turn parts into typed requests. This file knows neither JSON nor tables. It is generated by
+//! `cargo xtask shapes`.
+
+use crate::value::{AttributeValue, ValueFault};
+
+/// One attribute value as the client wrote it, or the first thing wrong with it. Which fault is reported when is a
+/// matter of the order of checks, so the fault travels with the value.
+pub type ValuePart = Result<AttributeValue, ValueFault>;
+
+/// A map from attribute name (or placeholder) to value, in the client's order; a repeated name keeps its last value.
+pub type AttributeMapPart = Vec<(String, ValuePart)>;
+";
+
+const DECODERS_HEADER: &str = "\
+//! Which JSON member each field of each part comes from. Generated by `cargo xtask shapes`; do not edit.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::request::parts::{
+NAMES
+};
+
+use super::build::{FromNode, Members, choice, choices, structures};
+use crate::json::Node;
+";
+
+const TABLE_HEADER: &str = "\
+//! The shape of each operation's input: the public service model as botocore VERSION ships it, changed as
+//! `overlay.txt` says. Generated by `cargo xtask shapes`; do not edit.
+
+use super::{CONSTRAINTInput, Member, Pattern, Shape};
+use crate::operation::Operation;
+";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_follow_rust_even_where_the_model_shouts() {
+        assert_eq!(type_name("SSESpecification"), "SseSpecification");
+        assert_eq!(field_name("KMSMasterKeyId"), "kms_master_key_id");
+        assert_eq!(field_name("SSEType"), "sse_type");
+        assert_eq!(field_name("GlobalTableSourceArn"), "global_table_source_arn");
+        assert_eq!(constant_name("BatchGetRequestMap"), "BATCH_GET_REQUEST_MAP");
+        assert_eq!(variant_name("PAY_PER_REQUEST"), "PayPerRequest");
+        assert_eq!(variant_name("AES256"), "Aes256");
+    }
+}

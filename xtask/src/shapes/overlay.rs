@@ -1,0 +1,145 @@
+//! The overlay: what the service does differently from its own public model.
+//!
+//! A text file, one change a line, applied to the model before the table is made from it:
+//! `SUBJECT CHANGE [VALUE…] | CASE`, where CASE is `file/row` of the request cases in `crates/wire/tests/cases`.
+
+use std::path::Path;
+
+use super::model::{Member, Model, Presence};
+
+/// How one operation words one kind of violation.
+#[derive(Clone, Debug)]
+pub(super) struct Wording {
+    pub(super) operation: String,
+    pub(super) kind: String,
+}
+
+/// What the overlay says beyond changes to shapes.
+#[derive(Debug, Default)]
+pub(super) struct Extras {
+    pub(super) unechoed: Vec<Wording>,
+    /// Members we do not decode yet, as `Structure.Member`.
+    pub(super) left_out: Vec<String>,
+    /// Enumerations that are checked when the part is made, with a message of their own.
+    pub(super) unchecked_enums: Vec<String>,
+    pub(super) lines: usize,
+}
+
+/// Applies every line to the model.
+pub(super) fn apply(model: &mut Model, text: &str, cases: &Path) -> Result<Extras, String> {
+    let mut extras = Extras::default();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let place = |fault: String| format!("overlay line {}: {fault}\n  {line}", index + 1);
+        let (change, case) = line.split_once('|').ok_or_else(|| place("no case is named".to_owned()))?;
+        check_case(cases, case.trim()).map_err(place)?;
+        let words: Vec<&str> = change.split_whitespace().collect();
+        apply_line(model, &mut extras, &words).map_err(place)?;
+        extras.lines += 1;
+    }
+    Ok(extras)
+}
+
+fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<(), String> {
+    match words {
+        [operation, "unechoed", kinds @ ..] => {
+            extras.unechoed.extend(
+                kinds
+                    .iter()
+                    .map(|kind| Wording { operation: (*operation).to_owned(), kind: (*kind).to_owned() }),
+            );
+            Ok(())
+        }
+        [member, "left-out"] => {
+            remove(model, member)?;
+            extras.left_out.push((*member).to_owned());
+            Ok(())
+        }
+        [member, change, rest @ ..] if member.contains('.') => {
+            change_member(find_member(model, member)?, change, rest)
+        }
+        [structure, "order", members @ ..] => reorder(&mut model.shape_mut(structure)?.members, members),
+        [shape, "copy-of", original] => {
+            let copy = model.shape(original)?.clone();
+            model.shapes.insert((*shape).to_owned(), copy);
+            Ok(())
+        }
+        [shape, "enum", values @ ..] => {
+            let shape = model.shape_mut(shape)?;
+            shape.values = values.iter().map(|value| (*value).to_owned()).collect();
+            Ok(())
+        }
+        [shape, "arn-passes"] => {
+            model.shape_mut(shape)?.arn_passes = true;
+            Ok(())
+        }
+        [shape, "enum-unchecked"] => {
+            extras.unchecked_enums.push((*shape).to_owned());
+            Ok(())
+        }
+        [shape, "min", value] => bound(&mut model.shape_mut(shape)?.min, value),
+        [shape, "max", value] => bound(&mut model.shape_mut(shape)?.max, value),
+        [shape, "pattern", value] => {
+            model.shape_mut(shape)?.pattern = (*value != "none").then(|| (*value).to_owned());
+            Ok(())
+        }
+        _ => Err("this change is not known".to_owned()),
+    }
+}
+
+fn change_member(member: &mut Member, change: &str, rest: &[&str]) -> Result<(), String> {
+    match (change, rest) {
+        ("required", []) => member.presence = Presence::Required,
+        ("required-first", []) => member.presence = Presence::RequiredFirst,
+        ("optional", []) => member.presence = Presence::Optional,
+        ("shape", [shape]) => member.shape = (*shape).to_owned(),
+        _ => return Err("this change of a member is not known".to_owned()),
+    }
+    Ok(())
+}
+
+fn find_member<'a>(model: &'a mut Model, path: &str) -> Result<&'a mut Member, String> {
+    let (structure, name) = path.split_once('.').ok_or("no member is named")?;
+    let members = &mut model.shape_mut(structure)?.members;
+    members
+        .iter_mut()
+        .find(|member| member.name == name)
+        .ok_or_else(|| format!("{structure} has no member {name}"))
+}
+
+fn remove(model: &mut Model, path: &str) -> Result<(), String> {
+    let (structure, name) = path.split_once('.').ok_or("no member is named")?;
+    find_member(model, path)?;
+    model.shape_mut(structure)?.members.retain(|member| member.name != name);
+    Ok(())
+}
+
+/// The named members first and in that order, the others after them in the model's order.
+fn reorder(members: &mut [Member], first: &[&str]) -> Result<(), String> {
+    if let Some(unknown) = first.iter().find(|name| members.iter().all(|member| member.name != **name)) {
+        return Err(format!("there is no member {unknown}"));
+    }
+    members.sort_by_key(|member| first.iter().position(|name| *name == member.name).unwrap_or(first.len()));
+    Ok(())
+}
+
+fn bound(limit: &mut Option<i64>, value: &str) -> Result<(), String> {
+    *limit = if value == "none" {
+        None
+    } else {
+        Some(value.parse().map_err(|error| format!("{value} is no number: {error}"))?)
+    };
+    Ok(())
+}
+
+/// The case must be a row of the case files, so that no difference goes untested.
+fn check_case(cases: &Path, case: &str) -> Result<(), String> {
+    let (file, row) = case.split_once('/').ok_or_else(|| format!("\"{case}\" is not FILE/ROW"))?;
+    let path = cases.join(format!("{file}.txt"));
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let found = text.lines().any(|line| line.split('|').next().is_some_and(|name| name.trim() == row));
+    if found { Ok(()) } else { Err(format!("{} has no row \"{row}\"", path.display())) }
+}
