@@ -2,7 +2,7 @@
 
 use super::bind;
 use super::evaluate;
-use super::fault::{Fault, check_size};
+use super::fault::{Fault, SizeText, check_size};
 use super::lexer::Comparator;
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
@@ -291,7 +291,7 @@ pub fn parse_condition(
 }
 
 fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Condition, Fault> {
-    check_size(text)?;
+    check_size(text, SizeText::WithSize)?;
     let raw = parser::condition(text)?;
     checks::check_condition(&raw)?;
     Ok(Condition { root: bind::condition(&raw, placeholders)? })

@@ -23,13 +23,23 @@ impl Fault {
     }
 }
 
+/// Whether the text about an oversized expression says its size; that of updates does not (observed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SizeText {
+    Plain,
+    WithSize,
+}
+
 /// What is checked before an expression is read at all: it is not empty and not too long.
-pub(super) fn check_size(text: &str) -> Result<(), Fault> {
+pub(super) fn check_size(text: &str, size_text: SizeText) -> Result<(), Fault> {
     if text.is_empty() {
         return Err(Fault::new(messages::empty_expression()));
     }
-    if text.len() > crate::limits::EXPRESSION_BYTES_MAX {
-        return Err(Fault::new(messages::expression_too_large(text.len())));
+    if text.len() <= crate::limits::EXPRESSION_BYTES_MAX {
+        return Ok(());
     }
-    Ok(())
+    Err(match size_text {
+        SizeText::Plain => Fault::new(messages::update_too_large()),
+        SizeText::WithSize => Fault::new(messages::expression_too_large(text.len())),
+    })
 }

@@ -22,6 +22,7 @@ mod print;
 mod projection;
 mod reserved;
 mod selection;
+mod statement_size;
 mod syntax;
 #[cfg(test)]
 mod tests;

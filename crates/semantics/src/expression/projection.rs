@@ -1,6 +1,6 @@
 //! Projections: which parts of an item a read returns.
 
-use super::fault::{Fault, check_size};
+use super::fault::{Fault, SizeText, check_size};
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
@@ -67,7 +67,7 @@ pub fn parse_projection(text: &str, placeholders: &mut Placeholders<'_>) -> Resu
 }
 
 fn bind(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Fault> {
-    check_size(text)?;
+    check_size(text, SizeText::WithSize)?;
     let raw = parser::projection(text)?;
     raw.iter().try_for_each(checks::check_path)?;
     let paths =

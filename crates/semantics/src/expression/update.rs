@@ -1,14 +1,14 @@
 //! Updates: parsed and bound. `apply` says what they make of an item.
 
-use super::fault::{Fault, check_size};
+use super::fault::{Fault, SizeText, check_size};
 use super::functions::Function;
-use super::path::{self, DocumentPath, PathStep};
+use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
 use super::syntax::{
     Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, Section,
 };
-use super::{checks, parser};
+use super::{checks, parser, statement_size};
 use crate::error::Error;
 use crate::messages::expression as messages;
 use crate::value::AttributeValue;
@@ -74,17 +74,6 @@ pub struct Update {
     pub(super) dialect: Dialect,
 }
 
-/// What the size rule of updates adds for each action that writes a value (observed).
-const WRITING_ACTION_BYTES: usize = 19;
-/// What it adds for each action that clears one (observed).
-const CLEARING_ACTION_BYTES: usize = 2;
-/// What it adds once (observed).
-const UPDATE_BYTES: usize = 3;
-/// What it adds for each list index in a path that is changed (observed).
-const LIST_INDEX_BYTES: usize = 1;
-/// What it adds for each `+` or `-` (observed).
-const ARITHMETIC_BYTES: usize = 50;
-
 impl Update {
     /// The paths it changes, in the order written.
     pub fn targets(&self) -> Vec<&DocumentPath> {
@@ -119,11 +108,10 @@ impl Update {
             || self.actions.iter().any(|action| matches!(action.change, Change::Set(_) | Change::Add(_)))
     }
 
-    /// What the size rule of updates adds to an item without its key attributes: 3 bytes, 19 for each action that
-    /// writes a value, 2 for each that clears one, 1 for each list index, 50 for each arithmetic operation. The size
-    /// that counts is the larger of the item's and of this sum.
-    pub fn overhead_bytes(&self) -> usize {
-        self.actions.iter().map(Action::overhead_bytes).sum::<usize>() + UPDATE_BYTES
+    /// The statement's own size by the rule of `UpdateItem`, whose limit is the larger of this and of the finished item's
+    /// size. It does not depend on any item; transactions do not use it. See `statement_size`.
+    pub fn statement_bytes(&self) -> usize {
+        statement_size::of_update(&self.actions)
     }
 
     /// The canonical text, with the placeholders it needs.
@@ -146,16 +134,6 @@ impl Update {
 }
 
 impl Action {
-    fn overhead_bytes(&self) -> usize {
-        let action = match &self.change {
-            Change::Set(SetValue::Operand(_)) | Change::Add(_) | Change::Delete(_) => WRITING_ACTION_BYTES,
-            Change::Set(SetValue::Arithmetic { .. }) => WRITING_ACTION_BYTES + ARITHMETIC_BYTES,
-            Change::Remove => CLEARING_ACTION_BYTES,
-        };
-        let indexes = self.path.steps.iter().filter(|step| matches!(step, PathStep::Index(_))).count();
-        action + indexes * LIST_INDEX_BYTES
-    }
-
     fn print(&self, printer: &mut Printer) {
         printer.path(&self.path);
         match &self.change {
@@ -231,7 +209,7 @@ pub fn parse_update(text: &str, placeholders: &mut Placeholders<'_>) -> Result<U
 /// The service's order (observed): the first pass, then the targets' names and how the targets relate, then the names
 /// of all actions from the last to the first, then their values and types, again from the last to the first.
 fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Fault> {
-    check_size(text)?;
+    check_size(text, SizeText::Plain)?;
     let raw = parser::update(text)?;
     checks::check_update(&raw)?;
     let raw_actions: Vec<&RawAction<'_>> = raw.sections.iter().flat_map(|(_, actions)| actions).collect();

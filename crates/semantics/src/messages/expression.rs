@@ -20,6 +20,11 @@ pub fn expression_too_large(bytes: usize) -> String {
     format!("Expression size has exceeded the maximum allowed size; expression size: {bytes}")
 }
 
+/// Observed: the text about updates does not say the size.
+pub const fn update_too_large() -> &'static str {
+    "Expression size has exceeded the maximum allowed size;"
+}
+
 /// Observed.
 pub fn syntax_error(token: &str, near: &str) -> String {
     format!("Syntax error; token: \"{token}\", near: \"{near}\"")

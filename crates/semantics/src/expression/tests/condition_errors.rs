@@ -1,3 +1,5 @@
+//! What is wrong with a condition, and in which words.
+
 use super::*;
 use crate::expression::{ConditionKind, parse_condition};
 use crate::limits::EXPRESSION_OPERATORS_MAX;

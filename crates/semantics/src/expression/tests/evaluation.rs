@@ -1,3 +1,5 @@
+//! What conditions hold of items.
+
 use super::*;
 use crate::expression::{Condition, ConditionKind, parse_condition};
 

@@ -1,3 +1,5 @@
+//! What a key condition may say, and what becomes of it.
+
 use super::*;
 use crate::expression::{KeyPredicate, parse_key_condition};
 

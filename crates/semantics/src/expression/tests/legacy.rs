@@ -1,3 +1,5 @@
+//! The legacy members mean what their expressions mean.
+
 use super::*;
 use crate::expression::KeyPredicate;
 use crate::expression::legacy::{attribute_updates, expected, filter, key_conditions};

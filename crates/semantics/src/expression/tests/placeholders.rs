@@ -1,3 +1,5 @@
+//! Maps of placeholders by themselves.
+
 use super::*;
 use crate::expression::{ConditionKind, parse_condition};
 

@@ -1,3 +1,5 @@
+//! What projections select, and what is wrong with them.
+
 use super::*;
 use crate::expression::{Projection, parse_projection};
 

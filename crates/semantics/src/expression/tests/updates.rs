@@ -1,3 +1,5 @@
+//! What updates make of items.
+
 use super::*;
 use crate::expression::{Update, parse_update};
 
@@ -211,18 +213,25 @@ fn images_show_the_touched_places_within_what_holds_them() {
 }
 
 #[test]
-fn the_size_rule_counts_actions_by_kind() {
-    let values = [(":v", n(1))];
+fn the_size_of_a_statement_follows_from_its_text_and_values() {
+    let values = [(":v", s("12345"))];
     for (text, bytes) in [
-        ("SET a = :v", 3 + 19),
-        ("SET a = :v, b = :v", 3 + 38),
-        ("REMOVE a, b", 3 + 4),
-        ("SET a[1] = :v", 3 + 19 + 1),
-        ("SET a = a + :v", 3 + 19 + 50),
-        ("ADD a :v REMOVE b", 3 + 19 + 2),
+        ("SET ab = :v", 3 + 19 + 2 + 5),
+        ("SET ab = :v, c = :v", 3 + (19 + 2 + 5) + (19 + 1 + 5)),
+        ("REMOVE ab, c", 3 + (1 + 2) + (1 + 1)),
+        ("SET ab[12] = :v", 3 + 19 + (2 + 4 + 2) + 5),
+        ("SET ab.cde = :v", 3 + 19 + (2 + 4 + 3) + 5),
+        ("SET ab = cd", 3 + 19 + 2 + (1 + 14 + 2)),
+        ("SET ab = cd.e[0]", 3 + 19 + 2 + (1 + (14 + 2) + (14 + 1) + (14 + 1))),
+        ("SET ab = ab + cd", 3 + 19 + 2 + 34 + 2 * (1 + 14 + 2)),
+        ("SET ab = ab - cd", 3 + 19 + 2 + 37 + 2 * (1 + 14 + 2)),
+        ("SET ab = if_not_exists(ab, :v)", 3 + 19 + 2 + 39 + (1 + 14 + 2) + 5),
+        ("SET ab = list_append(ab, cd)", 3 + 19 + 2 + 37 + 2 * (1 + 14 + 2)),
     ] {
-        assert_eq!(update(text, &values).overhead_bytes(), bytes, "{text}");
+        assert_eq!(update(text, &values).statement_bytes(), bytes, "{text}");
     }
+    assert_eq!(update("ADD a :s", &[(":s", ss(&["xy"]))]).statement_bytes(), 3 + 19 + 1 + 2);
+    assert_eq!(update("DELETE a :s", &[(":s", ss(&["xy"]))]).statement_bytes(), 3 + 1 + 1);
 }
 
 #[test]
