@@ -1,0 +1,310 @@
+//! Answers and errors as they go out.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage};
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
+use keywright_semantics::request::parts::{
+    BillingMode, KeyType, KeysAndAttributesParts, ProjectionType, PutRequestParts, ReturnConsumedCapacity,
+    WriteRequestParts,
+};
+use keywright_semantics::response::{
+    BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary, CapacityForm, ConsumedCapacity,
+    GlobalSecondaryIndexDescription, IndexStatus, ItemCollectionMetrics, KeySchemaElement,
+    ListTagsOfResourceOutput, PageOutput, ProjectionDescription, ProvisionedThroughputDescription, Response,
+    TableDescription, TableStatus, TimestampMs, TransactGetItemsOutput, TransactWriteItemsOutput,
+    WriteItemOutput,
+};
+use keywright_semantics::schema;
+use keywright_semantics::value::{AttributeValue, Item};
+use keywright_wire::{render, render_error};
+
+fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap()
+}
+
+fn item(name: &str, value: &str) -> EncodedItem {
+    EncodedItem::encode(&Item::from([(name.to_owned(), AttributeValue::from(value))]))
+}
+
+fn write(half_units: u64) -> Usage {
+    Usage { read: HalfUnits(0), write: HalfUnits(half_units) }
+}
+
+fn capacity(level: ReturnConsumedCapacity, form: CapacityForm) -> ConsumedCapacity {
+    ConsumedCapacity {
+        table_name: "t".to_owned(),
+        usage: TableUsage {
+            table: write(2),
+            local_indexes: BTreeMap::from([("l".to_owned(), write(4))]),
+            global_indexes: BTreeMap::from([("g".to_owned(), write(1))]),
+        },
+        form,
+        level,
+    }
+}
+
+fn write_output(capacity: Option<ConsumedCapacity>) -> Response {
+    Response::PutItem(WriteItemOutput {
+        attributes: None,
+        consumed_capacity: capacity,
+        item_collection_metrics: None,
+    })
+}
+
+#[test]
+fn an_operation_with_nothing_to_say_answers_an_empty_object_and_tagging_nothing() {
+    assert_eq!(text(render(&write_output(None))), "{}");
+    assert_eq!(text(render(&Response::TagResource)), "");
+    assert_eq!(text(render(&Response::UntagResource)), "");
+}
+
+#[test]
+fn capacity_in_total_is_the_sum_over_table_and_indexes() {
+    let total = capacity(ReturnConsumedCapacity::Total, CapacityForm::Plain);
+    assert_eq!(
+        text(render(&write_output(Some(total)))),
+        r#"{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3.5}}"#
+    );
+}
+
+#[test]
+fn capacity_by_index_lists_the_indexes_that_were_touched() {
+    let indexes = capacity(ReturnConsumedCapacity::Indexes, CapacityForm::Plain);
+    assert_eq!(
+        text(render(&write_output(Some(indexes)))),
+        r#"{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3.5,"Table":{"CapacityUnits":1.0},"LocalSecondaryIndexes":{"l":{"CapacityUnits":2.0}},"GlobalSecondaryIndexes":{"g":{"CapacityUnits":0.5}}}}"#
+    );
+}
+
+#[test]
+fn transactions_report_the_direction_of_their_capacity() {
+    let output = Response::TransactWriteItems(TransactWriteItemsOutput {
+        item_collection_metrics: None,
+        consumed_capacity: Some(vec![ConsumedCapacity {
+            usage: TableUsage { table: write(4), ..TableUsage::default() },
+            ..capacity(ReturnConsumedCapacity::Indexes, CapacityForm::TransactWrite)
+        }]),
+    });
+    assert_eq!(
+        text(render(&output)),
+        r#"{"ConsumedCapacity":[{"TableName":"t","CapacityUnits":2.0,"WriteCapacityUnits":2.0,"Table":{"CapacityUnits":2.0,"WriteCapacityUnits":2.0}}]}"#
+    );
+}
+
+#[test]
+fn a_transactional_read_answers_in_place() {
+    let output = Response::TransactGetItems(TransactGetItemsOutput {
+        responses: vec![Some(item("a", "x")), None],
+        consumed_capacity: None,
+    });
+    assert_eq!(text(render(&output)), r#"{"Responses":[{"Item":{"a":{"S":"x"}}},{}]}"#);
+}
+
+#[test]
+fn a_page_without_items_still_counts() {
+    let page = PageOutput {
+        items: None,
+        count: 2,
+        scanned_count: 3,
+        last_evaluated_key: Some(item("a", "x")),
+        consumed_capacity: None,
+    };
+    assert_eq!(
+        text(render(&Response::Scan(page.clone()))),
+        r#"{"Count":2,"ScannedCount":3,"LastEvaluatedKey":{"a":{"S":"x"}}}"#
+    );
+    let page =
+        PageOutput { items: Some(vec![item("a", "x"), item("a", "y")]), last_evaluated_key: None, ..page };
+    assert_eq!(
+        text(render(&Response::Query(page))),
+        r#"{"Items":[{"a":{"S":"x"}},{"a":{"S":"y"}}],"Count":2,"ScannedCount":3}"#
+    );
+}
+
+#[test]
+fn what_a_batch_did_not_do_comes_back_as_it_was_sent() {
+    let key = vec![("a".to_owned(), Ok(AttributeValue::from("x")))];
+    let output = Response::BatchGetItem(BatchGetItemOutput {
+        responses: vec![("t".to_owned(), vec![item("a", "y")]), ("u".to_owned(), Vec::new())],
+        unprocessed_keys: vec![(
+            "t".to_owned(),
+            KeysAndAttributesParts {
+                keys: vec![key.clone()],
+                attributes_to_get: None,
+                consistent_read: Some(true),
+                projection_expression: Some("#n".to_owned()),
+                expression_attribute_names: Some(vec![("#n".to_owned(), "name".to_owned())]),
+            },
+        )],
+        consumed_capacity: None,
+    });
+    assert_eq!(
+        text(render(&output)),
+        r##"{"Responses":{"t":[{"a":{"S":"y"}}],"u":[]},"UnprocessedKeys":{"t":{"Keys":[{"a":{"S":"x"}}],"ConsistentRead":true,"ProjectionExpression":"#n","ExpressionAttributeNames":{"#n":"name"}}}}"##
+    );
+    let output = Response::BatchWriteItem(BatchWriteItemOutput {
+        unprocessed_items: vec![(
+            "t".to_owned(),
+            vec![WriteRequestParts {
+                put_request: Some(PutRequestParts { item: key }),
+                delete_request: None,
+            }],
+        )],
+        item_collection_metrics: Some(vec![(
+            "t".to_owned(),
+            vec![ItemCollectionMetrics { key: item("a", "x"), size_estimate_range_gb: [0, 1] }],
+        )]),
+        consumed_capacity: None,
+    });
+    assert_eq!(
+        text(render(&output)),
+        r#"{"UnprocessedItems":{"t":[{"PutRequest":{"Item":{"a":{"S":"x"}}}}]},"ItemCollectionMetrics":{"t":[{"ItemCollectionKey":{"a":{"S":"x"}},"SizeEstimateRangeGB":[0.0,1.0]}]}}"#
+    );
+}
+
+fn table() -> TableDescription {
+    TableDescription {
+        attribute_definitions: Some(vec![schema::KeyAttribute {
+            name: "a".to_owned(),
+            key_type: schema::KeyType::S,
+        }]),
+        table_name: "t".to_owned(),
+        key_schema: Some(vec![KeySchemaElement { attribute_name: "a".to_owned(), key_type: KeyType::Hash }]),
+        table_status: TableStatus::Active,
+        creation_date_time: Some(TimestampMs(1_795_240_000_042)),
+        provisioned_throughput: None,
+        table_size_bytes: 7,
+        item_count: 1,
+        table_arn: "arn:aws:dynamodb:us-east-1:1:table/t".to_owned(),
+        table_id: "id".to_owned(),
+        billing_mode_summary: Some(BillingModeSummary {
+            billing_mode: BillingMode::PayPerRequest,
+            last_update_to_pay_per_request_date_time: None,
+        }),
+        local_secondary_indexes: None,
+        global_secondary_indexes: Some(vec![GlobalSecondaryIndexDescription {
+            index_name: "g".to_owned(),
+            key_schema: Vec::new(),
+            projection: ProjectionDescription {
+                projection_type: ProjectionType::Include,
+                non_key_attributes: Some(vec!["b".to_owned()]),
+            },
+            index_status: IndexStatus::Creating,
+            backfilling: Some(false),
+            provisioned_throughput: ProvisionedThroughputDescription {
+                last_increase_date_time: None,
+                last_decrease_date_time: None,
+                number_of_decreases_today: 0,
+                read_capacity_units: 0,
+                write_capacity_units: 0,
+            },
+            index_size_bytes: 0,
+            item_count: 0,
+            index_arn: "arn".to_owned(),
+            on_demand_throughput: None,
+            warm_throughput: None,
+        }]),
+        stream_specification: None,
+        latest_stream_label: None,
+        latest_stream_arn: None,
+        sse_description: None,
+        table_class_summary: None,
+        deletion_protection_enabled: Some(false),
+        on_demand_throughput: None,
+        warm_throughput: None,
+    }
+}
+
+#[test]
+fn a_table_is_described_in_the_models_order_without_what_is_absent() {
+    let described = text(render(&Response::DescribeTable(table())));
+    assert_eq!(
+        described,
+        r#"{"Table":{"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"TableName":"t","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"TableStatus":"ACTIVE","CreationDateTime":1795240000.042,"TableSizeBytes":7,"ItemCount":1,"TableArn":"arn:aws:dynamodb:us-east-1:1:table/t","TableId":"id","BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},"GlobalSecondaryIndexes":[{"IndexName":"g","KeySchema":[],"Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["b"]},"IndexStatus":"CREATING","Backfilling":false,"ProvisionedThroughput":{"NumberOfDecreasesToday":0,"ReadCapacityUnits":0,"WriteCapacityUnits":0},"IndexSizeBytes":0,"ItemCount":0,"IndexArn":"arn"}],"DeletionProtectionEnabled":false}}"#
+    );
+    let created = text(render(&Response::CreateTable(table())));
+    assert_eq!(created, described.replacen("Table", "TableDescription", 1));
+}
+
+#[test]
+fn tags_are_listed_as_pairs() {
+    let output = ListTagsOfResourceOutput {
+        tags: BTreeMap::from([("k".to_owned(), "v\n".to_owned())]),
+        next_token: None,
+    };
+    assert_eq!(
+        text(render(&Response::ListTagsOfResource(output))),
+        r#"{"Tags":[{"Key":"k","Value":"v\n"}]}"#
+    );
+}
+
+#[test]
+fn errors_carry_their_full_type_and_the_spelling_of_their_message() {
+    for (error, status, body) in [
+        (
+            Error::validation("a \"b\""),
+            400,
+            r#"{"__type":"com.amazon.coral.validate#ValidationException","message":"a \"b\""}"#,
+        ),
+        (
+            Error::new(ErrorKind::Serialization, ""),
+            400,
+            r#"{"__type":"com.amazon.coral.service#SerializationException"}"#,
+        ),
+        (
+            Error::new(ErrorKind::Serialization, "Unexpected field type"),
+            400,
+            r#"{"__type":"com.amazon.coral.service#SerializationException","Message":"Unexpected field type"}"#,
+        ),
+        (
+            Error::new(ErrorKind::ResourceNotFound, "x"),
+            400,
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#ResourceNotFoundException","message":"x"}"#,
+        ),
+        (
+            Error::new(ErrorKind::AccessDenied, "x"),
+            400,
+            r#"{"__type":"com.amazon.coral.service#AccessDeniedException","Message":"x"}"#,
+        ),
+        (
+            keywright_wire::unknown_operation(),
+            400,
+            r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
+        ),
+        (
+            Error::new(ErrorKind::InternalServerError, "x"),
+            500,
+            r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"x"}"#,
+        ),
+    ] {
+        let rendered = render_error(&error);
+        assert_eq!((rendered.status, text(rendered.body).as_str()), (status, body));
+    }
+}
+
+#[test]
+fn a_failed_condition_brings_the_item_that_failed_it() {
+    let error = Error::new(ErrorKind::ConditionalCheckFailed, "The conditional request failed")
+        .with_detail(ErrorDetail::Item(item("a", "x")));
+    assert_eq!(
+        text(render_error(&error).body),
+        r#"{"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","Item":{"a":{"S":"x"}},"message":"The conditional request failed"}"#
+    );
+}
+
+#[test]
+fn a_cancelled_transaction_gives_one_reason_for_each_action() {
+    let error =
+        Error::new(ErrorKind::TransactionCanceled, "cancelled").with_detail(ErrorDetail::Reasons(vec![
+            CancellationReason::None,
+            CancellationReason::ConditionalCheckFailed { item: Some(item("a", "x")) },
+            CancellationReason::Validation { message: "m".to_owned() },
+            CancellationReason::TransactionConflict,
+        ]));
+    assert_eq!(
+        text(render_error(&error).body),
+        r#"{"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","CancellationReasons":[{"Code":"None"},{"Code":"ConditionalCheckFailed","Item":{"a":{"S":"x"}},"Message":"The conditional request failed"},{"Code":"ValidationError","Message":"m"},{"Code":"TransactionConflict","Message":"Transaction is ongoing for the item"}],"Message":"cancelled"}"#
+    );
+}
