@@ -14,10 +14,10 @@ fn main() {
 }
 
 const GET_ITEM: &[u8] =
-    br##"{"TableName":"orders","Key":{"pk":{"S":"CUSTOMER#0001234"},"sk":{"S":"ORDER#2026-11-21#0042"}},"ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL"}"##;
+    br#"{"TableName":"orders","Key":{"pk":{"S":"CUSTOMER#0001234"},"sk":{"S":"ORDER#2026-11-21#0042"}},"ConsistentRead":true,"ReturnConsumedCapacity":"TOTAL"}"#;
 
 /// An order of about 500 bytes.
-const ORDER: &str = r##"{"pk":{"S":"CUSTOMER#0001234"},"sk":{"S":"ORDER#2026-11-21#0042"},"status":{"S":"SHIPPED"},"total":{"N":"129.95"},"currency":{"S":"EUR"},"items":{"L":[{"M":{"sku":{"S":"A-1001"},"quantity":{"N":"2"},"price":{"N":"19.95"}}},{"M":{"sku":{"S":"B-2002"},"quantity":{"N":"1"},"price":{"N":"90.05"}}}]},"address":{"M":{"street":{"S":"1 Long Street"},"city":{"S":"Springfield"},"zip":{"S":"12345"}}},"tags":{"SS":["gift","express"]},"note":{"S":"please ring twice, the dog is friendly and the bell is broken; leave with the neighbour otherwise"},"paid":{"BOOL":true}}"##;
+const ORDER: &str = r#"{"pk":{"S":"CUSTOMER#0001234"},"sk":{"S":"ORDER#2026-11-21#0042"},"status":{"S":"SHIPPED"},"total":{"N":"129.95"},"currency":{"S":"EUR"},"items":{"L":[{"M":{"sku":{"S":"A-1001"},"quantity":{"N":"2"},"price":{"N":"19.95"}}},{"M":{"sku":{"S":"B-2002"},"quantity":{"N":"1"},"price":{"N":"90.05"}}}]},"address":{"M":{"street":{"S":"1 Long Street"},"city":{"S":"Springfield"},"zip":{"S":"12345"}}},"tags":{"SS":["gift","express"]},"note":{"S":"please ring twice, the dog is friendly and the bell is broken; leave with the neighbour otherwise"},"paid":{"BOOL":true}}"#;
 
 fn put_item() -> Vec<u8> {
     format!(

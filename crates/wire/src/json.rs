@@ -4,13 +4,21 @@
 //! stands in the tree as `TooDeep`. This file knows JSON and no shapes.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Levels of arrays and objects that are kept. A request's own structures take at most eight, and each of the 32
 /// levels of an attribute value two: 72 are needed to tell a legal value from one that is nested too deeply.
 const DEPTH_MAX: usize = 100;
+
+/// Nodes of one tree. The largest body full of the smallest attribute values has about 3.2 million; what has more
+/// is no request, and its tree would take memory out of proportion.
+const NODES_MAX: u32 = 4_000_000;
+
+/// Most objects are attribute values, which have one member; larger ones grow from there.
+const MEMBERS_EXPECTED: usize = 1;
 
 /// One JSON value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -44,7 +52,8 @@ pub(crate) struct NotJson;
 /// The one JSON value that the bytes are.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Node<'_>, NotJson> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let node = NodeSeed { depth: 0 }.deserialize(&mut deserializer).map_err(|_| NotJson)?;
+    let left = Cell::new(NODES_MAX);
+    let node = NodeSeed { depth: 0, left: &left }.deserialize(&mut deserializer).map_err(|_| NotJson)?;
     deserializer.end().map_err(|_| NotJson)?;
     Ok(node)
 }
@@ -56,19 +65,29 @@ pub(crate) fn member<'n, 'a>(members: &'n [(Cow<'a, str>, Node<'a>)], name: &str
 }
 
 #[derive(Clone, Copy)]
-struct NodeSeed {
+struct NodeSeed<'l> {
     depth: usize,
+    /// How many more nodes the tree may have.
+    left: &'l Cell<u32>,
 }
 
-impl<'de> DeserializeSeed<'de> for NodeSeed {
+impl NodeSeed<'_> {
+    fn inner(self) -> Self {
+        Self { depth: self.depth + 1, ..self }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for NodeSeed<'_> {
     type Value = Node<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node<'de>, D::Error> {
+        let left = self.left.get().checked_sub(1).ok_or_else(|| D::Error::custom("too many values"))?;
+        self.left.set(left);
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for NodeSeed {
+impl<'de> Visitor<'de> for NodeSeed<'_> {
     type Value = Node<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,7 +128,7 @@ impl<'de> Visitor<'de> for NodeSeed {
             return Ok(Node::TooDeep);
         }
         let mut list = Vec::new();
-        while let Some(element) = elements.next_element_seed(NodeSeed { depth: self.depth + 1 })? {
+        while let Some(element) = elements.next_element_seed(self.inner())? {
             list.push(element);
         }
         Ok(Node::List(list))
@@ -120,9 +139,9 @@ impl<'de> Visitor<'de> for NodeSeed {
             while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
             return Ok(Node::TooDeep);
         }
-        let mut object = Vec::new();
+        let mut object = Vec::with_capacity(MEMBERS_EXPECTED);
         while let Some(name) = members.next_key_seed(TextSeed)? {
-            object.push((name, members.next_value_seed(NodeSeed { depth: self.depth + 1 })?));
+            object.push((name, members.next_value_seed(self.inner())?));
         }
         Ok(Node::Object(object))
     }
@@ -208,6 +227,14 @@ mod tests {
         }
         assert_eq!(depth, DEPTH_MAX);
         assert_eq!(node, &Node::TooDeep);
+    }
+
+    #[test]
+    fn a_tree_out_of_proportion_is_refused() {
+        let most = usize::try_from(NODES_MAX).unwrap() - 1;
+        let list = |elements: usize| format!("[{}0]", "0,".repeat(elements - 1));
+        assert!(parse(list(most).as_bytes()).is_ok());
+        assert_eq!(parse(list(most + 1).as_bytes()), Err(NotJson));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Answers and errors as they go out.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::collections::BTreeMap;
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage};

@@ -3,6 +3,8 @@
 //! A row is `name | body | outcome | message`; `<a*256>` stands for 256 times `a`. The overlay of the shape table names
 //! these rows.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use std::path::Path;
 
 use keywright_wire::{Operation, decode_parts, render_error};

@@ -198,8 +198,9 @@ pub(super) fn table(reached: &Reached<'_>, extras: &Extras, version: &str) -> Re
             .filter(|wording| wording.operation == *operation)
             .map(|wording| wording.kind.as_str())
             .collect();
-        let unechoed: String =
+        let unechoed: Vec<String> =
             words.iter().map(|kind| format!(".unechoed(Constraint::{})", variant_name(kind))).collect();
+        let unechoed = unechoed.concat();
         let _ = writeln!(out, "Operation::{operation} => Input::of(&{}){unechoed},", constant_name(input));
     }
     out.push_str("        _ => return None,\n    };\n    Some(input)\n}\n");
@@ -217,7 +218,7 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
     let element = shape.element.as_deref().map(constant_name).unwrap_or_default();
     let mut row = match shape.kind.as_str() {
         "structure" => {
-            let members: String = shape
+            let members: Vec<String> = shape
                 .members
                 .iter()
                 .map(|member| {
@@ -229,7 +230,7 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
                     )
                 })
                 .collect();
-            return Ok(format!("Shape::structure(\"{name}\", &[{members}])"));
+            return Ok(format!("Shape::structure(\"{name}\", &[{}])", members.concat()));
         }
         "list" => format!("Shape::list(&{element})"),
         "map" => {
@@ -248,10 +249,10 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
         kind => return Err(format!("{name}: no row for {kind}")),
     };
     if let Some(min) = shape.min {
-        let _ = write!(row, ".min({min})");
+        let _ = write!(row, ".min({})", separated(min));
     }
     if let Some(max) = shape.max {
-        let _ = write!(row, ".max({max})");
+        let _ = write!(row, ".max({})", separated(max));
     }
     if shape.arn_passes {
         row.push_str(".arn_passes()");
@@ -259,9 +260,23 @@ fn table_shape(name: &str, shape: &Shape, extras: &Extras) -> Result<String, Str
     match shape.pattern.as_deref() {
         None => {}
         Some("[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::Name)"),
+        Some("empty-or-[a-zA-Z0-9_.-]+") => row.push_str(".pattern(Pattern::NameOrEmpty)"),
         Some(other) => return Err(format!("{name}: crates/wire/src/shapes has no pattern {other}")),
     }
     Ok(row)
+}
+
+/// A number as Rust's style writes it: `1_000_000`.
+fn separated(number: i64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && digits.len() > 4 && (digits.len() - index).is_multiple_of(3) {
+            out.push('_');
+        }
+        out.push(digit);
+    }
+    out
 }
 
 const fn presence_name(presence: Presence) -> &'static str {

@@ -95,7 +95,7 @@ fn change_member(member: &mut Member, change: &str, rest: &[&str]) -> Result<(),
         ("required", []) => member.presence = Presence::Required,
         ("required-first", []) => member.presence = Presence::RequiredFirst,
         ("optional", []) => member.presence = Presence::Optional,
-        ("shape", [shape]) => member.shape = (*shape).to_owned(),
+        ("shape", [shape]) => (*shape).clone_into(&mut member.shape),
         _ => return Err("this change of a member is not known".to_owned()),
     }
     Ok(())

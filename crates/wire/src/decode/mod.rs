@@ -37,7 +37,6 @@ macro_rules! parts_by_operation {
     ($($operation:ident $parts:ident,)*) => {
         /// What a body says, shape-checked, not yet understood.
         #[derive(Clone, Debug, PartialEq)]
-        #[expect(clippy::large_enum_variant, reason = "it lives for one call")]
         pub enum Parts {
             $($operation($parts),)*
         }

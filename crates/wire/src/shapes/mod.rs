@@ -7,10 +7,9 @@ mod table;
 
 pub(crate) use table::input;
 
-/// What one kind of violation is about.
+/// What a violation is about; one by absence is always worded alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constraint {
-    Null,
     Length,
     Range,
     Pattern,
@@ -20,11 +19,10 @@ pub(crate) enum Constraint {
 impl Constraint {
     const fn bit(self) -> u8 {
         match self {
-            Self::Null => 1,
-            Self::Length => 2,
-            Self::Range => 4,
-            Self::Pattern => 8,
-            Self::Enum => 16,
+            Self::Length => 1,
+            Self::Range => 2,
+            Self::Pattern => 4,
+            Self::Enum => 8,
         }
     }
 }
@@ -58,24 +56,23 @@ impl Input {
 pub(crate) enum Pattern {
     /// Names of tables and indexes.
     Name,
+    /// The same where emptiness is a matter of length only: only one violation is reported for it.
+    NameOrEmpty,
 }
 
 impl Pattern {
     /// The expression as messages show it.
     pub(crate) const fn text(self) -> &'static str {
         match self {
-            Self::Name => "[a-zA-Z0-9_.-]+",
+            Self::Name | Self::NameOrEmpty => "[a-zA-Z0-9_.-]+",
         }
     }
 
     pub(crate) fn matches(self, text: &str) -> bool {
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
         match self {
-            Self::Name => {
-                !text.is_empty()
-                    && text
-                        .bytes()
-                        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-'))
-            }
+            Self::Name => !text.is_empty() && text.bytes().all(letter),
+            Self::NameOrEmpty => text.bytes().all(letter),
         }
     }
 }
