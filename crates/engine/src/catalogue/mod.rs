@@ -1,0 +1,361 @@
+//! All tables: their stored records, and one shared, parsed copy of each in memory.
+//!
+//! It knows how a change of a table becomes durable and visible. It does not know what the control-plane operations
+//! mean; `tables` does.
+//!
+//! ```text
+//! 0x01 0x00 table id                      a table's record (`record`)
+//! 0x01 0x01 account 0x00 region 0x00 name the id of the table of that name
+//! 0x01 0x02                               the next table id
+//! 0x01 0x03 table id, index id            how far an index's backfill has come
+//! ```
+
+mod record;
+mod table;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bytes::Bytes;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::{table as messages, transport};
+use keywright_semantics::request::TableRef;
+use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
+use keywright_store::{Direction, KeyRange};
+
+pub use table::{
+    Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, OnDemandLimits,
+    StreamState, StreamView, Table, TableStatus, Throughput, Warm,
+};
+
+use crate::env::{AccountId, Caller, Region};
+use crate::layout::{IndexId, Space, TableId};
+
+const RECORDS: u8 = 0x00;
+const NAMES: u8 = 0x01;
+const NEXT_ID: u8 = 0x02;
+const BACKFILLS: u8 = 0x03;
+
+/// How often a change of a table is tried again after a conflict.
+const CHANGE_TRIES_MAX: usize = 100;
+/// Records read at once when the catalogue is opened.
+const LOAD_ROWS: usize = 500;
+const LOAD_BYTES: usize = 4 * 1024 * 1024;
+
+/// The key of a table's record: every write of an item has it in its conflict set, so that a writer bound to an old
+/// schema does not get through.
+pub(crate) fn record_key(table: TableId) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), RECORDS];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.into()
+}
+
+fn name_key(caller: &Caller, name: &str) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), NAMES];
+    for part in [caller.account.as_str(), "\0", caller.region.as_str(), "\0", name] {
+        key.extend_from_slice(part.as_bytes());
+    }
+    key.into()
+}
+
+fn next_id_key() -> Bytes {
+    Bytes::from_static(&[0x01, NEXT_ID])
+}
+
+/// The key of the row that says how far a backfill has come.
+pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), BACKFILLS];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.extend_from_slice(&index.0.to_be_bytes());
+    key.into()
+}
+
+/// Why the catalogue cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CatalogueFault {
+    Store(StoreError),
+    Record { key: Bytes, text: String },
+}
+
+impl std::fmt::Display for CatalogueFault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Store(fault) => fault.fmt(formatter),
+            Self::Record { key, text } => write!(formatter, "a table's record ({key:02x?}) cannot be read: {text}"),
+        }
+    }
+}
+
+impl From<StoreError> for CatalogueFault {
+    fn from(fault: StoreError) -> Self {
+        Self::Store(fault)
+    }
+}
+
+/// A fault of the store as a client sees it.
+pub(crate) fn internal(_fault: &StoreError) -> Error {
+    Error::new(ErrorKind::InternalServerError, transport::INTERNAL)
+}
+
+type Names = BTreeMap<Caller, BTreeMap<String, Arc<Table>>>;
+
+#[derive(Default)]
+struct Cache {
+    names: Names,
+    /// Tables that nobody can name any more, until their rows are gone.
+    doomed: HashMap<TableId, Arc<Table>>,
+}
+
+/// The catalogue of one engine.
+pub(crate) struct Catalogue<S> {
+    store: S,
+    cache: RwLock<Cache>,
+}
+
+impl<S: Store> Catalogue<S> {
+    /// Reads every table's record.
+    pub(crate) async fn open(store: S) -> Result<Self, CatalogueFault> {
+        let mut tables = HashMap::new();
+        load(&store, RECORDS, |entry_key, value| {
+            let table = record::decode(&value)
+                .map_err(|fault| CatalogueFault::Record { key: entry_key, text: fault.to_string() })?;
+            tables.insert(table.id, Arc::new(table));
+            Ok(())
+        })
+        .await?;
+        let mut cache = Cache::default();
+        load(&store, NAMES, |entry_key, value| {
+            let id = read_u64(&value).map(TableId);
+            let Some(table) = id.and_then(|id| tables.remove(&id)) else {
+                let text = "a table's name leads to no record".to_owned();
+                return Err(CatalogueFault::Record { key: entry_key, text });
+            };
+            cache.insert(table);
+            Ok(())
+        })
+        .await?;
+        cache.doomed = tables;
+        Ok(Self { store, cache: RwLock::new(cache) })
+    }
+
+    /// The table a client names, whatever its state.
+    pub(crate) fn find(&self, caller: &Caller, name: &str) -> Option<Arc<Table>> {
+        self.read().names.get(caller)?.get(name).cloned()
+    }
+
+    /// The table of a data operation: it must take data.
+    pub(crate) fn lookup(&self, caller: &Caller, table: &TableRef) -> Result<Arc<Table>, Error> {
+        check_scope(caller, table)?;
+        self.find(caller, &table.name)
+            .filter(|table| table.takes_data())
+            .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND))
+    }
+
+    /// The table of a control operation, in any state.
+    pub(crate) fn lookup_any(&self, caller: &Caller, table: &TableRef) -> Result<Arc<Table>, Error> {
+        check_scope(caller, table)?;
+        self.find(caller, &table.name)
+            .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)))
+    }
+
+    /// Names after `start` in bytewise order, at most `limit`, and whether there are more.
+    pub(crate) fn names_after(&self, caller: &Caller, start: Option<&str>, limit: usize) -> (Vec<String>, bool) {
+        use std::ops::Bound;
+        let cache = self.read();
+        let Some(tables) = cache.names.get(caller) else { return (Vec::new(), false) };
+        let from = start.map_or(Bound::Unbounded, Bound::Excluded);
+        let mut names = tables.range::<str, _>((from, Bound::Unbounded)).map(|(name, _)| name.clone());
+        let page: Vec<String> = names.by_ref().take(limit).collect();
+        let more = names.next().is_some();
+        (page, more)
+    }
+
+    pub(crate) fn count(&self, caller: &Caller) -> usize {
+        self.read().names.get(caller).map_or(0, BTreeMap::len)
+    }
+
+    /// Every table, those that nobody can name any more included.
+    pub(crate) fn all(&self) -> Vec<Arc<Table>> {
+        let cache = self.read();
+        cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
+    }
+
+    /// Tables whose rows are to be cleared.
+    pub(crate) fn doomed(&self) -> Vec<Arc<Table>> {
+        self.read().doomed.values().cloned().collect()
+    }
+
+    /// Adds a table, unless one of its name exists; `build` gets the new id.
+    pub(crate) async fn create(
+        &self,
+        caller: &Caller,
+        name: &str,
+        build: impl Fn(TableId) -> Table,
+    ) -> Result<Arc<Table>, Error> {
+        let name_row = name_key(caller, name);
+        for _ in 0..CHANGE_TRIES_MAX {
+            let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+            let rows = txn.get_for_write(&[name_row.clone(), next_id_key()]).await.map_err(|fault| internal(&fault))?;
+            if rows.first().is_some_and(Option::is_some) {
+                return Err(Error::new(ErrorKind::ResourceInUse, messages::table_exists(name)));
+            }
+            let id = rows.get(1).and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
+            let table = build(TableId(id));
+            txn.put(next_id_key(), Bytes::copy_from_slice(&(id + 1).to_be_bytes()));
+            txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
+            txn.put(record_key(table.id), record::encode(&table).into());
+            if commit(txn).await? {
+                let table = Arc::new(table);
+                self.write().insert(Arc::clone(&table));
+                return Ok(table);
+            }
+        }
+        Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+    }
+
+    /// Changes a table's record; the change sees the newest one and may refuse.
+    pub(crate) async fn change<R>(
+        &self,
+        id: TableId,
+        change: impl Fn(&mut Table) -> Result<R, Error>,
+    ) -> Result<(Arc<Table>, R), Error> {
+        for _ in 0..CHANGE_TRIES_MAX {
+            let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+            let mut table = read_record(&mut txn, id).await?;
+            let before = table.clone();
+            let result = change(&mut table)?;
+            if table == before {
+                return Ok((Arc::new(table), result));
+            }
+            txn.put(record_key(id), record::encode(&table).into());
+            if commit(txn).await? {
+                let table = Arc::new(table);
+                self.write().replace(Arc::clone(&table));
+                return Ok((table, result));
+            }
+        }
+        Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+    }
+
+    /// Takes a table's name away; its record stays until its rows are cleared.
+    pub(crate) async fn unname(&self, table: &Table) -> Result<(), Error> {
+        let caller = owner(table);
+        for _ in 0..CHANGE_TRIES_MAX {
+            let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+            let record = read_record(&mut txn, table.id).await?;
+            // Written again, so that writers who are bound to it conflict.
+            txn.put(record_key(table.id), record::encode(&record).into());
+            txn.delete(name_key(&caller, &table.name));
+            if commit(txn).await? {
+                self.write().doom(&caller, &table.name);
+                return Ok(());
+            }
+        }
+        Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+    }
+
+    /// Forgets a table whose rows are cleared.
+    pub(crate) async fn forget(&self, id: TableId) -> Result<(), Error> {
+        let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+        txn.delete(record_key(id));
+        if commit(txn).await? {
+            self.write().doomed.remove(&id);
+        }
+        Ok(())
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Cache> {
+        self.cache.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Cache> {
+        self.cache.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Cache {
+    fn insert(&mut self, table: Arc<Table>) {
+        self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
+    }
+
+    /// Puts a newer copy in the old one's place, wherever that is; an older copy changes nothing.
+    fn replace(&mut self, table: Arc<Table>) {
+        if let Some(doomed) = self.doomed.get_mut(&table.id) {
+            *doomed = table;
+            return;
+        }
+        let named = self.names.get_mut(&owner(&table)).and_then(|tables| tables.get_mut(&table.name));
+        if let Some(named) = named.filter(|named| named.id == table.id) {
+            *named = table;
+        }
+    }
+
+    fn doom(&mut self, caller: &Caller, name: &str) {
+        if let Some(table) = self.names.get_mut(caller).and_then(|tables| tables.remove(name)) {
+            self.doomed.insert(table.id, table);
+        }
+    }
+}
+
+/// Whose table it is.
+pub(crate) fn owner(table: &Table) -> Caller {
+    Caller { account: AccountId::from(table.account.as_str()), region: Region::from(table.region.as_str()) }
+}
+
+/// An ARN must be of the caller's account, and then of the caller's region.
+fn check_scope(caller: &Caller, table: &TableRef) -> Result<(), Error> {
+    let Some(scope) = &table.arn_scope else { return Ok(()) };
+    if scope.region != caller.region.as_str() {
+        return Err(Error::validation(messages::wrong_arn_region(&table.as_given)));
+    }
+    if scope.account != caller.account.as_str() {
+        return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));
+    }
+    Ok(())
+}
+
+async fn read_record<T: Transaction>(txn: &mut T, id: TableId) -> Result<Table, Error> {
+    let rows = txn.get_for_write(&[record_key(id)]).await.map_err(|fault| internal(&fault))?;
+    let row = rows.into_iter().next().flatten();
+    let row = row.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND))?;
+    record::decode(&row).map_err(|_fault| Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+}
+
+/// Commits; `false` asks for another try. An unknown outcome is an internal error: the client looks before it repeats.
+async fn commit<T: Transaction>(txn: T) -> Result<bool, Error> {
+    match txn.commit().await {
+        Ok(_version) => Ok(true),
+        Err(CommitError::Conflict) => Ok(false),
+        Err(CommitError::TooLarge | CommitError::Unknown | CommitError::Failed(_)) => {
+            Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+        }
+    }
+}
+
+/// Hands every row of one part of the catalogue to `take`.
+async fn load<S: Store>(
+    store: &S,
+    part: u8,
+    mut take: impl FnMut(Bytes, Bytes) -> Result<(), CatalogueFault>,
+) -> Result<(), CatalogueFault> {
+    let snapshot = store.snapshot().await?;
+    let end = Some(Bytes::from(vec![Space::Catalogue.byte(), part + 1]));
+    let mut start = Bytes::from(vec![Space::Catalogue.byte(), part]);
+    loop {
+        let range = KeyRange { start: start.clone(), end: end.clone() };
+        let scan = Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES };
+        let page = snapshot.scan(&scan).await?;
+        let Some(last) = page.entries.last() else { return Ok(()) };
+        start = crate::layout::after(&last.key);
+        for entry in page.entries {
+            take(entry.key, entry.value)?;
+        }
+        if !page.more {
+            return Ok(());
+        }
+    }
+}
+
+fn read_u64(bytes: &[u8]) -> Option<u64> {
+    bytes.try_into().ok().map(u64::from_be_bytes)
+}

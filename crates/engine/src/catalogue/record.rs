@@ -1,0 +1,262 @@
+//! A table's stored form: a version byte, then the record in postcard's compact encoding.
+//!
+//! The records here mirror `Table` and the schema, which `semantics` keeps free of any format. A field is only ever added
+//! under a new version byte, with the old one still read.
+
+use keywright_semantics::schema::{
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
+};
+use serde::{Deserialize, Serialize};
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::table::{
+    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, StreamState, Table, TableStatus,
+    Throughput, Warm,
+};
+use crate::layout::TableId;
+
+const VERSION: u8 = 1;
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum KeyTypeRecord {
+    S,
+    N,
+    B,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AttributeRecord {
+    name: String,
+    key_type: KeyTypeRecord,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeyRecord {
+    partition: Vec<AttributeRecord>,
+    sort: Vec<AttributeRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+enum ProjectionRecord {
+    All,
+    KeysOnly,
+    Include(BTreeSet<String>),
+}
+
+#[derive(Serialize, Deserialize)]
+enum KindRecord {
+    Global,
+    Local,
+}
+
+#[derive(Serialize, Deserialize)]
+struct IndexRecord {
+    name: String,
+    kind: KindRecord,
+    key: KeyRecord,
+    projection: ProjectionRecord,
+    state: IndexState,
+}
+
+#[derive(Serialize, Deserialize)]
+struct TableRecord {
+    id: u64,
+    public_id: String,
+    account: String,
+    region: String,
+    name: String,
+    status: TableStatus,
+    status_until_ms: u64,
+    created_ms: u64,
+    key: KeyRecord,
+    indexes: Vec<IndexRecord>,
+    doomed_indexes: Vec<IndexRecord>,
+    next_index_id: u32,
+    definitions: Vec<AttributeRecord>,
+    billing: BillingMode,
+    on_demand_since_ms: Option<u64>,
+    throughput: Throughput,
+    on_demand: OnDemandLimits,
+    warm: Option<Warm>,
+    stream: StreamState,
+    class: Option<ClassState>,
+    encryption: Option<EncryptionState>,
+    deletion_protection: bool,
+    deletion_protection_changed_ms: Option<u64>,
+    tags: BTreeMap<String, String>,
+}
+
+/// Why a stored table cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum RecordFault {
+    UnknownVersion(Option<u8>),
+    Malformed(String),
+}
+
+impl std::fmt::Display for RecordFault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::UnknownVersion(Some(version)) => {
+                write!(formatter, "its format version is {version}, which this program does not know")
+            }
+            Self::UnknownVersion(None) => formatter.write_str("it is empty"),
+            Self::Malformed(text) => formatter.write_str(text),
+        }
+    }
+}
+
+pub(crate) fn encode(table: &Table) -> Vec<u8> {
+    let start = vec![VERSION];
+    postcard::to_extend(&TableRecord::from(table), start).expect("a record of owned values encodes into a vector")
+}
+
+pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
+    match bytes.split_first() {
+        Some((&VERSION, rest)) => {
+            let record: TableRecord =
+                postcard::from_bytes(rest).map_err(|error| RecordFault::Malformed(error.to_string()))?;
+            Ok(record.into())
+        }
+        other => Err(RecordFault::UnknownVersion(other.map(|(version, _)| *version))),
+    }
+}
+
+impl From<&KeyAttribute> for AttributeRecord {
+    fn from(attribute: &KeyAttribute) -> Self {
+        let key_type = match attribute.key_type {
+            KeyType::S => KeyTypeRecord::S,
+            KeyType::N => KeyTypeRecord::N,
+            KeyType::B => KeyTypeRecord::B,
+        };
+        Self { name: attribute.name.clone(), key_type }
+    }
+}
+
+impl From<AttributeRecord> for KeyAttribute {
+    fn from(record: AttributeRecord) -> Self {
+        let key_type = match record.key_type {
+            KeyTypeRecord::S => KeyType::S,
+            KeyTypeRecord::N => KeyType::N,
+            KeyTypeRecord::B => KeyType::B,
+        };
+        Self { name: record.name, key_type }
+    }
+}
+
+impl From<&KeySchema> for KeyRecord {
+    fn from(key: &KeySchema) -> Self {
+        Self {
+            partition: key.partition.iter().map(Into::into).collect(),
+            sort: key.sort.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<KeyRecord> for KeySchema {
+    fn from(record: KeyRecord) -> Self {
+        Self {
+            partition: record.partition.into_iter().map(Into::into).collect(),
+            sort: record.sort.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+fn index_record(schema: &IndexSchema, state: &IndexState) -> IndexRecord {
+    IndexRecord {
+        name: schema.name.clone(),
+        kind: match schema.kind {
+            IndexKind::Global => KindRecord::Global,
+            IndexKind::Local => KindRecord::Local,
+        },
+        key: (&schema.key).into(),
+        projection: match &schema.projection {
+            Projection::All => ProjectionRecord::All,
+            Projection::KeysOnly => ProjectionRecord::KeysOnly,
+            Projection::Include(names) => ProjectionRecord::Include(names.clone()),
+        },
+        state: state.clone(),
+    }
+}
+
+fn index_of_record(record: IndexRecord) -> (IndexSchema, IndexState) {
+    let schema = IndexSchema {
+        name: record.name,
+        kind: match record.kind {
+            KindRecord::Global => IndexKind::Global,
+            KindRecord::Local => IndexKind::Local,
+        },
+        key: record.key.into(),
+        projection: match record.projection {
+            ProjectionRecord::All => Projection::All,
+            ProjectionRecord::KeysOnly => Projection::KeysOnly,
+            ProjectionRecord::Include(names) => Projection::Include(names),
+        },
+    };
+    (schema, record.state)
+}
+
+impl From<&Table> for TableRecord {
+    fn from(table: &Table) -> Self {
+        let doomed = table.doomed_indexes.iter().map(|index| index_record(&index.schema, &index.state));
+        Self {
+            id: table.id.0,
+            public_id: table.public_id.clone(),
+            account: table.account.clone(),
+            region: table.region.clone(),
+            name: table.name.clone(),
+            status: table.status,
+            status_until_ms: table.status_until_ms,
+            created_ms: table.created_ms,
+            key: (&table.schema.key).into(),
+            indexes: table.indexes().map(|(schema, state)| index_record(schema, state)).collect(),
+            doomed_indexes: doomed.collect(),
+            next_index_id: table.next_index_id,
+            definitions: table.definitions.iter().map(Into::into).collect(),
+            billing: table.billing,
+            on_demand_since_ms: table.on_demand_since_ms,
+            throughput: table.throughput,
+            on_demand: table.on_demand,
+            warm: table.warm,
+            stream: table.stream.clone(),
+            class: table.class,
+            encryption: table.encryption.clone(),
+            deletion_protection: table.deletion_protection,
+            deletion_protection_changed_ms: table.deletion_protection_changed_ms,
+            tags: table.tags.clone(),
+        }
+    }
+}
+
+impl From<TableRecord> for Table {
+    fn from(record: TableRecord) -> Self {
+        let (indexes, states) = record.indexes.into_iter().map(index_of_record).unzip();
+        let doomed = record.doomed_indexes.into_iter().map(index_of_record);
+        Self {
+            id: TableId(record.id),
+            public_id: record.public_id,
+            account: record.account,
+            region: record.region,
+            name: record.name,
+            status: record.status,
+            status_until_ms: record.status_until_ms,
+            created_ms: record.created_ms,
+            schema: TableSchema { key: record.key.into(), indexes },
+            states,
+            doomed_indexes: doomed.map(|(schema, state)| DoomedIndex { schema, state }).collect(),
+            next_index_id: record.next_index_id,
+            definitions: record.definitions.into_iter().map(Into::into).collect(),
+            billing: record.billing,
+            on_demand_since_ms: record.on_demand_since_ms,
+            throughput: record.throughput,
+            on_demand: record.on_demand,
+            warm: record.warm,
+            stream: record.stream,
+            class: record.class,
+            encryption: record.encryption,
+            deletion_protection: record.deletion_protection,
+            deletion_protection_changed_ms: record.deletion_protection_changed_ms,
+            tags: record.tags,
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! One table as the engine knows it: schema, indexes and their states, billing, and what DescribeTable tells.
+//!
+//! This is the stored format too (`record`): every field is a promise to databases that exist.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
+use serde::{Deserialize, Serialize};
+
+use crate::layout::{IndexId, TableId};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TableStatus {
+    Creating,
+    Updating,
+    Active,
+    Deleting,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IndexStatus {
+    Creating,
+    Updating,
+    Active,
+    Deleting,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum BillingMode {
+    Provisioned,
+    OnDemand,
+}
+
+/// Provisioned capacity and its history. All zero for on-demand tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Throughput {
+    pub read_units: u64,
+    pub write_units: u64,
+    pub last_increase_ms: Option<u64>,
+    pub last_decrease_ms: Option<u64>,
+    pub decreases_today: u64,
+}
+
+/// Ceilings of on-demand capacity, as the client set them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnDemandLimits {
+    pub read_units_max: Option<i64>,
+    pub write_units_max: Option<i64>,
+}
+
+impl OnDemandLimits {
+    pub const fn is_unset(&self) -> bool {
+        self.read_units_max.is_none() && self.write_units_max.is_none()
+    }
+}
+
+/// What a table or index can take at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Warm {
+    pub read_units: u64,
+    pub write_units: u64,
+}
+
+/// Where a new index's backfill stands. How far a scan has come is a row of its own, so that progress does not disturb
+/// writers, who depend on the table's record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Backfill {
+    /// Announced; no item has been read yet.
+    Allocating,
+    /// Items are being read and given their entries.
+    Scanning,
+}
+
+/// One index beside its schema. Local indexes are always active.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexState {
+    pub id: IndexId,
+    pub status: IndexStatus,
+    /// Only while an index that was added to a live table is being built.
+    pub backfill: Option<Backfill>,
+    pub throughput: Throughput,
+    pub on_demand: OnDemandLimits,
+    pub warm: Option<Warm>,
+}
+
+/// An index that no operation sees any more, until its entries are gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DoomedIndex {
+    pub schema: IndexSchema,
+    pub state: IndexState,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamView {
+    KeysOnly,
+    NewImage,
+    OldImage,
+    NewAndOldImages,
+}
+
+/// A table's stream: its view while enabled, its label since it was first enabled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamState {
+    pub view: Option<StreamView>,
+    /// The latest stream's label, kept after disabling.
+    pub label: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Class {
+    Standard,
+    StandardInfrequentAccess,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassState {
+    pub class: Class,
+    pub changed_ms: Option<u64>,
+}
+
+/// Server-side encryption with a key of the account's, as reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EncryptionState {
+    pub key_arn: String,
+}
+
+/// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of table and
+/// indexes once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub id: TableId,
+    /// The universally unique id that clients see.
+    pub public_id: String,
+    pub account: String,
+    pub region: String,
+    pub name: String,
+    pub status: TableStatus,
+    /// When the present status may end; background work makes it end.
+    pub status_until_ms: u64,
+    pub created_ms: u64,
+    /// Live indexes only; `states` has each one's state.
+    pub schema: TableSchema,
+    pub states: Vec<IndexState>,
+    pub doomed_indexes: Vec<DoomedIndex>,
+    pub next_index_id: u32,
+    pub definitions: Vec<KeyAttribute>,
+    pub billing: BillingMode,
+    /// When the table last became on-demand; present once it ever was.
+    pub on_demand_since_ms: Option<u64>,
+    pub throughput: Throughput,
+    pub on_demand: OnDemandLimits,
+    pub warm: Option<Warm>,
+    pub stream: StreamState,
+    pub class: Option<ClassState>,
+    pub encryption: Option<EncryptionState>,
+    pub deletion_protection: bool,
+    pub deletion_protection_changed_ms: Option<u64>,
+    pub tags: BTreeMap<String, String>,
+}
+
+impl Table {
+    pub fn arn(&self) -> String {
+        format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
+    }
+
+    /// Live indexes with their states.
+    pub fn indexes(&self) -> impl Iterator<Item = (&IndexSchema, &IndexState)> {
+        self.schema.indexes.iter().zip(&self.states)
+    }
+
+    pub fn index(&self, name: &str) -> Option<(&IndexSchema, &IndexState)> {
+        self.indexes().find(|(schema, _)| schema.name == name)
+    }
+
+    /// The place of an index in `schema.indexes` and `states`.
+    pub fn index_place(&self, name: &str) -> Option<usize> {
+        self.schema.indexes.iter().position(|schema| schema.name == name)
+    }
+
+    /// Whether items may be read and written.
+    pub const fn takes_data(&self) -> bool {
+        matches!(self.status, TableStatus::Active | TableStatus::Updating)
+    }
+}

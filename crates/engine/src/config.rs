@@ -1,0 +1,23 @@
+//! What whoever opens an engine may choose.
+
+/// Ten gigabytes: the service's limit of an item collection (developer guide: LSI).
+const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
+/// Tables of one account in one region (developer guide: ServiceQuotas).
+const TABLES_MAX: usize = 2500;
+
+/// Settings of one engine.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// How long a table or index stays CREATING, UPDATING or DELETING beyond the work itself.
+    pub transition_ms: u64,
+    /// The size at which an item collection of a table with local indexes takes no more.
+    pub item_collection_bytes_max: u64,
+    /// Tables that one account may have in one region.
+    pub tables_max: usize,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self { transition_ms: 0, item_collection_bytes_max: ITEM_COLLECTION_BYTES_MAX, tables_max: TABLES_MAX }
+    }
+}

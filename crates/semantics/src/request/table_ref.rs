@@ -1,0 +1,85 @@
+//! A table as a client names it: by name, or by Amazon Resource Name.
+//!
+//! It does not know which tables exist, nor who asks: that an ARN's region and account are the caller's is checked
+//! where the table is looked up.
+
+use crate::error::Error;
+use crate::messages::table;
+
+const ARN_START: &str = "arn:";
+const PARTITION: &str = "aws";
+const SERVICE: &str = "dynamodb";
+const RESOURCE_TYPE: &str = "table";
+
+/// Whose table an ARN names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ArnScope {
+    pub region: String,
+    pub account: String,
+}
+
+/// A table as a client names it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TableRef {
+    /// What the client wrote.
+    pub as_given: String,
+    pub name: String,
+    pub arn_scope: Option<ArnScope>,
+}
+
+impl TableRef {
+    /// Takes a name as it is, and an ARN apart.
+    pub fn parse(as_given: &str) -> Result<Self, Error> {
+        if !as_given.starts_with(ARN_START) {
+            return Ok(Self { as_given: as_given.to_owned(), name: as_given.to_owned(), arn_scope: None });
+        }
+        let parts: Vec<&str> = as_given.splitn(6, ':').collect();
+        let &[_, partition, service, region, account, resource] = parts.as_slice() else {
+            return Err(Error::validation(table::malformed_arn(as_given)));
+        };
+        if partition != PARTITION {
+            return Err(Error::validation(table::wrong_arn_partition(as_given)));
+        }
+        let Some((resource_type, name)) = resource.split_once('/') else {
+            return Err(Error::validation(table::malformed_arn(as_given)));
+        };
+        if service != SERVICE || name.is_empty() || name.contains('/') || account.is_empty() {
+            return Err(Error::validation(table::malformed_arn(as_given)));
+        }
+        if resource_type != RESOURCE_TYPE {
+            return Err(Error::validation(table::wrong_arn_resource_type(as_given)));
+        }
+        let arn_scope = Some(ArnScope { region: region.to_owned(), account: account.to_owned() });
+        Ok(Self { as_given: as_given.to_owned(), name: name.to_owned(), arn_scope })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_a_name_and_an_arn_is_taken_apart() {
+        assert_eq!(TableRef::parse("Shop.v1").unwrap().arn_scope, None);
+        let arn = TableRef::parse("arn:aws:dynamodb:eu-west-1:123456789012:table/Shop").unwrap();
+        assert_eq!(arn.name, "Shop");
+        assert_eq!(
+            arn.arn_scope,
+            Some(ArnScope { region: "eu-west-1".to_owned(), account: "123456789012".to_owned() })
+        );
+    }
+
+    #[test]
+    fn arns_of_other_things_are_refused() {
+        for (arn, start) in [
+            ("arn:aws:dynamodb", "1 validation error detected: Value 'arn:aws:dynamodb' at 'tableName'"),
+            ("arn:aws:s3:eu-west-1:1:table/x", "1 validation error detected: Value"),
+            ("arn:aws:dynamodb:eu-west-1:1:table/x/index/y", "1 validation error detected: Value"),
+            ("arn:aws-cn:dynamodb:cn-north-1:1:table/x", "1 validation error detected: Invalid AWS partition in"),
+            ("arn:aws:dynamodb:eu-west-1:1:backup/x", "1 validation error detected: Invalid resource type in"),
+        ] {
+            let message = TableRef::parse(arn).unwrap_err().message;
+            assert!(message.starts_with(start), "{message}");
+        }
+    }
+}
