@@ -35,3 +35,19 @@ pub const EXPRESSION_PARSER_DEPTH_MAX: usize = 310;
 
 // Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser reads.
 const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);
+/// Tags of one table (API reference: TagResource).
+pub const TAGS_MAX: usize = 50;
+/// Characters of a tag's key (API reference: Tag).
+pub const TAG_KEY_CHARACTERS_MAX: usize = 128;
+/// Characters of a tag's value (API reference: Tag).
+pub const TAG_VALUE_CHARACTERS_MAX: usize = 256;
+/// Global secondary indexes of one table (developer guide: ServiceQuotas).
+pub const GLOBAL_INDEXES_MAX: usize = 20;
+/// Local secondary indexes of one table (developer guide: ServiceQuotas).
+pub const LOCAL_INDEXES_MAX: usize = 5;
+/// Partition attributes, and likewise sort attributes, of a global index's key (developer guide: multi-attribute keys).
+pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
+/// Attributes that all INCLUDE projections of a table name together (developer guide: ServiceQuotas).
+pub const PROJECTED_ATTRIBUTES_MAX: usize = 100;
+/// Units that one table may have provisioned (developer guide: ServiceQuotas).
+pub const TABLE_UNITS_MAX: u64 = 40_000;

@@ -227,6 +227,7 @@ impl<S: Store> Catalogue<S> {
             if table == before {
                 return Ok((Arc::new(table), result));
             }
+            table.version += 1;
             txn.put(record_key(id), record::encode(&table).into());
             if commit(txn).await? {
                 let table = Arc::new(table);
@@ -242,8 +243,9 @@ impl<S: Store> Catalogue<S> {
         let caller = owner(table);
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
-            let record = read_record(&mut txn, table.id).await?;
-            // Written again, so that writers who are bound to it conflict.
+            let mut record = read_record(&mut txn, table.id).await?;
+            // A new version, so that writers who are bound to the old one do not get through.
+            record.version += 1;
             txn.put(record_key(table.id), record::encode(&record).into());
             txn.delete(name_key(&caller, &table.name));
             if commit(txn).await? {
@@ -264,6 +266,14 @@ impl<S: Store> Catalogue<S> {
         Ok(())
     }
 
+    /// Takes over what the store says of a table; for writers who met a newer record than theirs.
+    pub(crate) async fn refresh(&self, table: &Table) -> Result<(), Error> {
+        let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+        let newest = read_record(&mut txn, table.id).await?;
+        self.write().replace(Arc::new(newest));
+        Ok(())
+    }
+
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Cache> {
         self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -280,13 +290,11 @@ impl Cache {
 
     /// Puts a newer copy in the old one's place, wherever that is; an older copy changes nothing.
     fn replace(&mut self, table: Arc<Table>) {
-        if let Some(doomed) = self.doomed.get_mut(&table.id) {
-            *doomed = table;
-            return;
-        }
         let named = self.names.get_mut(&owner(&table)).and_then(|tables| tables.get_mut(&table.name));
-        if let Some(named) = named.filter(|named| named.id == table.id) {
-            *named = table;
+        let named = named.filter(|named| named.id == table.id);
+        let place = named.or_else(|| self.doomed.get_mut(&table.id));
+        if let Some(place) = place.filter(|place| place.version < table.version) {
+            *place = table;
         }
     }
 

@@ -1,7 +1,7 @@
-//! A table's stored form: a version byte, then the record in postcard's compact encoding.
+//! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact encoding.
 //!
 //! The records here mirror `Table` and the schema, which `semantics` keeps free of any format. A field is only ever added
-//! under a new version byte, with the old one still read.
+//! under a new format byte, with the old one still read.
 
 use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
@@ -16,7 +16,7 @@ use super::table::{
 };
 use crate::layout::TableId;
 
-const VERSION: u8 = 1;
+const FORMAT: u8 = 1;
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum KeyTypeRecord {
@@ -90,36 +90,44 @@ struct TableRecord {
 /// Why a stored table cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFault {
-    UnknownVersion(Option<u8>),
+    UnknownFormat(Option<u8>),
     Malformed(String),
 }
 
 impl std::fmt::Display for RecordFault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::UnknownVersion(Some(version)) => {
+            Self::UnknownFormat(Some(version)) => {
                 write!(formatter, "its format version is {version}, which this program does not know")
             }
-            Self::UnknownVersion(None) => formatter.write_str("it is empty"),
+            Self::UnknownFormat(None) => formatter.write_str("it is empty"),
             Self::Malformed(text) => formatter.write_str(text),
         }
     }
 }
 
 pub(crate) fn encode(table: &Table) -> Vec<u8> {
-    let start = vec![VERSION];
+    let mut start = vec![FORMAT];
+    start.extend_from_slice(&table.version.to_be_bytes());
     postcard::to_extend(&TableRecord::from(table), start).expect("a record of owned values encodes into a vector")
 }
 
+/// The version of a stored record, without reading the rest.
+pub(super) fn version(bytes: &[u8]) -> Option<u64> {
+    let (_, rest) = bytes.split_first()?;
+    rest.first_chunk::<8>().map(|version| u64::from_be_bytes(*version))
+}
+
 pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
-    match bytes.split_first() {
-        Some((&VERSION, rest)) => {
-            let record: TableRecord =
-                postcard::from_bytes(rest).map_err(|error| RecordFault::Malformed(error.to_string()))?;
-            Ok(record.into())
-        }
-        other => Err(RecordFault::UnknownVersion(other.map(|(version, _)| *version))),
+    let format = bytes.first().copied();
+    if format != Some(FORMAT) {
+        return Err(RecordFault::UnknownFormat(format));
     }
+    let cut_short = || RecordFault::Malformed("it is cut short".to_owned());
+    let version = version(bytes).ok_or_else(cut_short)?;
+    let rest = bytes.get(9..).ok_or_else(cut_short)?;
+    let record: TableRecord = postcard::from_bytes(rest).map_err(|error| RecordFault::Malformed(error.to_string()))?;
+    Ok(Table { version, ..record.into() })
 }
 
 impl From<&KeyAttribute> for AttributeRecord {
@@ -209,7 +217,7 @@ impl From<&Table> for TableRecord {
             status_until_ms: table.status_until_ms,
             created_ms: table.created_ms,
             key: (&table.schema.key).into(),
-            indexes: table.indexes().map(|(schema, state)| index_record(schema, state)).collect(),
+            indexes: table.indexes_with_states().map(|(schema, state)| index_record(schema, state)).collect(),
             doomed_indexes: doomed.collect(),
             next_index_id: table.next_index_id,
             definitions: table.definitions.iter().map(Into::into).collect(),
@@ -234,6 +242,7 @@ impl From<TableRecord> for Table {
         let doomed = record.doomed_indexes.into_iter().map(index_of_record);
         Self {
             id: TableId(record.id),
+            version: 0,
             public_id: record.public_id,
             account: record.account,
             region: record.region,

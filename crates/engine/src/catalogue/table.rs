@@ -4,9 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
 use serde::{Deserialize, Serialize};
 
+use super::record;
 use crate::layout::{IndexId, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +131,8 @@ pub struct EncryptionState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
     pub id: TableId,
+    /// Grows with every change of the record.
+    pub version: u64,
     /// The universally unique id that clients see.
     pub public_id: String,
     pub account: String,
@@ -163,13 +167,34 @@ impl Table {
         format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
     }
 
+    /// The key of the table's record: every write of an item has it in its conflict set.
+    pub(crate) fn catalogue_key(&self) -> Bytes {
+        super::record_key(self.id)
+    }
+
+    /// Whether this is what the stored record says.
+    pub(crate) fn is_current(&self, row: Option<&Bytes>) -> bool {
+        row.and_then(|row| record::version(row)) == Some(self.version)
+    }
+
+    /// Live indexes with their places and ids.
+    pub fn indexes(&self) -> impl Iterator<Item = (usize, IndexId, &IndexSchema)> {
+        self.schema.indexes.iter().zip(&self.states).enumerate().map(|(place, (schema, state))| (place, state.id, schema))
+    }
+
     /// Live indexes with their states.
-    pub fn indexes(&self) -> impl Iterator<Item = (&IndexSchema, &IndexState)> {
+    pub fn indexes_with_states(&self) -> impl Iterator<Item = (&IndexSchema, &IndexState)> {
         self.schema.indexes.iter().zip(&self.states)
     }
 
     pub fn index(&self, name: &str) -> Option<(&IndexSchema, &IndexState)> {
-        self.indexes().find(|(schema, _)| schema.name == name)
+        self.indexes_with_states().find(|(schema, _)| schema.name == name)
+    }
+
+    /// Whether the index at that place has all its entries.
+    pub fn index_readable(&self, place: usize) -> bool {
+        let status = self.states.get(place).map(|state| state.status);
+        matches!(status, Some(IndexStatus::Active | IndexStatus::Updating))
     }
 
     /// The place of an index in `schema.indexes` and `states`.

@@ -6,5 +6,7 @@ pub mod auth;
 pub mod cancellation;
 pub mod expression;
 pub mod shape;
+pub mod table;
+pub mod tags;
 pub mod transport;
 pub mod value;

@@ -1,9 +1,75 @@
 //! Typed requests: what each operation means before any table is known.
 
+pub mod batch_get_item;
+pub mod batch_write_item;
+pub mod common;
+pub mod create_table;
+pub mod delete_item;
+pub mod delete_table;
+pub mod describe_table;
+pub mod get_item;
+pub mod list_tables;
 pub mod parts;
+pub mod put_item;
+pub mod query;
+pub mod scan;
+pub mod table_ref;
+pub mod tags;
+pub mod throughput;
+pub mod transact_get_items;
+pub mod transact_write_items;
+pub mod update_item;
+pub mod update_table;
+
+pub use batch_get_item::{BatchGetItem, BatchGetTable};
+pub use batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
+pub use common::{Consistency, OnConditionFailure, ReturnOld, SelectMode, SortOrder};
+pub use create_table::{CreateTable, NewIndex};
+pub use delete_item::DeleteItem;
+pub use delete_table::DeleteTable;
+pub use describe_table::DescribeTable;
+pub use get_item::GetItem;
+pub use list_tables::ListTables;
+pub use put_item::PutItem;
+pub use query::Query;
+pub use scan::{Scan, Segment};
+pub use table_ref::{ArnScope, TableRef};
+pub use tags::{ListTagsOfResource, ResourceRef, TagResource, UntagResource};
+pub use throughput::{OnDemandThroughput, Throughput, WarmThroughput};
+pub use transact_get_items::{TransactGet, TransactGetItems};
+pub use transact_write_items::{
+    Fingerprint, RequestToken, TransactAction, TransactWrite, TransactWriteItems,
+};
+pub use update_item::UpdateItem;
+pub use update_table::{EncryptionChange, IndexUpdate, StreamChange, UpdateTable};
 
 /// What BatchGetItem gives back to be asked again: the client's own parts, with the keys that were not read.
 pub type UnprocessedKeys = Vec<(String, parts::KeysAndAttributesParts)>;
 
 /// What BatchWriteItem gives back to be sent again.
 pub type UnprocessedItems = Vec<(String, Vec<parts::WriteRequestParts>)>;
+
+/// A request of any operation, as far as it can be understood without tables.
+#[derive(Clone, Debug)]
+pub enum Request {
+    BatchGetItem(BatchGetItem),
+    BatchWriteItem(BatchWriteItem),
+    CreateTable(Box<CreateTable>),
+    DeleteItem(DeleteItem),
+    DeleteTable(DeleteTable),
+    DescribeEndpoints,
+    DescribeLimits,
+    DescribeTable(DescribeTable),
+    GetItem(GetItem),
+    ListTables(ListTables),
+    ListTagsOfResource(ListTagsOfResource),
+    PutItem(PutItem),
+    Query(Box<Query>),
+    Scan(Box<Scan>),
+    TagResource(TagResource),
+    TransactGetItems(TransactGetItems),
+    TransactWriteItems(TransactWriteItems),
+    UntagResource(UntagResource),
+    UpdateItem(Box<UpdateItem>),
+    UpdateTable(Box<UpdateTable>),
+}

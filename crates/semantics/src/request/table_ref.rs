@@ -75,8 +75,14 @@ mod tests {
             ("arn:aws:dynamodb", "1 validation error detected: Value 'arn:aws:dynamodb' at 'tableName'"),
             ("arn:aws:s3:eu-west-1:1:table/x", "1 validation error detected: Value"),
             ("arn:aws:dynamodb:eu-west-1:1:table/x/index/y", "1 validation error detected: Value"),
-            ("arn:aws-cn:dynamodb:cn-north-1:1:table/x", "1 validation error detected: Invalid AWS partition in"),
-            ("arn:aws:dynamodb:eu-west-1:1:backup/x", "1 validation error detected: Invalid resource type in"),
+            (
+                "arn:aws-cn:dynamodb:cn-north-1:1:table/x",
+                "1 validation error detected: Invalid AWS partition in",
+            ),
+            (
+                "arn:aws:dynamodb:eu-west-1:1:backup/x",
+                "1 validation error detected: Invalid resource type in",
+            ),
         ] {
             let message = TableRef::parse(arn).unwrap_err().message;
             assert!(message.starts_with(start), "{message}");

@@ -10,10 +10,19 @@ use crate::value::Item;
 #[derive(Clone, Debug)]
 pub enum TransactAction {
     /// Nothing but to check the condition.
-    Check { key: Item },
-    Put { item: Item },
-    Update { key: Item, update: Update },
-    Delete { key: Item },
+    Check {
+        key: Item,
+    },
+    Put {
+        item: Item,
+    },
+    Update {
+        key: Item,
+        update: Update,
+    },
+    Delete {
+        key: Item,
+    },
 }
 
 /// One action of a transaction. A `Check` always has a condition.

@@ -1,0 +1,150 @@
+//! The engine as its callers see it: open, execute, step, shut down.
+//!
+//! It knows which module runs which operation, and nothing of what they do.
+
+use std::sync::Arc;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::transport;
+use keywright_semantics::request::Request;
+use keywright_semantics::response::Response;
+use keywright_store::{Store, StoreError};
+
+use crate::catalogue::{Catalogue, CatalogueFault};
+use crate::config::EngineConfig;
+use crate::env::{Caller, Env};
+use crate::stats::Stats;
+use crate::{background, stats_rows, tables};
+
+/// A database over a store. Clones are the same database.
+pub struct Engine<S: Store> {
+    shared: Arc<Shared<S>>,
+}
+
+impl<S: Store> Clone for Engine<S> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+struct Shared<S: Store> {
+    store: S,
+    env: Arc<dyn Env>,
+    config: EngineConfig,
+    catalogue: Catalogue<S>,
+    stats: Stats,
+}
+
+/// Why a database cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    Catalogue(CatalogueFault),
+    Store(StoreError),
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Catalogue(fault) => fault.fmt(formatter),
+            Self::Store(fault) => fault.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<CatalogueFault> for OpenError {
+    fn from(fault: CatalogueFault) -> Self {
+        Self::Catalogue(fault)
+    }
+}
+
+impl From<StoreError> for OpenError {
+    fn from(fault: StoreError) -> Self {
+        Self::Store(fault)
+    }
+}
+
+/// When `step` wants to be called again; `None` when only a request can make work for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NextWake {
+    pub at_ms: Option<u64>,
+}
+
+impl NextWake {
+    /// The earlier of two wishes.
+    #[must_use]
+    pub fn earlier(self, other: Self) -> Self {
+        match (self.at_ms, other.at_ms) {
+            (Some(one), Some(two)) => Self { at_ms: Some(one.min(two)) },
+            (one, two) => Self { at_ms: one.or(two) },
+        }
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// Opens the database that is in the store, or a new one if it is empty.
+    pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
+        let catalogue = Catalogue::open(store.clone()).await?;
+        let shared = Shared { store, env, config, catalogue, stats: Stats::default() };
+        let engine = Self { shared: Arc::new(shared) };
+        stats_rows::load(&engine).await?;
+        Ok(engine)
+    }
+
+    /// Executes one request of a caller.
+    pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+        match request {
+            Request::CreateTable(request) => tables::create::run(self, caller, &request).await,
+            Request::DeleteTable(request) => tables::delete::run(self, caller, &request).await,
+            Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
+            Request::DescribeLimits => Ok(tables::describe::limits()),
+            Request::DescribeTable(request) => tables::describe::run(self, caller, &request),
+            Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
+            Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
+            Request::TagResource(request) => tables::tags::tag(self, caller, &request).await,
+            Request::UntagResource(request) => tables::tags::untag(self, caller, &request).await,
+            Request::UpdateTable(request) => tables::update::run(self, caller, &request).await,
+            Request::BatchGetItem(_)
+            | Request::BatchWriteItem(_)
+            | Request::DeleteItem(_)
+            | Request::GetItem(_)
+            | Request::PutItem(_)
+            | Request::Query(_)
+            | Request::Scan(_)
+            | Request::TransactGetItems(_)
+            | Request::TransactWriteItems(_)
+            | Request::UpdateItem(_) => Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL)),
+        }
+    }
+
+    /// Does some of the background work that is due: bounded, so that requests are not kept waiting.
+    pub async fn step(&self, now_ms: u64) -> NextWake {
+        background::step(self, now_ms).await
+    }
+
+    /// Writes down what is only in memory. Requests must have ended.
+    pub async fn shutdown(&self) -> Result<(), Error> {
+        stats_rows::flush(self, stats_rows::Stop::Clean).await
+    }
+
+    pub(crate) fn store(&self) -> &S {
+        &self.shared.store
+    }
+
+    pub(crate) fn env(&self) -> &dyn Env {
+        &*self.shared.env
+    }
+
+    pub(crate) fn config(&self) -> &EngineConfig {
+        &self.shared.config
+    }
+
+    pub(crate) fn catalogue(&self) -> &Catalogue<S> {
+        &self.shared.catalogue
+    }
+
+    pub(crate) fn stats(&self) -> &Stats {
+        &self.shared.stats
+    }
+}

@@ -1,0 +1,250 @@
+//! DescribeTable, DescribeLimits, DescribeEndpoints, and a table's description as every operation on it answers.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::request::DescribeTable;
+use keywright_semantics::request::parts::{
+    BillingMode as BillingName, KeyType as KeyRole, ProjectionType, SseType, StreamViewType, TableClass,
+};
+use keywright_semantics::response::{
+    BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription, IndexStatus as IndexStatusName,
+    KeySchemaElement, LocalSecondaryIndexDescription, OnDemandThroughputDescription, ProjectionDescription,
+    ProvisionedThroughputDescription, Response, SseDescription, StreamSpecification, TableClassSummary,
+    TableDescription, TableStatus as TableStatusName, TimestampMs, WarmThroughputDescription,
+};
+use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection};
+use keywright_store::Store;
+
+use crate::catalogue::{
+    Backfill, BillingMode, Class, IndexState, IndexStatus, OnDemandLimits, StreamView, Table, TableStatus, Throughput,
+    Warm,
+};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::stats::{Counted, Stats, Tally};
+
+/// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
+pub(crate) const INITIAL_ON_DEMAND: Warm = Warm { read_units: 12_000, write_units: 4_000 };
+
+pub(crate) fn run<S: Store>(engine: &Engine<S>, caller: &Caller, request: &DescribeTable) -> Result<Response, Error> {
+    let table = engine.catalogue().lookup_any(caller, &request.table)?;
+    Ok(Response::DescribeTable(describe(&table, engine.stats())))
+}
+
+/// The service's default quotas of an account.
+pub(crate) fn limits() -> Response {
+    Response::DescribeLimits(DescribeLimitsOutput {
+        account_max_read_capacity_units: 80_000,
+        account_max_write_capacity_units: 80_000,
+        table_max_read_capacity_units: 40_000,
+        table_max_write_capacity_units: 40_000,
+    })
+}
+
+pub(crate) fn endpoints(caller: &Caller) -> Response {
+    let address = format!("dynamodb.{}.amazonaws.com", caller.region);
+    Response::DescribeEndpoints(vec![Endpoint { address, cache_period_in_minutes: 1440 }])
+}
+
+/// A table as DescribeTable tells it.
+pub(crate) fn describe(table: &Table, stats: &Stats) -> TableDescription {
+    let items = stats.get(Counted::Items(table.id));
+    let arn = table.arn();
+    let labelled = table.stream.label.as_ref();
+    TableDescription {
+        attribute_definitions: Some(definitions(table)),
+        table_name: table.name.clone(),
+        key_schema: Some(key_schema(&table.schema.key)),
+        table_status: status_name(table.status),
+        creation_date_time: Some(TimestampMs(table.created_ms)),
+        provisioned_throughput: Some(throughput(table.throughput)),
+        table_size_bytes: unsigned(items.bytes),
+        item_count: unsigned(items.rows),
+        table_id: table.public_id.clone(),
+        billing_mode_summary: billing_summary(table),
+        local_secondary_indexes: locals(table, stats, &arn),
+        global_secondary_indexes: globals(table, stats, &arn),
+        stream_specification: table
+            .stream
+            .view
+            .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view_name(view)) }),
+        latest_stream_label: labelled.cloned(),
+        latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
+        sse_description: table.encryption.as_ref().map(|encryption| SseDescription {
+            status: "ENABLED",
+            sse_type: Some(SseType::Kms),
+            kms_master_key_arn: Some(encryption.key_arn.clone()),
+        }),
+        table_class_summary: table.class.map(|state| TableClassSummary {
+            table_class: class_name(state.class),
+            last_update_date_time: state.changed_ms.map(TimestampMs),
+        }),
+        deletion_protection_enabled: Some(table.deletion_protection),
+        on_demand_throughput: on_demand(table.on_demand),
+        warm_throughput: Some(warm(table.warm, table.billing, table.throughput, TableStatusName::Active)),
+        table_arn: arn,
+    }
+}
+
+/// With indexes the service lists definitions by name, without as they were sent.
+fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> {
+    let mut definitions = table.definitions.clone();
+    if !table.schema.indexes.is_empty() || !table.doomed_indexes.is_empty() {
+        definitions.sort_by(|one, other| one.name.cmp(&other.name));
+    }
+    definitions
+}
+
+fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
+    let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));
+    let sort = key.sort.iter().map(|attribute| (attribute, KeyRole::Range));
+    let element = |(attribute, key_type): (&keywright_semantics::schema::KeyAttribute, KeyRole)| KeySchemaElement {
+        attribute_name: attribute.name.clone(),
+        key_type,
+    };
+    partition.chain(sort).map(element).collect()
+}
+
+fn projection(projection: &Projection) -> ProjectionDescription {
+    let (projection_type, non_key_attributes) = match projection {
+        Projection::All => (ProjectionType::All, None),
+        Projection::KeysOnly => (ProjectionType::KeysOnly, None),
+        Projection::Include(names) => (ProjectionType::Include, Some(names.iter().cloned().collect())),
+    };
+    ProjectionDescription { projection_type, non_key_attributes }
+}
+
+fn throughput(throughput: Throughput) -> ProvisionedThroughputDescription {
+    ProvisionedThroughputDescription {
+        last_increase_date_time: throughput.last_increase_ms.map(TimestampMs),
+        last_decrease_date_time: throughput.last_decrease_ms.map(TimestampMs),
+        number_of_decreases_today: throughput.decreases_today,
+        read_capacity_units: throughput.read_units,
+        write_capacity_units: throughput.write_units,
+    }
+}
+
+/// Absent for tables that were never on-demand.
+fn billing_summary(table: &Table) -> Option<BillingModeSummary> {
+    let since = table.on_demand_since_ms?;
+    Some(BillingModeSummary {
+        billing_mode: match table.billing {
+            BillingMode::OnDemand => BillingName::PayPerRequest,
+            BillingMode::Provisioned => BillingName::Provisioned,
+        },
+        last_update_to_pay_per_request_date_time: Some(TimestampMs(since)),
+    })
+}
+
+fn on_demand(limits: OnDemandLimits) -> Option<OnDemandThroughputDescription> {
+    (!limits.is_unset()).then_some(OnDemandThroughputDescription {
+        max_read_request_units: limits.read_units_max,
+        max_write_request_units: limits.write_units_max,
+    })
+}
+
+fn warm<Status>(
+    asked: Option<Warm>,
+    billing: BillingMode,
+    throughput: Throughput,
+    status: Status,
+) -> WarmThroughputDescription<Status> {
+    let floor = match billing {
+        BillingMode::OnDemand => INITIAL_ON_DEMAND,
+        BillingMode::Provisioned => Warm { read_units: throughput.read_units, write_units: throughput.write_units },
+    };
+    let warm = asked.unwrap_or(floor);
+    WarmThroughputDescription {
+        read_units_per_second: warm.read_units.max(floor.read_units),
+        write_units_per_second: warm.write_units.max(floor.write_units),
+        status,
+    }
+}
+
+fn locals(table: &Table, stats: &Stats, arn: &str) -> Option<Vec<LocalSecondaryIndexDescription>> {
+    let described: Vec<_> = table
+        .indexes_with_states()
+        .filter(|(schema, _)| schema.kind == IndexKind::Local)
+        .map(|(schema, state)| {
+            let tally = stats.get(Counted::Entries(table.id, state.id));
+            LocalSecondaryIndexDescription {
+                index_name: schema.name.clone(),
+                key_schema: key_schema(&schema.key),
+                projection: projection(&schema.projection),
+                index_size_bytes: unsigned(tally.bytes),
+                item_count: unsigned(tally.rows),
+                index_arn: format!("{arn}/index/{}", schema.name),
+            }
+        })
+        .collect();
+    (!described.is_empty()).then_some(described)
+}
+
+fn globals(table: &Table, stats: &Stats, arn: &str) -> Option<Vec<GlobalSecondaryIndexDescription>> {
+    let live = table.indexes_with_states().filter(|(schema, _)| schema.kind == IndexKind::Global);
+    let doomed = table.doomed_indexes.iter().map(|index| (&index.schema, &index.state));
+    let described: Vec<_> = live
+        .chain(doomed)
+        .map(|(schema, state)| global(table, (schema, state), stats.get(Counted::Entries(table.id, state.id)), arn))
+        .collect();
+    (!described.is_empty()).then_some(described)
+}
+
+fn global(
+    table: &Table,
+    (schema, state): (&IndexSchema, &IndexState),
+    tally: Tally,
+    arn: &str,
+) -> GlobalSecondaryIndexDescription {
+    let active = state.status == IndexStatus::Active;
+    GlobalSecondaryIndexDescription {
+        index_name: schema.name.clone(),
+        key_schema: key_schema(&schema.key),
+        projection: projection(&schema.projection),
+        index_status: index_status_name(state.status),
+        backfilling: state.backfill.map(|phase| phase == Backfill::Scanning),
+        provisioned_throughput: throughput(state.throughput),
+        index_size_bytes: unsigned(tally.bytes),
+        item_count: unsigned(tally.rows),
+        index_arn: format!("{arn}/index/{}", schema.name),
+        on_demand_throughput: on_demand(state.on_demand),
+        warm_throughput: active.then(|| warm(state.warm, table.billing, state.throughput, IndexStatusName::Active)),
+    }
+}
+
+fn unsigned(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
+}
+
+pub(crate) const fn status_name(status: TableStatus) -> TableStatusName {
+    match status {
+        TableStatus::Creating => TableStatusName::Creating,
+        TableStatus::Updating => TableStatusName::Updating,
+        TableStatus::Active => TableStatusName::Active,
+        TableStatus::Deleting => TableStatusName::Deleting,
+    }
+}
+
+const fn index_status_name(status: IndexStatus) -> IndexStatusName {
+    match status {
+        IndexStatus::Creating => IndexStatusName::Creating,
+        IndexStatus::Updating => IndexStatusName::Updating,
+        IndexStatus::Active => IndexStatusName::Active,
+        IndexStatus::Deleting => IndexStatusName::Deleting,
+    }
+}
+
+const fn view_name(view: StreamView) -> StreamViewType {
+    match view {
+        StreamView::KeysOnly => StreamViewType::KeysOnly,
+        StreamView::NewImage => StreamViewType::NewImage,
+        StreamView::OldImage => StreamViewType::OldImage,
+        StreamView::NewAndOldImages => StreamViewType::NewAndOldImages,
+    }
+}
+
+const fn class_name(class: Class) -> TableClass {
+    match class {
+        Class::Standard => TableClass::Standard,
+        Class::StandardInfrequentAccess => TableClass::StandardInfrequentAccess,
+    }
+}

@@ -1,0 +1,15 @@
+//! ListTables.
+
+use keywright_semantics::request::ListTables;
+use keywright_semantics::response::{ListTablesOutput, Response};
+use keywright_store::Store;
+
+use crate::engine::Engine;
+use crate::env::Caller;
+
+pub(crate) fn run<S: Store>(engine: &Engine<S>, caller: &Caller, request: &ListTables) -> Response {
+    let start = request.exclusive_start.as_deref();
+    let (table_names, more) = engine.catalogue().names_after(caller, start, request.limit);
+    let last_evaluated_table_name = if more { table_names.last().cloned() } else { None };
+    Response::ListTables(ListTablesOutput { table_names, last_evaluated_table_name })
+}

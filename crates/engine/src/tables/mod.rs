@@ -1,0 +1,8 @@
+//! The control plane: one file for each operation on tables.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod describe;
+pub(crate) mod list;
+pub(crate) mod tags;
+pub(crate) mod update;

@@ -1,0 +1,69 @@
+//! TagResource, UntagResource, ListTagsOfResource.
+
+use std::sync::Arc;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::TAGS_MAX;
+use keywright_semantics::messages::{table as messages, tags};
+use keywright_semantics::request::{ListTagsOfResource, ResourceRef, TagResource, UntagResource};
+use keywright_semantics::response::{ListTagsOfResourceOutput, Response};
+use keywright_store::Store;
+
+use crate::catalogue::{Table, TableStatus};
+use crate::engine::Engine;
+use crate::env::Caller;
+
+/// The table an ARN names: of the caller's account, then region, then there and not on its way in or out.
+fn find<S: Store>(engine: &Engine<S>, caller: &Caller, resource: &ResourceRef) -> Result<Arc<Table>, Error> {
+    if resource.scope.account != caller.account.as_str() {
+        return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));
+    }
+    if resource.scope.region != caller.region.as_str() {
+        return Err(Error::validation(tags::invalid_table_arn(&resource.arn)));
+    }
+    engine
+        .catalogue()
+        .find(caller, &resource.table)
+        .filter(|table| table.status != TableStatus::Creating)
+        .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, tags::resource_not_found(&resource.arn)))
+}
+
+pub(crate) async fn tag<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &TagResource,
+) -> Result<Response, Error> {
+    let table = find(engine, caller, &request.resource)?;
+    let add = |table: &mut Table| {
+        table.tags.extend(request.tags.clone());
+        if table.tags.len() > TAGS_MAX {
+            return Err(Error::validation(tags::TOO_MANY));
+        }
+        Ok(())
+    };
+    engine.catalogue().change(table.id, add).await?;
+    Ok(Response::TagResource)
+}
+
+pub(crate) async fn untag<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &UntagResource,
+) -> Result<Response, Error> {
+    let table = find(engine, caller, &request.resource)?;
+    let remove = |table: &mut Table| {
+        table.tags.retain(|key, _| !request.keys.contains(key));
+        Ok(())
+    };
+    engine.catalogue().change(table.id, remove).await?;
+    Ok(Response::UntagResource)
+}
+
+pub(crate) fn list<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &ListTagsOfResource,
+) -> Result<Response, Error> {
+    let table = find(engine, caller, &request.resource)?;
+    Ok(Response::ListTagsOfResource(ListTagsOfResourceOutput { tags: table.tags.clone(), next_token: None }))
+}

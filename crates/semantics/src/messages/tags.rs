@@ -1,0 +1,43 @@
+//! What clients read when tags are wrong.
+//!
+//! Source: the service's answers in us-east-1 as public compatibility suites recorded them in 2026.
+
+pub const NO_TAG: &str = "Atleast one Tag needs to be provided as Input.";
+pub const NO_TAG_KEY: &str = "Atleast one Tag Key needs to be provided as Input.";
+pub const TOO_MANY: &str = "Number of Tags exceed the current limit for the provided ResourceArn";
+
+pub fn arn_start(arn: &str) -> String {
+    format!("ARNs must start with 'arn:': {arn}")
+}
+
+pub fn not_a_dynamodb_arn(arn: &str) -> String {
+    format!("Provided Arn is not a DynamoDB resource arn: {arn}")
+}
+
+pub fn only_table_or_stream(arn: &str) -> String {
+    format!("Invalid resource arn provided, only table or stream is accepted. Provided resource arn: {arn}")
+}
+
+pub fn invalid_table_arn(arn: &str) -> String {
+    format!("Invalid TableArn: Invalid ResourceArn provided as input {arn}")
+}
+
+pub fn resource_not_found(arn: &str) -> String {
+    format!("Requested resource not found: ResourceArn: {arn} not found")
+}
+
+pub fn invalid_key(key: &str) -> String {
+    format!("The Tag Key provided is invalid, Key: {key}")
+}
+
+pub fn reserved_key(key: &str) -> String {
+    format!("Tag Key cannot be prefixed with aws:, Key: {key}")
+}
+
+pub fn invalid_value(value: &str) -> String {
+    format!("The Tag Value provided is invalid, Value: {value}")
+}
+
+pub fn duplicate_key(key: &str) -> String {
+    format!("Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}")
+}

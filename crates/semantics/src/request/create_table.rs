@@ -1,0 +1,418 @@
+//! CreateTable: its typed request, and every rule that needs no other table.
+//!
+//! The checks run in the service's order, the first fault wins: capacity, keys, local indexes, global indexes, stream,
+//! encryption, on-demand and warm throughput, tags.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::parts::{
+    AttributeDefinitionParts, BillingMode, CreateTableParts, GlobalSecondaryIndexParts,
+    KeySchemaElementParts, KeyType as KeyRole, LocalSecondaryIndexParts, ProjectionParts, ProjectionType,
+    ScalarAttributeType, SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType,
+    TableClass,
+};
+use super::tags::sense_tags;
+use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
+use crate::error::Error;
+use crate::limits::{
+    GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX,
+};
+use crate::messages::table;
+use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema};
+
+/// A new index and its capacity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewIndex {
+    pub schema: IndexSchema,
+    /// Only for global indexes of provisioned tables.
+    pub throughput: Option<Throughput>,
+    pub on_demand: Option<OnDemandThroughput>,
+    pub warm: Option<WarmThroughput>,
+}
+
+/// A CreateTable that would make a table if none of its name exists.
+#[derive(Clone, Debug)]
+pub struct CreateTable {
+    pub name: String,
+    /// As the client listed them.
+    pub definitions: Vec<KeyAttribute>,
+    pub key: KeySchema,
+    /// Local ones first.
+    pub indexes: Vec<NewIndex>,
+    pub billing: BillingMode,
+    /// Present exactly for provisioned tables.
+    pub throughput: Option<Throughput>,
+    pub on_demand: Option<OnDemandThroughput>,
+    pub warm: Option<WarmThroughput>,
+    pub stream: Option<StreamViewType>,
+    pub class: Option<TableClass>,
+    /// The key that encrypts the table, when it is not the service's own.
+    pub encryption: Option<EncryptionKey>,
+    pub deletion_protection: bool,
+    pub tags: BTreeMap<String, String>,
+}
+
+/// A key of the account's own: by id, or the service-managed one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EncryptionKey {
+    pub key_id: Option<String>,
+}
+
+impl CreateTable {
+    pub fn sense(parts: CreateTableParts) -> Result<Self, Error> {
+        let (billing, throughput) = sense_capacity(&parts)?;
+        let definitions = sense_definitions(parts.attribute_definitions.as_deref().unwrap_or_default());
+        let key_parts = parts.key_schema.as_deref().unwrap_or_default();
+        let local_parts = parts.local_secondary_indexes.as_deref();
+        let global_parts = parts.global_secondary_indexes.as_deref();
+        let key = sense_table_key(key_parts, &definitions)?;
+        check_definitions_used(&definitions, key_parts, local_parts, global_parts)?;
+        if local_parts.is_some_and(<[_]>::is_empty) {
+            return Err(invalid("List of LocalSecondaryIndexes is empty"));
+        }
+        if global_parts.is_some_and(<[_]>::is_empty) {
+            return Err(invalid("List of GlobalSecondaryIndexes is empty"));
+        }
+        let mut indexes = sense_local_indexes(local_parts.unwrap_or_default(), &key, &definitions)?;
+        indexes.extend(sense_global_indexes(global_parts.unwrap_or_default(), billing, &definitions)?);
+        check_index_set(&indexes)?;
+        let stream = sense_stream(parts.stream_specification.as_ref())?;
+        let encryption = sense_encryption(parts.sse_specification.as_ref())?;
+        let on_demand = sense_on_demand(&parts, billing)?;
+        let warm = parts.warm_throughput.as_ref().map(WarmThroughput::sense);
+        check_warm(warm, billing, throughput)?;
+        Ok(Self {
+            name: parts.table_name,
+            definitions,
+            key,
+            indexes,
+            billing,
+            throughput,
+            on_demand,
+            warm,
+            stream,
+            class: parts.table_class,
+            encryption,
+            deletion_protection: parts.deletion_protection_enabled.unwrap_or(false),
+            tags: sense_tags(parts.tags.unwrap_or_default())?,
+        })
+    }
+
+    /// The schema as the engine keeps it.
+    pub fn schema(&self) -> TableSchema {
+        TableSchema {
+            key: self.key.clone(),
+            indexes: self.indexes.iter().map(|index| index.schema.clone()).collect(),
+        }
+    }
+}
+
+fn invalid(text: impl std::fmt::Display) -> Error {
+    Error::validation(table::invalid(text))
+}
+
+fn sense_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throughput>), Error> {
+    let billing = parts.billing_mode.unwrap_or(BillingMode::Provisioned);
+    match (billing, &parts.provisioned_throughput) {
+        (BillingMode::PayPerRequest, Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
+        (BillingMode::Provisioned, None) => Err(invalid(table::UNITS_REQUIRED)),
+        (BillingMode::PayPerRequest, None) => Ok((billing, None)),
+        (BillingMode::Provisioned, Some(units)) => Ok((billing, Some(Throughput::sense(units)?))),
+    }
+}
+
+pub(super) fn sense_definitions(parts: &[AttributeDefinitionParts]) -> Vec<KeyAttribute> {
+    let key_type = |part: &AttributeDefinitionParts| match part.attribute_type {
+        ScalarAttributeType::S => KeyType::S,
+        ScalarAttributeType::N => KeyType::N,
+        ScalarAttributeType::B => KeyType::B,
+    };
+    parts
+        .iter()
+        .map(|part| KeyAttribute { name: part.attribute_name.clone(), key_type: key_type(part) })
+        .collect()
+}
+
+/// The faults that a list of key elements can have before its roles are looked at.
+fn check_defined(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<(), Error> {
+    if key.len() > definitions.len() {
+        return Err(Error::validation(table::KEY_WITHOUT_DEFINITION));
+    }
+    let defined = |name: &str| definitions.iter().any(|definition| definition.name == name);
+    if key.iter().all(|element| defined(&element.attribute_name)) {
+        return Ok(());
+    }
+    let keys: Vec<&str> = key.iter().map(|element| element.attribute_name.as_str()).collect();
+    let names: Vec<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    Err(invalid(table::keys_not_defined(&keys, &names)))
+}
+
+/// A key of one partition attribute and at most one sort attribute.
+fn sense_simple_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
+    check_defined(key, definitions)?;
+    if let [first, second] = key
+        && first.attribute_name == second.attribute_name
+    {
+        return Err(Error::validation(table::SAME_HASH_AND_RANGE));
+    }
+    if key.first().is_none_or(|first| first.key_type != KeyRole::Hash) {
+        return Err(Error::validation(table::FIRST_NOT_HASH));
+    }
+    if key.get(1).is_some_and(|second| second.key_type != KeyRole::Range) {
+        return Err(Error::validation(table::SECOND_NOT_RANGE));
+    }
+    Ok(split_key(key, definitions))
+}
+
+fn split_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> KeySchema {
+    let of_role = |role: KeyRole| {
+        let elements = key.iter().filter(move |element| element.key_type == role);
+        elements
+            .filter_map(|element| {
+                definitions.iter().find(|definition| definition.name == element.attribute_name)
+            })
+            .cloned()
+            .collect()
+    };
+    KeySchema { partition: of_role(KeyRole::Hash), sort: of_role(KeyRole::Range) }
+}
+
+fn sense_table_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
+    sense_simple_key(key, definitions)
+}
+
+/// A global index's key: up to four partition and four sort attributes.
+pub(super) fn sense_global_key(
+    key: &[KeySchemaElementParts],
+    definitions: &[KeyAttribute],
+) -> Result<KeySchema, Error> {
+    let roles = |role: KeyRole| key.iter().filter(|element| element.key_type == role).count();
+    let plain = key.len() <= 2 && roles(KeyRole::Hash) <= 1 && roles(KeyRole::Range) <= 1;
+    if plain {
+        return sense_simple_key(key, definitions);
+    }
+    check_defined(key, definitions)?;
+    if key.first().is_none_or(|first| first.key_type != KeyRole::Hash) {
+        return Err(Error::validation(table::FIRST_NOT_HASH));
+    }
+    if key.is_sorted_by_key(|element| element.key_type == KeyRole::Range) {
+        for (role, name) in [(KeyRole::Hash, "HASH"), (KeyRole::Range, "RANGE")] {
+            if roles(role) > INDEX_KEY_ATTRIBUTES_MAX {
+                return Err(invalid(table::too_many_key_attributes(name)));
+            }
+        }
+    } else {
+        return Err(invalid(table::HASH_AFTER_RANGE));
+    }
+    let names: BTreeSet<&str> = key.iter().map(|element| element.attribute_name.as_str()).collect();
+    if names.len() < key.len() {
+        let text = if key.len() == 2 { table::SAME_HASH_AND_RANGE } else { table::DUPLICATE_KEY_ATTRIBUTE };
+        return Err(Error::validation(text));
+    }
+    Ok(split_key(key, definitions))
+}
+
+/// Every definition must be of a key attribute, and be there once.
+fn check_definitions_used(
+    definitions: &[KeyAttribute],
+    key: &[KeySchemaElementParts],
+    locals: Option<&[LocalSecondaryIndexParts]>,
+    globals: Option<&[GlobalSecondaryIndexParts]>,
+) -> Result<(), Error> {
+    let local_keys = locals.unwrap_or_default().iter().flat_map(|index| &index.key_schema);
+    let global_keys = globals.unwrap_or_default().iter().flat_map(|index| &index.key_schema);
+    let elements = key.iter().chain(local_keys).chain(global_keys);
+    let used: BTreeSet<&str> = elements.map(|element| element.attribute_name.as_str()).collect();
+    let names: BTreeSet<&str> = definitions.iter().map(|definition| definition.name.as_str()).collect();
+    let without_indexes = locals.is_none_or(<[_]>::is_empty) && globals.is_none_or(<[_]>::is_empty);
+    if names.iter().any(|name| !used.contains(name)) {
+        return Err(if without_indexes {
+            invalid(table::DEFINITIONS_DO_NOT_MATCH)
+        } else {
+            invalid(table::definitions_not_used(&names, &used))
+        });
+    }
+    let mut seen = BTreeSet::new();
+    match definitions.iter().find(|definition| !seen.insert(definition.name.as_str())) {
+        Some(duplicate) => Err(Error::validation(table::duplicate_definition(&duplicate.name))),
+        None => Ok(()),
+    }
+}
+
+fn sense_local_indexes(
+    parts: &[LocalSecondaryIndexParts],
+    table_key: &KeySchema,
+    definitions: &[KeyAttribute],
+) -> Result<Vec<NewIndex>, Error> {
+    if !parts.is_empty() && table_key.sort.is_empty() {
+        return Err(invalid(table::LOCAL_NEEDS_SORT_KEY));
+    }
+    let mut indexes = Vec::with_capacity(parts.len());
+    for part in parts {
+        let key = sense_simple_key(&part.key_schema, definitions)?;
+        if key.sort.is_empty() {
+            return Err(invalid(table::local_without_sort_key(&part.index_name)));
+        }
+        if key.partition != table_key.partition {
+            let name = |key: &KeySchema| {
+                key.partition.first().map(|attribute| attribute.name.clone()).unwrap_or_default()
+            };
+            return Err(invalid(table::local_with_other_partition(
+                &part.index_name,
+                &name(&key),
+                &name(table_key),
+            )));
+        }
+        let schema = IndexSchema {
+            name: part.index_name.clone(),
+            kind: IndexKind::Local,
+            key,
+            projection: sense_projection(&part.projection)?,
+        };
+        indexes.push(NewIndex { schema, throughput: None, on_demand: None, warm: None });
+    }
+    Ok(indexes)
+}
+
+fn sense_global_indexes(
+    parts: &[GlobalSecondaryIndexParts],
+    billing: BillingMode,
+    definitions: &[KeyAttribute],
+) -> Result<Vec<NewIndex>, Error> {
+    let mut indexes = Vec::with_capacity(parts.len());
+    for part in parts {
+        let schema = IndexSchema {
+            name: part.index_name.clone(),
+            kind: IndexKind::Global,
+            key: sense_global_key(&part.key_schema, definitions)?,
+            projection: sense_projection(&part.projection)?,
+        };
+        let throughput = match (billing, &part.provisioned_throughput) {
+            (BillingMode::PayPerRequest, Some(_)) => {
+                return Err(invalid(table::index_units_on_demand(&part.index_name)));
+            }
+            (BillingMode::Provisioned, None) => {
+                return Err(invalid(table::index_units_required(&part.index_name)));
+            }
+            (BillingMode::PayPerRequest, None) => None,
+            (BillingMode::Provisioned, Some(units)) => Some(Throughput::sense(units)?),
+        };
+        let place = format!("index: {}", part.index_name);
+        let on_demand = part
+            .on_demand_throughput
+            .as_ref()
+            .map(|limits| OnDemandThroughput::sense(limits, &place))
+            .transpose()?;
+        let warm = part.warm_throughput.as_ref().map(WarmThroughput::sense);
+        indexes.push(NewIndex { schema, throughput, on_demand, warm });
+    }
+    Ok(indexes)
+}
+
+pub(super) fn sense_projection(parts: &ProjectionParts) -> Result<Projection, Error> {
+    let Some(projection_type) = parts.projection_type else {
+        return Err(invalid(table::UNKNOWN_PROJECTION));
+    };
+    match (projection_type, &parts.non_key_attributes) {
+        (ProjectionType::Include, None) => Err(invalid(table::INCLUDE_WITHOUT_ATTRIBUTES)),
+        (ProjectionType::Include, Some(names)) => {
+            let mut unique = BTreeSet::new();
+            match names.iter().find(|name| !unique.insert((*name).clone())) {
+                Some(duplicate) => Err(invalid(table::duplicate_projected_attribute(duplicate))),
+                None => Ok(Projection::Include(unique)),
+            }
+        }
+        (ProjectionType::All, None) => Ok(Projection::All),
+        (ProjectionType::KeysOnly, None) => Ok(Projection::KeysOnly),
+        (other, Some(_)) => Err(invalid(table::attributes_without_include(other.name()))),
+    }
+}
+
+/// Names once each, and no more indexes and projected attributes than a table may have.
+fn check_index_set(indexes: &[NewIndex]) -> Result<(), Error> {
+    let mut names = BTreeSet::new();
+    if let Some(duplicate) = indexes.iter().find(|index| !names.insert(index.schema.name.as_str())) {
+        return Err(invalid(table::duplicate_index(&duplicate.schema.name)));
+    }
+    let count = |kind: IndexKind| indexes.iter().filter(|index| index.schema.kind == kind).count();
+    if count(IndexKind::Local) > LOCAL_INDEXES_MAX {
+        return Err(invalid(table::TOO_MANY_LOCAL_INDEXES));
+    }
+    if count(IndexKind::Global) > GLOBAL_INDEXES_MAX {
+        return Err(invalid(table::TOO_MANY_GLOBAL_INDEXES));
+    }
+    check_projected_attributes(indexes.iter().map(|index| &index.schema))
+}
+
+/// The INCLUDE lists of all indexes together, a name counted once for each index that names it.
+pub fn check_projected_attributes<'a>(indexes: impl Iterator<Item = &'a IndexSchema>) -> Result<(), Error> {
+    let projected = indexes.map(|index| match &index.projection {
+        Projection::Include(names) => names.len(),
+        Projection::All | Projection::KeysOnly => 0,
+    });
+    if projected.sum::<usize>() > PROJECTED_ATTRIBUTES_MAX {
+        return Err(invalid(table::TOO_MANY_PROJECTED_ATTRIBUTES));
+    }
+    Ok(())
+}
+
+fn sense_stream(parts: Option<&StreamSpecificationParts>) -> Result<Option<StreamViewType>, Error> {
+    match parts.map(|parts| (parts.stream_enabled, parts.stream_view_type)) {
+        None | Some((false, None)) => Ok(None),
+        Some((true, Some(view))) => Ok(Some(view)),
+        Some((true, None)) => Err(invalid(table::CREATE_STREAM_WITHOUT_VIEW)),
+        Some((false, Some(_))) => Err(invalid(table::CREATE_NO_STREAM_WITH_VIEW)),
+    }
+}
+
+pub(super) fn sense_encryption(
+    parts: Option<&SseSpecificationParts>,
+) -> Result<Option<EncryptionKey>, Error> {
+    let Some(parts) = parts else { return Ok(None) };
+    let enabled = parts.enabled.unwrap_or(false);
+    match (enabled, parts.sse_type, &parts.kms_master_key_id) {
+        (false, Some(_), _) => Err(invalid(table::SSE_TYPE_WITHOUT_SSE)),
+        (false, None, Some(_)) => Err(invalid(table::SSE_KEY_WITHOUT_SSE)),
+        (false, None, None) => Ok(None),
+        (true, Some(SseType::Aes256), _) => Err(invalid(table::SSE_AES256)),
+        (true, None, Some(_)) => Err(invalid(table::SSE_KEY_WITHOUT_TYPE)),
+        (true, _, key_id) => Ok(Some(EncryptionKey { key_id: key_id.clone() })),
+    }
+}
+
+fn sense_on_demand(
+    parts: &CreateTableParts,
+    billing: BillingMode,
+) -> Result<Option<OnDemandThroughput>, Error> {
+    let Some(limits) = &parts.on_demand_throughput else { return Ok(None) };
+    if billing == BillingMode::Provisioned {
+        let read = limits.max_read_request_units.is_some();
+        let name = if read { "MaxReadRequestUnits" } else { "MaxWriteRequestUnits" };
+        return Err(invalid(table::on_demand_on_provisioned(name)));
+    }
+    OnDemandThroughput::sense(limits, "table").map(Some)
+}
+
+/// What every new on-demand table can take.
+const INITIAL_ON_DEMAND: Throughput = Throughput { read_units: 12_000, write_units: 4_000 };
+
+fn check_warm(
+    warm: Option<WarmThroughput>,
+    billing: BillingMode,
+    throughput: Option<Throughput>,
+) -> Result<(), Error> {
+    let Some(warm) = warm else { return Ok(()) };
+    let floor = throughput.unwrap_or(INITIAL_ON_DEMAND);
+    for (asked, least, name, units) in [
+        (warm.read_units, floor.read_units, "ReadUnitsPerSecond", "ReadCapacityUnits"),
+        (warm.write_units, floor.write_units, "WriteUnitsPerSecond", "WriteCapacityUnits"),
+    ] {
+        if asked.is_some_and(|asked| asked < least) {
+            return Err(invalid(match billing {
+                BillingMode::PayPerRequest => table::warm_below_initial(name),
+                BillingMode::Provisioned => table::warm_below_provisioned(name, units),
+            }));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! TagResource, UntagResource, ListTagsOfResource: their typed requests, and the rules of tags.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::parts::{ListTagsOfResourceParts, TagParts, TagResourceParts, UntagResourceParts};
+use super::table_ref::ArnScope;
+use crate::error::{Error, ErrorKind};
+use crate::limits::{TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
+use crate::messages::{table, tags};
+
+/// The table that an ARN names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResourceRef {
+    pub arn: String,
+    pub scope: ArnScope,
+    pub table: String,
+}
+
+impl ResourceRef {
+    pub fn parse(arn: &str) -> Result<Self, Error> {
+        let invalid = |text: String| Err(Error::validation(table::invalid(text)));
+        if !arn.starts_with("arn:") {
+            return invalid(tags::arn_start(arn));
+        }
+        let parts: Vec<&str> = arn.splitn(6, ':').collect();
+        let &[_, _partition, service, region, account, resource] = parts.as_slice() else {
+            return Err(Error::validation(tags::invalid_table_arn(arn)));
+        };
+        if service != "dynamodb" {
+            return Err(Error::new(ErrorKind::AccessDenied, table::ACCESS_DENIED));
+        }
+        let Some(path) = resource.strip_prefix("table/") else {
+            return invalid(tags::not_a_dynamodb_arn(arn));
+        };
+        let (name, below) = path.split_once('/').map_or((path, None), |(name, below)| (name, Some(below)));
+        if below.is_some_and(|below| !below.starts_with("stream/")) {
+            return invalid(tags::only_table_or_stream(arn));
+        }
+        let scope = ArnScope { region: region.to_owned(), account: account.to_owned() };
+        Ok(Self { arn: arn.to_owned(), scope, table: name.to_owned() })
+    }
+}
+
+/// A TagResource. Invariant of tags: at least one, keys and values allowed, keys once each.
+#[derive(Clone, Debug)]
+pub struct TagResource {
+    pub resource: ResourceRef,
+    pub tags: BTreeMap<String, String>,
+}
+
+impl TagResource {
+    pub fn sense(parts: TagResourceParts) -> Result<Self, Error> {
+        let resource = ResourceRef::parse(&parts.resource_arn)?;
+        if parts.tags.is_empty() {
+            return Err(Error::validation(tags::NO_TAG));
+        }
+        Ok(Self { resource, tags: sense_tags(parts.tags)? })
+    }
+}
+
+/// An UntagResource.
+#[derive(Clone, Debug)]
+pub struct UntagResource {
+    pub resource: ResourceRef,
+    pub keys: BTreeSet<String>,
+}
+
+impl UntagResource {
+    pub fn sense(parts: UntagResourceParts) -> Result<Self, Error> {
+        let resource = ResourceRef::parse(&parts.resource_arn)?;
+        if parts.tag_keys.is_empty() {
+            return Err(Error::validation(tags::NO_TAG_KEY));
+        }
+        if parts.tag_keys.len() > TAGS_MAX {
+            return Err(Error::validation(tags::TOO_MANY));
+        }
+        parts.tag_keys.iter().try_for_each(|key| check_key(key))?;
+        Ok(Self { resource, keys: parts.tag_keys.into_iter().collect() })
+    }
+}
+
+/// A ListTagsOfResource.
+#[derive(Clone, Debug)]
+pub struct ListTagsOfResource {
+    pub resource: ResourceRef,
+}
+
+impl ListTagsOfResource {
+    pub fn sense(parts: &ListTagsOfResourceParts) -> Result<Self, Error> {
+        Ok(Self { resource: ResourceRef::parse(&parts.resource_arn)? })
+    }
+}
+
+/// Checks tags one by one, in the client's order.
+pub(super) fn sense_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String>, Error> {
+    let mut sensed = BTreeMap::new();
+    for tag in parts {
+        check_key(&tag.key)?;
+        if tag.value.chars().count() > TAG_VALUE_CHARACTERS_MAX || !tag.value.chars().all(is_allowed) {
+            return Err(Error::validation(tags::invalid_value(&tag.value)));
+        }
+        if sensed.contains_key(&tag.key) {
+            return Err(Error::validation(tags::duplicate_key(&tag.key)));
+        }
+        sensed.insert(tag.key, tag.value);
+    }
+    if sensed.len() > TAGS_MAX {
+        return Err(Error::validation(tags::TOO_MANY));
+    }
+    Ok(sensed)
+}
+
+fn check_key(key: &str) -> Result<(), Error> {
+    let characters = key.chars().count();
+    if characters == 0 || characters > TAG_KEY_CHARACTERS_MAX || !key.chars().all(is_allowed) {
+        return Err(Error::validation(tags::invalid_key(key)));
+    }
+    if key.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("aws:")) {
+        return Err(Error::validation(tags::reserved_key(key)));
+    }
+    Ok(())
+}
+
+fn is_allowed(character: char) -> bool {
+    character.is_alphanumeric() || character.is_whitespace() || "+-=._:/@".contains(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ARN: &str = "arn:aws:dynamodb:us-east-1:123456789012:table/Shop";
+
+    fn tag(key: &str, value: &str) -> TagParts {
+        TagParts { key: key.to_owned(), value: value.to_owned() }
+    }
+
+    fn fault(tags: Vec<TagParts>) -> String {
+        TagResource::sense(TagResourceParts { resource_arn: ARN.to_owned(), tags }).unwrap_err().message
+    }
+
+    #[test]
+    fn each_fault_of_tags_has_its_text() {
+        for (tags, message) in [
+            (vec![], "Atleast one Tag needs to be provided as Input."),
+            (vec![tag("", "v")], "The Tag Key provided is invalid, Key: "),
+            (vec![tag("k!", "v")], "The Tag Key provided is invalid, Key: k!"),
+            (vec![tag("AWS:k", "v")], "Tag Key cannot be prefixed with aws:, Key: AWS:k"),
+            (vec![tag("k", "v\u{7}")], "The Tag Value provided is invalid, Value: v\u{7}"),
+            (
+                vec![tag("k", "1"), tag("k", "2")],
+                "Duplicate Tag Keys provided as input: Duplicate Tag Key found k",
+            ),
+        ] {
+            assert_eq!(fault(tags), message);
+        }
+        let many = (0..51).map(|number| tag(&format!("k{number}"), "")).collect();
+        assert_eq!(fault(many), "Number of Tags exceed the current limit for the provided ResourceArn");
+    }
+
+    #[test]
+    fn each_fault_of_an_arn_has_its_text() {
+        for (arn, message) in [
+            (
+                "not-an-arn",
+                "One or more parameter values were invalid: ARNs must start with 'arn:': not-an-arn",
+            ),
+            (
+                "arn:aws:dynamodb:us-east-1:1:table/x/index/y",
+                "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is \
+                 accepted. Provided resource arn: arn:aws:dynamodb:us-east-1:1:table/x/index/y",
+            ),
+        ] {
+            assert_eq!(ResourceRef::parse(arn).unwrap_err().message, message);
+        }
+        assert_eq!(ResourceRef::parse("arn:aws:s3:::bucket").unwrap_err().kind, ErrorKind::AccessDenied);
+        assert_eq!(ResourceRef::parse(ARN).unwrap().table, "Shop");
+    }
+}

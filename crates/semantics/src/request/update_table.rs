@@ -1,0 +1,258 @@
+//! UpdateTable: its typed request, and every rule that needs no table.
+
+use std::collections::BTreeSet;
+
+use super::create_table::{
+    EncryptionKey, NewIndex, sense_definitions, sense_encryption, sense_global_key, sense_projection,
+};
+use super::parts::{
+    BillingMode, CreateGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, StreamViewType,
+    TableClass, UpdateGlobalSecondaryIndexActionParts, UpdateTableParts,
+};
+use super::table_ref::TableRef;
+use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
+use crate::error::Error;
+use crate::messages::table;
+use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
+
+/// What shall become of one index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IndexUpdate {
+    Create(NewIndex),
+    Update {
+        name: String,
+        throughput: Option<Throughput>,
+        on_demand: Option<OnDemandThroughput>,
+        warm: Option<WarmThroughput>,
+    },
+    Delete {
+        name: String,
+    },
+}
+
+impl IndexUpdate {
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Create(index) => &index.schema.name,
+            Self::Update { name, .. } | Self::Delete { name } => name,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamChange {
+    Enable(StreamViewType),
+    Disable,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EncryptionChange {
+    OwnKey(EncryptionKey),
+    ServiceKey,
+}
+
+/// An UpdateTable that asks for something.
+#[derive(Clone, Debug)]
+pub struct UpdateTable {
+    pub table: TableRef,
+    /// Definitions of the key attributes of new indexes.
+    pub definitions: Vec<KeyAttribute>,
+    pub billing: Option<BillingMode>,
+    pub throughput: Option<Throughput>,
+    pub index_updates: Vec<IndexUpdate>,
+    pub stream: Option<StreamChange>,
+    pub encryption: Option<EncryptionChange>,
+    pub class: Option<TableClass>,
+    pub deletion_protection: Option<bool>,
+    pub on_demand: Option<OnDemandThroughput>,
+    pub warm: Option<WarmThroughput>,
+}
+
+impl UpdateTable {
+    pub fn sense(parts: UpdateTableParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        check_asks_something(&parts)?;
+        check_replicas(&parts)?;
+        check_single_concerns(&parts)?;
+        let updates = parts.global_secondary_index_updates.as_deref();
+        if updates.is_some_and(<[_]>::is_empty) {
+            return Err(invalid("List of GlobalSecondaryIndexUpdates is empty"));
+        }
+        let definitions = parts.attribute_definitions.as_deref().map(sense_definitions);
+        let index_updates = sense_index_updates(updates.unwrap_or_default(), definitions.as_deref())?;
+        let throughput = sense_capacity(&parts)?;
+        Ok(Self {
+            table,
+            definitions: definitions.unwrap_or_default(),
+            billing: parts.billing_mode,
+            throughput,
+            index_updates,
+            stream: sense_stream(&parts)?,
+            encryption: sense_encryption_change(&parts)?,
+            class: parts.table_class,
+            deletion_protection: parts.deletion_protection_enabled,
+            on_demand: parts
+                .on_demand_throughput
+                .as_ref()
+                .map(|limits| OnDemandThroughput::sense(limits, "table"))
+                .transpose()?,
+            warm: parts.warm_throughput.as_ref().map(WarmThroughput::sense),
+        })
+    }
+}
+
+fn invalid(text: impl std::fmt::Display) -> Error {
+    Error::validation(table::invalid(text))
+}
+
+fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
+    let asks = parts.provisioned_throughput.is_some()
+        || parts.billing_mode.is_some()
+        || parts.stream_specification.is_some()
+        || parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty())
+        || parts.sse_specification.is_some()
+        || parts.replica_updates.is_some()
+        || parts.multi_region_consistency.is_some()
+        || parts.global_table_witness_updates.is_some()
+        || parts.deletion_protection_enabled.is_some()
+        || parts.on_demand_throughput.is_some()
+        || parts.warm_throughput.is_some()
+        || parts.table_class.is_some();
+    if asks { Ok(()) } else { Err(Error::validation(table::NOTHING_TO_UPDATE)) }
+}
+
+/// Replicas in other regions are not served: the request is refused as a whole.
+fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
+    let asked = parts.replica_updates.is_some()
+        || parts.multi_region_consistency.is_some()
+        || parts.global_table_witness_updates.is_some();
+    if asked { Err(invalid(table::REPLICAS_NOT_SUPPORTED)) } else { Ok(()) }
+}
+
+/// Some settings change only on their own.
+fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
+    let iops = parts.provisioned_throughput.is_some() || parts.billing_mode.is_some();
+    let indexes = parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty());
+    let stream = parts.stream_specification.is_some();
+    let others = |counted: [bool; 6]| counted.iter().filter(|present| **present).count();
+    let (sse, class) = (parts.sse_specification.is_some(), parts.table_class.is_some());
+    let (protection, warm) = (parts.deletion_protection_enabled.is_some(), parts.warm_throughput.is_some());
+    let rules = [
+        (sse, others([iops, indexes, stream, class, protection, warm]), table::SSE_ALONE),
+        (class, others([iops, indexes, stream, sse, protection, warm]), table::CLASS_ALONE),
+        (protection, others([iops, indexes, stream, sse, class, warm]), table::PROTECTION_ALONE),
+        (warm, others([iops, indexes, stream, sse, class, protection]), table::WARM_ALONE),
+    ];
+    match rules.iter().find(|(asked, others, _)| *asked && *others > 0) {
+        Some((_, _, text)) => Err(invalid(text)),
+        None => check_combinations(parts, stream),
+    }
+}
+
+fn check_combinations(parts: &UpdateTableParts, stream: bool) -> Result<(), Error> {
+    let updates = parts.global_secondary_index_updates.as_deref().unwrap_or_default();
+    let structural = updates.iter().any(|update| update.create.is_some() || update.delete.is_some());
+    let on_demand = parts.billing_mode == Some(BillingMode::PayPerRequest);
+    if stream && parts.provisioned_throughput.is_some() {
+        return Err(invalid(table::STREAM_WITH_IOPS));
+    }
+    if structural && parts.provisioned_throughput.is_some() && !on_demand {
+        return Err(invalid(table::INDEX_WITH_IOPS));
+    }
+    if structural && stream {
+        return Err(invalid(table::INDEX_WITH_STREAM));
+    }
+    Ok(())
+}
+
+fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error> {
+    match (parts.billing_mode, &parts.provisioned_throughput) {
+        (Some(BillingMode::Provisioned), None) => Err(invalid(table::UNITS_REQUIRED_TO_UPDATE)),
+        (Some(BillingMode::PayPerRequest), Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
+        (_, Some(units)) => Throughput::sense(units).map(Some),
+        (_, None) => Ok(None),
+    }
+}
+
+fn sense_index_updates(
+    parts: &[GlobalSecondaryIndexUpdateParts],
+    definitions: Option<&[KeyAttribute]>,
+) -> Result<Vec<IndexUpdate>, Error> {
+    let mut updates = Vec::with_capacity(parts.len());
+    for part in parts {
+        updates.push(match (&part.create, &part.update, &part.delete) {
+            (None, None, None) => return Err(invalid(table::EMPTY_INDEX_UPDATE)),
+            (Some(create), None, None) => IndexUpdate::Create(sense_new_index(create, definitions)?),
+            (None, Some(update), None) => sense_changed_index(update)?,
+            (None, None, Some(delete)) => IndexUpdate::Delete { name: delete.index_name.clone() },
+            _ => return Err(invalid(table::SEVERAL_INDEX_ACTIONS)),
+        });
+    }
+    let mut names = BTreeSet::new();
+    match updates.iter().find(|update| !names.insert(update.name())) {
+        Some(twice) => Err(invalid(table::index_updated_twice(twice.name()))),
+        None => Ok(updates),
+    }
+}
+
+fn sense_new_index(
+    parts: &CreateGlobalSecondaryIndexActionParts,
+    definitions: Option<&[KeyAttribute]>,
+) -> Result<NewIndex, Error> {
+    let Some(definitions) = definitions.filter(|definitions| !definitions.is_empty()) else {
+        return Err(invalid(table::no_definitions_for_index(&parts.index_name)));
+    };
+    let schema = IndexSchema {
+        name: parts.index_name.clone(),
+        kind: IndexKind::Global,
+        key: sense_global_key(&parts.key_schema, definitions)?,
+        projection: sense_projection(&parts.projection)?,
+    };
+    let place = format!("index: {}", parts.index_name);
+    Ok(NewIndex {
+        schema,
+        throughput: parts.provisioned_throughput.as_ref().map(Throughput::sense).transpose()?,
+        on_demand: parts
+            .on_demand_throughput
+            .as_ref()
+            .map(|limits| OnDemandThroughput::sense(limits, &place))
+            .transpose()?,
+        warm: parts.warm_throughput.as_ref().map(WarmThroughput::sense),
+    })
+}
+
+fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
+    let place = format!("index: {}", parts.index_name);
+    let warm = parts.warm_throughput.as_ref().map(WarmThroughput::sense);
+    if warm.is_some_and(|warm| warm.read_units.is_none() && warm.write_units.is_none()) {
+        return Err(invalid(table::empty_index_warm_throughput(&parts.index_name)));
+    }
+    Ok(IndexUpdate::Update {
+        name: parts.index_name.clone(),
+        throughput: parts.provisioned_throughput.as_ref().map(Throughput::sense).transpose()?,
+        on_demand: parts
+            .on_demand_throughput
+            .as_ref()
+            .map(|limits| OnDemandThroughput::sense(limits, &place))
+            .transpose()?,
+        warm,
+    })
+}
+
+fn sense_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error> {
+    let Some(stream) = &parts.stream_specification else { return Ok(None) };
+    match (stream.stream_enabled, stream.stream_view_type) {
+        (true, Some(view)) => Ok(Some(StreamChange::Enable(view))),
+        (false, None) => Ok(Some(StreamChange::Disable)),
+        (true, None) => Err(invalid(table::ENABLE_STREAM_WITHOUT_VIEW)),
+        (false, Some(_)) => Err(invalid(table::DISABLE_STREAM_WITH_VIEW)),
+    }
+}
+
+fn sense_encryption_change(parts: &UpdateTableParts) -> Result<Option<EncryptionChange>, Error> {
+    let Some(specification) = &parts.sse_specification else { return Ok(None) };
+    Ok(Some(match sense_encryption(Some(specification))? {
+        Some(key) => EncryptionChange::OwnKey(key),
+        None => EncryptionChange::ServiceKey,
+    }))
+}
