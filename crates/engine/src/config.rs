@@ -18,6 +18,10 @@ pub struct EngineConfig {
 
 impl Default for EngineConfig {
     fn default() -> Self {
-        Self { transition_ms: 0, item_collection_bytes_max: ITEM_COLLECTION_BYTES_MAX, tables_max: TABLES_MAX }
+        Self {
+            transition_ms: 0,
+            item_collection_bytes_max: ITEM_COLLECTION_BYTES_MAX,
+            tables_max: TABLES_MAX,
+        }
     }
 }

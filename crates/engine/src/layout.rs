@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use keywright_semantics::key::{KeyValueRef, PartitionHash, encode_sort, partition_hash, successor_prefix};
 use keywright_store::KeyRange;
+use serde::{Deserialize, Serialize};
 
 /// What kind of row a key belongs to. The byte is stored: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ impl Space {
 pub struct TableId(pub u64);
 
 /// An index's number within its table: never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IndexId(pub u32);
 
 /// Bytes of `space | table id | index id | partition hash`, what a key has before its sort part at most.
@@ -65,11 +66,7 @@ pub(crate) fn index_prefix(table: TableId, index: IndexId) -> Vec<u8> {
 }
 
 /// The key of an item.
-pub(crate) fn item_key(
-    table: TableId,
-    partition: KeyValueRef<'_>,
-    sort: Option<KeyValueRef<'_>>,
-) -> Bytes {
+pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<KeyValueRef<'_>>) -> Bytes {
     let mut key = items_prefix(table);
     key.extend_from_slice(&partition_hash([partition]).0);
     if let Some(sort) = sort {

@@ -2,11 +2,13 @@
 //!
 //! It deliberately does not know JSON, HTTP, threads or the clock: time and randomness come in through `Env`.
 
+mod backfill;
 mod background;
 mod catalogue;
 mod config;
 mod engine;
 mod env;
+mod index;
 mod layout;
 mod stats;
 mod stats_rows;

@@ -4,7 +4,8 @@
 //! are counted anew in the background. Like the service's own figures they are informative: no decision rests on them.
 
 use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use bytes::Bytes;
 
@@ -28,6 +29,9 @@ pub(crate) struct Tally {
 #[derive(Default)]
 pub(crate) struct Stats {
     tallies: RwLock<HashMap<Counted, Tally>>,
+    /// What is still to be counted, and from which key on; the last one is being counted.
+    recounts: Mutex<Vec<(Counted, Option<Bytes>)>>,
+    flushed_ms: AtomicU64,
 }
 
 impl Stats {
@@ -48,6 +52,42 @@ impl Stats {
 
     pub(crate) fn forget(&self, counted: Counted) {
         self.tallies.write().unwrap_or_else(PoisonError::into_inner).remove(&counted);
+    }
+
+    /// Marks counters to be counted anew.
+    pub(crate) fn recount(&self, counted: impl Iterator<Item = Counted>) {
+        self.recounts().extend(counted.map(|counted| (counted, None)));
+    }
+
+    /// What to count next, and from where.
+    pub(crate) fn next_recount(&self) -> Option<(Counted, Option<Bytes>)> {
+        self.recounts().last().cloned()
+    }
+
+    /// Adds a counted piece; `next` is where the rest begins.
+    pub(crate) fn recounted(&self, counted: Counted, found: Tally, next: Option<Bytes>) {
+        self.add(counted, found);
+        let mut recounts = self.recounts();
+        match (recounts.last_mut(), next) {
+            (Some((_, from)), Some(next)) => *from = Some(next),
+            _ => {
+                recounts.pop();
+            }
+        }
+    }
+
+    fn recounts(&self) -> MutexGuard<'_, Vec<(Counted, Option<Bytes>)>> {
+        self.recounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the counters are due to be written down; if so, the next time is counted from now.
+    pub(crate) fn flush_is_due(&self, now_ms: u64, every_ms: u64) -> bool {
+        let last = self.flushed_ms.load(Ordering::Relaxed);
+        let due = now_ms >= last.saturating_add(every_ms);
+        if due {
+            self.flushed_ms.store(now_ms, Ordering::Relaxed);
+        }
+        due
     }
 
     /// Every counter, to be written down.

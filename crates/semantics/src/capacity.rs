@@ -29,10 +29,135 @@ pub struct Usage {
     pub write: HalfUnits,
 }
 
+/// Bytes that one read unit covers (developer guide: `ProvisionedThroughput`).
+const READ_UNIT_BYTES: u64 = 4096;
+/// Bytes that one write unit covers (developer guide: `ProvisionedThroughput`).
+const WRITE_UNIT_BYTES: u64 = 1024;
+
+/// How a read is charged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadMode {
+    Eventual,
+    Strong,
+    Transactional,
+}
+
+impl ReadMode {
+    const fn half_units_per_block(self) -> u64 {
+        match self {
+            Self::Eventual => 1,
+            Self::Strong => 2,
+            Self::Transactional => 4,
+        }
+    }
+}
+
+/// How a write to a table is charged; index writes are always plain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteMode {
+    Plain,
+    Transactional,
+}
+
+/// Units for reading so many bytes at once: at least one block, also for a missing item.
+pub fn read_units(bytes: usize, mode: ReadMode) -> HalfUnits {
+    HalfUnits(blocks(bytes, READ_UNIT_BYTES).saturating_mul(mode.half_units_per_block()))
+}
+
+/// Units for writing an item or index entry of so many bytes: at least one block, also for deleting a missing item.
+pub fn write_units(bytes: usize, mode: WriteMode) -> HalfUnits {
+    let half_units_per_block = match mode {
+        WriteMode::Plain => 2,
+        WriteMode::Transactional => 4,
+    };
+    HalfUnits(blocks(bytes, WRITE_UNIT_BYTES).saturating_mul(half_units_per_block))
+}
+
+fn blocks(bytes: usize, block_bytes: u64) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(block_bytes).max(1)
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.read += other.read;
+        self.write += other.write;
+    }
+}
+
+impl Usage {
+    pub fn reading(units: HalfUnits) -> Self {
+        Self { read: units, ..Self::default() }
+    }
+
+    pub fn writing(units: HalfUnits) -> Self {
+        Self { write: units, ..Self::default() }
+    }
+
+    /// Read and write units together: the plain `CapacityUnits`.
+    pub fn units(self) -> HalfUnits {
+        self.read + self.write
+    }
+}
+
+impl TableUsage {
+    /// The table and all its indexes together.
+    pub fn total(&self) -> Usage {
+        let mut total = self.table;
+        for usage in self.local_indexes.values().chain(self.global_indexes.values()) {
+            total += *usage;
+        }
+        total
+    }
+
+    /// Adds what another request, or another part of this one, used of the same table.
+    pub fn merge(&mut self, other: Self) {
+        self.table += other.table;
+        for (name, usage) in other.local_indexes {
+            *self.local_indexes.entry(name).or_default() += usage;
+        }
+        for (name, usage) in other.global_indexes {
+            *self.global_indexes.entry(name).or_default() += usage;
+        }
+    }
+}
+
 /// What one request used of one table. An index the request did not touch has no entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableUsage {
     pub table: Usage,
     pub local_indexes: BTreeMap<String, Usage>,
     pub global_indexes: BTreeMap<String, Usage>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_round_up_to_four_kilobytes_and_cost_by_consistency() {
+        for (bytes, eventual) in [(0, 1), (1, 1), (4096, 1), (4097, 2), (409_600, 100)] {
+            assert_eq!(read_units(bytes, ReadMode::Eventual), HalfUnits(eventual));
+            assert_eq!(read_units(bytes, ReadMode::Strong), HalfUnits(2 * eventual));
+            assert_eq!(read_units(bytes, ReadMode::Transactional), HalfUnits(4 * eventual));
+        }
+    }
+
+    #[test]
+    fn writes_round_up_to_one_kilobyte_and_double_in_transactions() {
+        for (bytes, units) in [(0, 1), (1024, 1), (1025, 2), (409_600, 400)] {
+            assert_eq!(write_units(bytes, WriteMode::Plain), HalfUnits(2 * units));
+            assert_eq!(write_units(bytes, WriteMode::Transactional), HalfUnits(4 * units));
+        }
+    }
+
+    #[test]
+    fn the_total_is_the_table_and_every_index() {
+        let mut usage = TableUsage { table: Usage::writing(HalfUnits(2)), ..TableUsage::default() };
+        let mut other = TableUsage::default();
+        other.global_indexes.insert("g".into(), Usage::writing(HalfUnits(4)));
+        other.local_indexes.insert("l".into(), Usage::reading(HalfUnits(1)));
+        usage.merge(other);
+        assert_eq!(usage.total(), Usage { read: HalfUnits(1), write: HalfUnits(6) });
+        assert_eq!(usage.total().units(), HalfUnits(7));
+    }
 }

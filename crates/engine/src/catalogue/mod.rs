@@ -23,9 +23,9 @@ use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
 use keywright_store::{Direction, KeyRange};
 
-pub use table::{
-    Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus, OnDemandLimits,
-    StreamState, StreamView, Table, TableStatus, Throughput, Warm,
+pub(crate) use table::{
+    Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
+    OnDemandLimits, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
 };
 
 use crate::env::{AccountId, Caller, Region};
@@ -81,7 +81,9 @@ impl std::fmt::Display for CatalogueFault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Store(fault) => fault.fmt(formatter),
-            Self::Record { key, text } => write!(formatter, "a table's record ({key:02x?}) cannot be read: {text}"),
+            Self::Record { key, text } => {
+                write!(formatter, "a table's record ({key:02x?}) cannot be read: {text}")
+            }
         }
     }
 }
@@ -159,7 +161,12 @@ impl<S: Store> Catalogue<S> {
     }
 
     /// Names after `start` in bytewise order, at most `limit`, and whether there are more.
-    pub(crate) fn names_after(&self, caller: &Caller, start: Option<&str>, limit: usize) -> (Vec<String>, bool) {
+    pub(crate) fn names_after(
+        &self,
+        caller: &Caller,
+        start: Option<&str>,
+        limit: usize,
+    ) -> (Vec<String>, bool) {
         use std::ops::Bound;
         let cache = self.read();
         let Some(tables) = cache.names.get(caller) else { return (Vec::new(), false) };
@@ -195,7 +202,10 @@ impl<S: Store> Catalogue<S> {
         let name_row = name_key(caller, name);
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
-            let rows = txn.get_for_write(&[name_row.clone(), next_id_key()]).await.map_err(|fault| internal(&fault))?;
+            let rows = txn
+                .get_for_write(&[name_row.clone(), next_id_key()])
+                .await
+                .map_err(|fault| internal(&fault))?;
             if rows.first().is_some_and(Option::is_some) {
                 return Err(Error::new(ErrorKind::ResourceInUse, messages::table_exists(name)));
             }

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::table::{
-    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, StreamState, Table, TableStatus,
-    Throughput, Warm,
+    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, StreamState, Table,
+    TableStatus, Throughput, Warm,
 };
 use crate::layout::TableId;
 
@@ -109,7 +109,8 @@ impl std::fmt::Display for RecordFault {
 pub(crate) fn encode(table: &Table) -> Vec<u8> {
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
-    postcard::to_extend(&TableRecord::from(table), start).expect("a record of owned values encodes into a vector")
+    postcard::to_extend(&TableRecord::from(table), start)
+        .expect("a record of owned values encodes into a vector")
 }
 
 /// The version of a stored record, without reading the rest.
@@ -126,7 +127,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     let cut_short = || RecordFault::Malformed("it is cut short".to_owned());
     let version = version(bytes).ok_or_else(cut_short)?;
     let rest = bytes.get(9..).ok_or_else(cut_short)?;
-    let record: TableRecord = postcard::from_bytes(rest).map_err(|error| RecordFault::Malformed(error.to_string()))?;
+    let record: TableRecord =
+        postcard::from_bytes(rest).map_err(|error| RecordFault::Malformed(error.to_string()))?;
     Ok(Table { version, ..record.into() })
 }
 

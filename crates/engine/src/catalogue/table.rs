@@ -179,7 +179,12 @@ impl Table {
 
     /// Live indexes with their places and ids.
     pub fn indexes(&self) -> impl Iterator<Item = (usize, IndexId, &IndexSchema)> {
-        self.schema.indexes.iter().zip(&self.states).enumerate().map(|(place, (schema, state))| (place, state.id, schema))
+        self.schema
+            .indexes
+            .iter()
+            .zip(&self.states)
+            .enumerate()
+            .map(|(place, (schema, state))| (place, state.id, schema))
     }
 
     /// Live indexes with their states.

@@ -6,17 +6,18 @@ use keywright_semantics::request::parts::{
     BillingMode as BillingName, KeyType as KeyRole, ProjectionType, SseType, StreamViewType, TableClass,
 };
 use keywright_semantics::response::{
-    BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription, IndexStatus as IndexStatusName,
-    KeySchemaElement, LocalSecondaryIndexDescription, OnDemandThroughputDescription, ProjectionDescription,
-    ProvisionedThroughputDescription, Response, SseDescription, StreamSpecification, TableClassSummary,
-    TableDescription, TableStatus as TableStatusName, TimestampMs, WarmThroughputDescription,
+    BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
+    IndexStatus as IndexStatusName, KeySchemaElement, LocalSecondaryIndexDescription,
+    OnDemandThroughputDescription, ProjectionDescription, ProvisionedThroughputDescription, Response,
+    SseDescription, StreamSpecification, TableClassSummary, TableDescription, TableStatus as TableStatusName,
+    TimestampMs, WarmThroughputDescription,
 };
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection};
 use keywright_store::Store;
 
 use crate::catalogue::{
-    Backfill, BillingMode, Class, IndexState, IndexStatus, OnDemandLimits, StreamView, Table, TableStatus, Throughput,
-    Warm,
+    Backfill, BillingMode, Class, IndexState, IndexStatus, OnDemandLimits, StreamView, Table, TableStatus,
+    Throughput, Warm,
 };
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -25,7 +26,11 @@ use crate::stats::{Counted, Stats, Tally};
 /// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm = Warm { read_units: 12_000, write_units: 4_000 };
 
-pub(crate) fn run<S: Store>(engine: &Engine<S>, caller: &Caller, request: &DescribeTable) -> Result<Response, Error> {
+pub(crate) fn run<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &DescribeTable,
+) -> Result<Response, Error> {
     let table = engine.catalogue().lookup_any(caller, &request.table)?;
     Ok(Response::DescribeTable(describe(&table, engine.stats())))
 }
@@ -63,10 +68,10 @@ pub(crate) fn describe(table: &Table, stats: &Stats) -> TableDescription {
         billing_mode_summary: billing_summary(table),
         local_secondary_indexes: locals(table, stats, &arn),
         global_secondary_indexes: globals(table, stats, &arn),
-        stream_specification: table
-            .stream
-            .view
-            .map(|view| StreamSpecification { stream_enabled: true, stream_view_type: Some(view_name(view)) }),
+        stream_specification: table.stream.view.map(|view| StreamSpecification {
+            stream_enabled: true,
+            stream_view_type: Some(view_name(view)),
+        }),
         latest_stream_label: labelled.cloned(),
         latest_stream_arn: labelled.map(|label| format!("{arn}/stream/{label}")),
         sse_description: table.encryption.as_ref().map(|encryption| SseDescription {
@@ -97,9 +102,8 @@ fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> 
 fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
     let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));
     let sort = key.sort.iter().map(|attribute| (attribute, KeyRole::Range));
-    let element = |(attribute, key_type): (&keywright_semantics::schema::KeyAttribute, KeyRole)| KeySchemaElement {
-        attribute_name: attribute.name.clone(),
-        key_type,
+    let element = |(attribute, key_type): (&keywright_semantics::schema::KeyAttribute, KeyRole)| {
+        KeySchemaElement { attribute_name: attribute.name.clone(), key_type }
     };
     partition.chain(sort).map(element).collect()
 }
@@ -150,7 +154,9 @@ fn warm<Status>(
 ) -> WarmThroughputDescription<Status> {
     let floor = match billing {
         BillingMode::OnDemand => INITIAL_ON_DEMAND,
-        BillingMode::Provisioned => Warm { read_units: throughput.read_units, write_units: throughput.write_units },
+        BillingMode::Provisioned => {
+            Warm { read_units: throughput.read_units, write_units: throughput.write_units }
+        }
     };
     let warm = asked.unwrap_or(floor);
     WarmThroughputDescription {
@@ -184,7 +190,9 @@ fn globals(table: &Table, stats: &Stats, arn: &str) -> Option<Vec<GlobalSecondar
     let doomed = table.doomed_indexes.iter().map(|index| (&index.schema, &index.state));
     let described: Vec<_> = live
         .chain(doomed)
-        .map(|(schema, state)| global(table, (schema, state), stats.get(Counted::Entries(table.id, state.id)), arn))
+        .map(|(schema, state)| {
+            global(table, (schema, state), stats.get(Counted::Entries(table.id, state.id)), arn)
+        })
         .collect();
     (!described.is_empty()).then_some(described)
 }
@@ -207,7 +215,8 @@ fn global(
         item_count: unsigned(tally.rows),
         index_arn: format!("{arn}/index/{}", schema.name),
         on_demand_throughput: on_demand(state.on_demand),
-        warm_throughput: active.then(|| warm(state.warm, table.billing, state.throughput, IndexStatusName::Active)),
+        warm_throughput: active
+            .then(|| warm(state.warm, table.billing, state.throughput, IndexStatusName::Active)),
     }
 }
 

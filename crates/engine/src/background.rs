@@ -1,0 +1,134 @@
+//! Background work: statuses that end, indexes that are built, rows of deleted tables and indexes that go.
+//!
+//! Each call of `step` does a bounded piece; what is left is found again in the catalogue, also after a restart. A fault
+//! of the store leaves the work for a later step.
+
+use keywright_semantics::error::Error;
+use keywright_store::Store;
+
+use crate::backfill::{self, Progress};
+use crate::catalogue::{Backfill, IndexStatus, Table, TableStatus, backfill_key};
+use crate::engine::{Engine, NextWake};
+use crate::layout::{self, Space};
+use crate::stats::Counted;
+use crate::stats_rows;
+
+/// How long a step waits before it tries again what a fault stopped.
+const RETRY_MS: u64 = 1000;
+
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
+    let mut wake = stats_rows::step(engine, now_ms).await;
+    for table in engine.catalogue().all() {
+        let wish = tend(engine, &table, now_ms).await.unwrap_or(NextWake { at_ms: Some(now_ms + RETRY_MS) });
+        wake = wake.earlier(wish);
+    }
+    for table in engine.catalogue().doomed() {
+        if clear_table(engine, &table).await.is_err() {
+            wake = wake.earlier(NextWake { at_ms: Some(now_ms + RETRY_MS) });
+        }
+    }
+    wake
+}
+
+/// Moves one table on.
+async fn tend<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
+    let at_once = NextWake { at_ms: Some(now_ms) };
+    if table.status != TableStatus::Active && table.status_until_ms > now_ms {
+        return Ok(NextWake { at_ms: Some(table.status_until_ms) });
+    }
+    match table.status {
+        TableStatus::Creating | TableStatus::Updating => {
+            let activate = |table: &mut Table| {
+                table.status = TableStatus::Active;
+                Ok(())
+            };
+            engine.catalogue().change(table.id, activate).await?;
+            return Ok(at_once);
+        }
+        TableStatus::Deleting => {
+            if engine
+                .catalogue()
+                .find(&crate::catalogue::owner(table), &table.name)
+                .is_some_and(|named| named.id == table.id)
+            {
+                engine.catalogue().unname(table).await?;
+            }
+            return Ok(NextWake::default());
+        }
+        TableStatus::Active => {}
+    }
+    if let Some(index) = table.doomed_indexes.first() {
+        clear_index(engine, table, index.state.id).await?;
+        return Ok(at_once);
+    }
+    build_index(engine, table, now_ms).await
+}
+
+/// Does a piece of the first backfill of a table.
+async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
+    let Some((place, phase)) =
+        table.states.iter().enumerate().find_map(|(place, state)| Some((place, state.backfill?)))
+    else {
+        return Ok(NextWake::default());
+    };
+    let Some(index) = table.states.get(place).map(|state| state.id) else { return Ok(NextWake::default()) };
+    let set = |change: fn(&mut crate::catalogue::IndexState)| {
+        move |table: &mut Table| {
+            if let Some(state) = table.states.iter_mut().find(|state| state.id == index) {
+                change(state);
+            }
+            Ok(())
+        }
+    };
+    match phase {
+        Backfill::Allocating => {
+            engine
+                .catalogue()
+                .change(table.id, set(|state| state.backfill = Some(Backfill::Scanning)))
+                .await?;
+        }
+        Backfill::Scanning => {
+            if backfill::step(engine, table, place).await? == Progress::Done {
+                let complete = set(|state| {
+                    state.backfill = None;
+                    state.status = IndexStatus::Active;
+                });
+                engine.catalogue().change(table.id, complete).await?;
+                backfill::forget(engine, backfill_key(table.id, index)).await?;
+            }
+        }
+    }
+    Ok(NextWake { at_ms: Some(now_ms) })
+}
+
+/// Clears the rows of a deleted index, then forgets it.
+async fn clear_index<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    index: layout::IndexId,
+) -> Result<(), Error> {
+    let range = layout::prefix_range(layout::index_prefix(table.id, index));
+    engine.store().clear_range(&range).await.map_err(|fault| crate::catalogue::internal(&fault))?;
+    backfill::forget(engine, backfill_key(table.id, index)).await?;
+    let forget = |table: &mut Table| {
+        table.doomed_indexes.retain(|doomed| doomed.state.id != index);
+        Ok(())
+    };
+    engine.catalogue().change(table.id, forget).await?;
+    engine.stats().forget(Counted::Entries(table.id, index));
+    Ok(())
+}
+
+/// Clears the rows of a deleted table, then forgets it.
+async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<(), Error> {
+    for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats] {
+        let range = layout::prefix_range(layout::table_prefix(space, table.id));
+        engine.store().clear_range(&range).await.map_err(|fault| crate::catalogue::internal(&fault))?;
+    }
+    for (_, id, _) in table.indexes() {
+        engine.stats().forget(Counted::Entries(table.id, id));
+        backfill::forget(engine, backfill_key(table.id, id)).await?;
+    }
+    engine.stats().forget(Counted::Items(table.id));
+    engine.catalogue().forget(table.id).await
+}

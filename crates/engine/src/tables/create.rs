@@ -1,0 +1,242 @@
+//! CreateTable.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::TABLE_UNITS_MAX;
+use keywright_semantics::messages::table as messages;
+use keywright_semantics::request::parts::{BillingMode as BillingName, StreamViewType, TableClass};
+use keywright_semantics::request::{
+    CreateTable, NewIndex, OnDemandThroughput, Throughput as Units, WarmThroughput,
+};
+use keywright_semantics::response::{BillingModeSummary, Response, TableStatus as TableStatusName};
+use keywright_semantics::schema::IndexKind;
+use keywright_store::Store;
+
+use super::describe::{INITIAL_ON_DEMAND, describe};
+use crate::catalogue::{
+    BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, StreamState,
+    StreamView, Table, TableStatus, Throughput, Warm,
+};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::layout::{IndexId, TableId};
+
+pub(crate) async fn run<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &CreateTable,
+) -> Result<Response, Error> {
+    if let Some(existing) = engine.catalogue().find(caller, &request.name) {
+        let text = match existing.status {
+            TableStatus::Creating => messages::being_created(&request.name),
+            TableStatus::Deleting => messages::being_deleted(&request.name),
+            TableStatus::Active | TableStatus::Updating => messages::table_exists(&request.name),
+        };
+        return Err(Error::new(ErrorKind::ResourceInUse, text));
+    }
+    check_limits(engine, caller, request)?;
+    let now_ms = engine.env().now_ms();
+    let public_id = uuid(engine.env().random_u128());
+    let transition_ms = engine.config().transition_ms;
+    let build = |id: TableId| Table {
+        public_id: public_id.clone(),
+        status: if transition_ms == 0 { TableStatus::Active } else { TableStatus::Creating },
+        status_until_ms: now_ms.saturating_add(transition_ms),
+        ..new_table(caller, request, id, now_ms)
+    };
+    let table = engine.catalogue().create(caller, &request.name, build).await?;
+    Ok(Response::CreateTable(answer(&table, request, engine)))
+}
+
+fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateTable) -> Result<(), Error> {
+    let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
+    if engine.catalogue().count(caller) >= engine.config().tables_max {
+        return over(messages::TABLE_LIMIT.to_owned());
+    }
+    let units =
+        request.throughput.into_iter().chain(request.indexes.iter().filter_map(|index| index.throughput));
+    for units in units {
+        check_units(units, caller).or_else(over)?;
+    }
+    Ok(())
+}
+
+/// Units within what one table may have, or the text that says they are not.
+pub(super) fn check_units(units: Units, caller: &Caller) -> Result<(), String> {
+    for (count, name) in [(units.read_units, "ReadCapacityUnits"), (units.write_units, "WriteCapacityUnits")]
+    {
+        if count > TABLE_UNITS_MAX {
+            return Err(messages::units_above_table_limit(name, count, caller.region.as_str()));
+        }
+    }
+    Ok(())
+}
+
+fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -> Table {
+    let states: Vec<IndexState> =
+        (1..).zip(&request.indexes).map(|(id, index)| first_state(IndexId(id), index)).collect();
+    let on_demand = request.billing == BillingName::PayPerRequest;
+    Table {
+        id,
+        version: 1,
+        public_id: String::new(),
+        account: caller.account.to_string(),
+        region: caller.region.to_string(),
+        name: request.name.clone(),
+        status: TableStatus::Creating,
+        status_until_ms: now_ms,
+        created_ms: now_ms,
+        schema: request.schema(),
+        next_index_id: u32::try_from(states.len()).unwrap_or(u32::MAX).saturating_add(1),
+        states,
+        doomed_indexes: Vec::new(),
+        definitions: request.definitions.clone(),
+        billing: if on_demand { BillingMode::OnDemand } else { BillingMode::Provisioned },
+        on_demand_since_ms: on_demand.then_some(now_ms),
+        throughput: request.throughput.map(provisioned).unwrap_or_default(),
+        on_demand: request.on_demand.map(on_demand_limits).unwrap_or_default(),
+        warm: request.warm.map(|asked| warm_state(asked, request.throughput)),
+        stream: stream_state(request.stream, now_ms),
+        class: request.class.map(|class| ClassState { class: class_state(class), changed_ms: None }),
+        encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), caller)),
+        deletion_protection: request.deletion_protection,
+        deletion_protection_changed_ms: None,
+        tags: request.tags.clone(),
+    }
+}
+
+/// The state of an index that is complete from the start, because its table is empty.
+fn first_state(id: IndexId, index: &NewIndex) -> IndexState {
+    IndexState {
+        id,
+        status: IndexStatus::Active,
+        backfill: None,
+        throughput: index.throughput.map(provisioned).unwrap_or_default(),
+        on_demand: index.on_demand.map(on_demand_limits).unwrap_or_default(),
+        warm: index.warm.map(|asked| warm_state(asked, index.throughput)),
+    }
+}
+
+pub(super) fn provisioned(units: Units) -> Throughput {
+    Throughput { read_units: units.read_units, write_units: units.write_units, ..Throughput::default() }
+}
+
+/// -1 takes a ceiling away.
+pub(super) fn on_demand_limits(asked: OnDemandThroughput) -> OnDemandLimits {
+    let ceiling = |units: Option<i64>| units.filter(|units| *units > 0);
+    OnDemandLimits {
+        read_units_max: ceiling(asked.read_units_max),
+        write_units_max: ceiling(asked.write_units_max),
+    }
+}
+
+pub(super) fn warm_state(asked: WarmThroughput, units: Option<Units>) -> Warm {
+    let floor = units.map_or(INITIAL_ON_DEMAND, |units| Warm {
+        read_units: units.read_units,
+        write_units: units.write_units,
+    });
+    Warm {
+        read_units: asked.read_units.unwrap_or(floor.read_units),
+        write_units: asked.write_units.unwrap_or(floor.write_units),
+    }
+}
+
+pub(super) fn stream_state(view: Option<StreamViewType>, now_ms: u64) -> StreamState {
+    let Some(view) = view else { return StreamState::default() };
+    let view = match view {
+        StreamViewType::KeysOnly => StreamView::KeysOnly,
+        StreamViewType::NewImage => StreamView::NewImage,
+        StreamViewType::OldImage => StreamView::OldImage,
+        StreamViewType::NewAndOldImages => StreamView::NewAndOldImages,
+    };
+    StreamState { view: Some(view), label: Some(label(now_ms)) }
+}
+
+pub(super) const fn class_state(class: TableClass) -> Class {
+    match class {
+        TableClass::Standard => Class::Standard,
+        TableClass::StandardInfrequentAccess => Class::StandardInfrequentAccess,
+    }
+}
+
+/// A key's ARN: as given if it is one, else one of the account's own making.
+pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> EncryptionState {
+    let key_arn = match key_id {
+        Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
+        Some(alias) if alias.starts_with("alias/") => {
+            format!("arn:aws:kms:{}:{}:{alias}", caller.region, caller.account)
+        }
+        Some(id) => format!("arn:aws:kms:{}:{}:key/{id}", caller.region, caller.account),
+        None => format!("arn:aws:kms:{}:{}:alias/aws/dynamodb", caller.region, caller.account),
+    };
+    EncryptionState { key_arn }
+}
+
+/// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.
+fn label(now_ms: u64) -> String {
+    let (seconds, ms) = (now_ms / 1000, now_ms % 1000);
+    let date = time::OffsetDateTime::from_unix_timestamp(i64::try_from(seconds).unwrap_or(0))
+        .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{ms:03}",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        date.hour(),
+        date.minute(),
+        date.second()
+    )
+}
+
+/// A version 4 UUID of these bits.
+fn uuid(bits: u128) -> String {
+    let marked = bits & !(0xF << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{marked:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+/// The service answers as the table begins: creating, its indexes too, and without what only becomes known later.
+fn answer<S: Store>(
+    table: &Table,
+    request: &CreateTable,
+    engine: &Engine<S>,
+) -> keywright_semantics::response::TableDescription {
+    let mut description = describe(table, engine.stats());
+    description.table_status = TableStatusName::Creating;
+    description.warm_throughput = None;
+    if request.billing == BillingName::PayPerRequest {
+        description.billing_mode_summary = Some(BillingModeSummary {
+            billing_mode: BillingName::PayPerRequest,
+            last_update_to_pay_per_request_date_time: None,
+        });
+    }
+    for index in description.global_secondary_indexes.iter_mut().flatten() {
+        index.index_status = keywright_semantics::response::IndexStatus::Creating;
+        index.warm_throughput = None;
+    }
+    debug_assert!(
+        table
+            .schema
+            .indexes
+            .iter()
+            .all(|index| index.kind == IndexKind::Global || index.key.partition.len() == 1),
+        "local indexes have one partition attribute"
+    );
+    description
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_version_4_uuids() {
+        let id = uuid(u128::MAX);
+        assert_eq!(id, "ffffffff-ffff-4fff-bfff-ffffffffffff");
+    }
+
+    #[test]
+    fn labels_are_times_to_the_millisecond() {
+        assert_eq!(label(1_440_938_160_007), "2015-08-30T12:36:00.007");
+    }
+}

@@ -1,0 +1,55 @@
+//! DeleteTable: the name goes at once or after the transition, the rows in the background.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::table as messages;
+use keywright_semantics::request::DeleteTable;
+use keywright_semantics::response::{Response, TableStatus as TableStatusName};
+use keywright_store::Store;
+
+use super::describe::describe;
+use crate::catalogue::{IndexStatus, Table, TableStatus};
+use crate::engine::Engine;
+use crate::env::Caller;
+
+pub(crate) async fn run<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &DeleteTable,
+) -> Result<Response, Error> {
+    let found = engine.catalogue().lookup_any(caller, &request.table)?;
+    let until_ms = engine.env().now_ms().saturating_add(engine.config().transition_ms);
+    let doom = |table: &mut Table| {
+        check(table)?;
+        table.status = TableStatus::Deleting;
+        table.status_until_ms = until_ms;
+        Ok(())
+    };
+    let (table, ()) = engine.catalogue().change(found.id, doom).await?;
+    let mut description = describe(&table, engine.stats());
+    description.table_status = TableStatusName::Deleting;
+    description.global_secondary_indexes = None;
+    description.warm_throughput = None;
+    if engine.config().transition_ms == 0 {
+        engine.catalogue().unname(&table).await?;
+    }
+    Ok(Response::DeleteTable(description))
+}
+
+fn check(table: &Table) -> Result<(), Error> {
+    if table.deletion_protection {
+        return Err(Error::validation(messages::DELETION_PROTECTED));
+    }
+    let in_use = |text: String| Err(Error::new(ErrorKind::ResourceInUse, text));
+    match table.status {
+        TableStatus::Creating => return in_use(messages::being_created(&table.name)),
+        TableStatus::Deleting => return in_use(messages::being_deleted(&table.name)),
+        TableStatus::Updating => return in_use(messages::delete_while_updated(&table.name)),
+        TableStatus::Active => {}
+    }
+    if table.states.iter().any(|state| state.status != IndexStatus::Active)
+        || !table.doomed_indexes.is_empty()
+    {
+        return in_use(messages::delete_while_indexes_change());
+    }
+    Ok(())
+}

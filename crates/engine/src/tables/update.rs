@@ -1,0 +1,465 @@
+//! UpdateTable: capacity, indexes, stream, class, encryption, protection of a live table.
+//!
+//! All changes of one request become durable in one record, or none does. New indexes are filled by `backfill`.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
+use keywright_semantics::messages::table as messages;
+use keywright_semantics::messages::table::UnitsChange;
+use keywright_semantics::request::parts::BillingMode as BillingName;
+use keywright_semantics::request::{
+    EncryptionChange, IndexUpdate, NewIndex, OnDemandThroughput, StreamChange, Throughput as Units,
+    UpdateTable, WarmThroughput,
+};
+use keywright_semantics::response::{Response, TableStatus as TableStatusName};
+use keywright_semantics::schema::{IndexKind, KeyAttribute};
+use keywright_store::Store;
+
+use super::create::{
+    check_units, class_state, encryption_state, on_demand_limits, provisioned, stream_state, warm_state,
+};
+use super::describe::{INITIAL_ON_DEMAND, describe};
+use crate::catalogue::{
+    Backfill, BillingMode, Class, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus,
+    Throughput, Warm,
+};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::layout::IndexId;
+
+const DAY_MS: u64 = 86_400_000;
+
+pub(crate) async fn run<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &UpdateTable,
+) -> Result<Response, Error> {
+    let found = engine.catalogue().lookup_any(caller, &request.table)?;
+    let update = Update {
+        request,
+        caller,
+        now_ms: engine.env().now_ms(),
+        transition_ms: engine.config().transition_ms,
+    };
+    let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
+    let mut description = describe(&table, engine.stats());
+    if update.shows_updating() {
+        description.table_status = TableStatusName::Updating;
+        // Units are answered as they were: the change is announced, not done.
+        description.provisioned_throughput = describe(&before, engine.stats()).provisioned_throughput;
+    }
+    Ok(Response::UpdateTable(description))
+}
+
+/// One request against one table.
+struct Update<'a> {
+    request: &'a UpdateTable,
+    caller: &'a Caller,
+    now_ms: u64,
+    transition_ms: u64,
+}
+
+fn invalid(text: impl std::fmt::Display) -> Error {
+    Error::validation(messages::invalid(text))
+}
+
+fn in_use(text: String) -> Error {
+    Error::new(ErrorKind::ResourceInUse, text)
+}
+
+impl Update<'_> {
+    /// Applies everything or refuses; returns the table as it was.
+    fn apply(&self, table: &mut Table) -> Result<Table, Error> {
+        let before = table.clone();
+        check_state(table)?;
+        self.check_indexes(table)?;
+        self.change_capacity(table)?;
+        for update in &self.request.index_updates {
+            self.change_index(table, update)?;
+        }
+        self.change_stream(table)?;
+        self.change_rest(table)?;
+        if self.shows_updating() && self.transition_ms > 0 {
+            table.status = TableStatus::Updating;
+            table.status_until_ms = self.now_ms.saturating_add(self.transition_ms);
+        }
+        Ok(before)
+    }
+
+    /// Whether the service calls the table UPDATING after such a request.
+    fn shows_updating(&self) -> bool {
+        let request = self.request;
+        let structural =
+            request.index_updates.iter().any(|update| !matches!(update, IndexUpdate::Update { .. }));
+        request.billing.is_some()
+            || request.throughput.is_some()
+            || structural
+            || request.stream.is_some()
+            || request.class.is_some()
+            || request.encryption.is_some()
+            || request.warm.is_some()
+            || request.on_demand.is_some()
+    }
+
+    /// Names must be known or free, and one index at a time comes or goes.
+    fn check_indexes(&self, table: &Table) -> Result<(), Error> {
+        for update in &self.request.index_updates {
+            check_index_name(table, update)?;
+        }
+        let updates = &self.request.index_updates;
+        let asked = updates.iter().filter(|update| !matches!(update, IndexUpdate::Update { .. })).count();
+        let building = table.states.iter().filter(|state| state.backfill.is_some()).count();
+        if asked > 1
+            || (asked > 0 && building + table.doomed_indexes.len() > 0 && !self.cancels_a_build(table))
+        {
+            return Err(Error::new(ErrorKind::LimitExceeded, messages::ONE_INDEX_CHANGE));
+        }
+        let creates = updates.iter().any(|update| matches!(update, IndexUpdate::Create(_)));
+        let globals = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
+        if creates && globals >= GLOBAL_INDEXES_MAX {
+            return Err(Error::new(ErrorKind::LimitExceeded, messages::INDEX_LIMIT));
+        }
+        Ok(())
+    }
+
+    /// Deleting the very index that is being built is allowed.
+    fn cancels_a_build(&self, table: &Table) -> bool {
+        table.doomed_indexes.is_empty()
+            && self.request.index_updates.iter().all(|update| match update {
+                IndexUpdate::Delete { name } => {
+                    table.index(name).is_some_and(|(_, state)| state.backfill == Some(Backfill::Scanning))
+                }
+                IndexUpdate::Create(_) | IndexUpdate::Update { .. } => false,
+            })
+    }
+
+    fn change_capacity(&self, table: &mut Table) -> Result<(), Error> {
+        match (self.request.billing, self.request.throughput) {
+            (Some(BillingName::PayPerRequest), _) => {
+                if table.billing != BillingMode::OnDemand {
+                    self.make_on_demand(table);
+                }
+                Ok(())
+            }
+            (Some(BillingName::Provisioned), Some(units)) if table.billing == BillingMode::OnDemand => {
+                self.make_provisioned(table, units)
+            }
+            (_, Some(_)) if table.billing == BillingMode::OnDemand => {
+                Err(invalid(messages::NO_UNITS_ON_DEMAND))
+            }
+            (_, Some(units)) => self.change_units(table, units),
+            (_, None) => Ok(()),
+        }
+    }
+
+    fn make_on_demand(&self, table: &mut Table) {
+        table.billing = BillingMode::OnDemand;
+        table.on_demand_since_ms = Some(self.now_ms);
+        table.throughput = Throughput::default();
+        for state in &mut table.states {
+            state.throughput = Throughput::default();
+        }
+    }
+
+    /// Every global index needs its own units.
+    fn make_provisioned(&self, table: &mut Table, units: Units) -> Result<(), Error> {
+        check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+        let given = |name: &str| {
+            self.request.index_updates.iter().any(|update| {
+                matches!(update, IndexUpdate::Update { name: updated, throughput: Some(_), .. } if updated == name)
+            })
+        };
+        let globals = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+        let missing: Vec<&str> =
+            globals.map(|index| index.name.as_str()).filter(|name| !given(name)).collect();
+        if !missing.is_empty() {
+            return Err(invalid(messages::index_units_required_to_update(&missing.join(","))));
+        }
+        table.billing = BillingMode::Provisioned;
+        table.on_demand = crate::catalogue::OnDemandLimits::default();
+        table.throughput = provisioned(units);
+        Ok(())
+    }
+
+    fn change_units(&self, table: &mut Table, units: Units) -> Result<(), Error> {
+        let current = (table.throughput.read_units, table.throughput.write_units);
+        let requested = (units.read_units, units.write_units);
+        let changes_indexes =
+            self.request.index_updates.iter().any(|update| matches!(update, IndexUpdate::Update { .. }));
+        if current == requested && !changes_indexes {
+            return Err(Error::validation(messages::table_units_unchanged(UnitsChange {
+                current,
+                requested,
+            })));
+        }
+        if let Some((index, _)) = table.indexes_with_states().find(|(_, state)| state.backfill.is_some()) {
+            return Err(in_use(messages::units_while_index_created(&table.name, &index.name)));
+        }
+        check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+        if current != requested {
+            move_units(&mut table.throughput, units, self.now_ms);
+        }
+        Ok(())
+    }
+
+    fn change_index(&self, table: &mut Table, update: &IndexUpdate) -> Result<(), Error> {
+        match update {
+            IndexUpdate::Create(index) => self.add_index(table, index),
+            IndexUpdate::Delete { name } => doom_index(table, name),
+            IndexUpdate::Update { name, throughput, on_demand, warm } => self.change_index_capacity(
+                table,
+                name,
+                &IndexCapacity { units: *throughput, on_demand: *on_demand, warm: *warm },
+            ),
+        }
+    }
+
+    fn add_index(&self, table: &mut Table, index: &NewIndex) -> Result<(), Error> {
+        let name = &index.schema.name;
+        match (table.billing, index.throughput) {
+            (BillingMode::OnDemand, Some(_)) => return Err(invalid(messages::index_units_on_demand(name))),
+            (BillingMode::Provisioned, None) => return Err(invalid(messages::index_units_required(name))),
+            (BillingMode::OnDemand, None) => {}
+            (BillingMode::Provisioned, Some(units)) => {
+                check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+            }
+        }
+        let mut schema = index.schema.clone();
+        for attribute in schema.key.partition.iter_mut().chain(&mut schema.key.sort) {
+            define(&mut table.definitions, attribute);
+        }
+        let indexes = table.schema.indexes.iter().chain([&schema]);
+        keywright_semantics::request::create_table::check_projected_attributes(indexes)?;
+        table.schema.indexes.push(schema);
+        table.states.push(IndexState {
+            id: IndexId(table.next_index_id),
+            status: IndexStatus::Creating,
+            backfill: Some(Backfill::Allocating),
+            throughput: index.throughput.map(provisioned).unwrap_or_default(),
+            on_demand: index.on_demand.map(on_demand_limits).unwrap_or_default(),
+            warm: index.warm.map(|asked| warm_state(asked, index.throughput)),
+        });
+        table.next_index_id += 1;
+        Ok(())
+    }
+
+    fn change_index_capacity(
+        &self,
+        table: &mut Table,
+        name: &str,
+        asked: &IndexCapacity,
+    ) -> Result<(), Error> {
+        let billing = table.billing;
+        let table_name = table.name.clone();
+        let becomes_provisioned = self.request.billing == Some(BillingName::Provisioned);
+        let Some(state) = table.index_place(name).and_then(|place| table.states.get_mut(place)) else {
+            return Ok(());
+        };
+        if state.status != IndexStatus::Active {
+            return Err(in_use(messages::index_being("updated", &table_name, name)));
+        }
+        match (billing, asked.units) {
+            (BillingMode::OnDemand, Some(_)) => {
+                return Err(invalid(messages::index_units_on_demand_to_update(name)));
+            }
+            (BillingMode::OnDemand, None) if asked.is_empty() => {
+                return Err(invalid(messages::nothing_to_update_in_index(name)));
+            }
+            (_, Some(units)) => {
+                check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+                let current = (state.throughput.read_units, state.throughput.write_units);
+                let requested = (units.read_units, units.write_units);
+                if current == requested && !becomes_provisioned {
+                    let change = UnitsChange { current, requested };
+                    return Err(Error::validation(messages::index_units_unchanged(name, change)));
+                }
+                move_units(&mut state.throughput, units, self.now_ms);
+            }
+            (_, None) => {}
+        }
+        if let Some(limits) = asked.on_demand {
+            state.on_demand = on_demand_limits(limits);
+        }
+        if let Some(warm) = asked.warm {
+            state.warm = Some(warmer(state.warm, warm, &format!("index {name}"))?);
+        }
+        Ok(())
+    }
+
+    fn change_stream(&self, table: &mut Table) -> Result<(), Error> {
+        match (self.request.stream, table.stream.view) {
+            (None, _) => Ok(()),
+            (Some(StreamChange::Enable(_)), Some(_)) => {
+                Err(Error::validation(messages::stream_already_enabled(&table.name)))
+            }
+            (Some(StreamChange::Enable(view)), None) => {
+                table.stream = stream_state(Some(view), self.now_ms);
+                Ok(())
+            }
+            (Some(StreamChange::Disable), Some(_)) => {
+                table.stream.view = None;
+                Ok(())
+            }
+            (Some(StreamChange::Disable), None) => {
+                Err(Error::validation(messages::no_stream_to_disable(&table.name)))
+            }
+        }
+    }
+
+    fn change_rest(&self, table: &mut Table) -> Result<(), Error> {
+        if let Some(class) = self.request.class.map(class_state) {
+            let current = table.class.map_or(Class::Standard, |state| state.class);
+            if class != current {
+                table.class = Some(ClassState { class, changed_ms: Some(self.now_ms) });
+            }
+        }
+        match &self.request.encryption {
+            Some(EncryptionChange::OwnKey(key)) => {
+                table.encryption = Some(encryption_state(key.key_id.as_deref(), self.caller));
+            }
+            Some(EncryptionChange::ServiceKey) if table.encryption.is_none() => {
+                return Err(invalid(messages::ALREADY_ENCRYPTED));
+            }
+            Some(EncryptionChange::ServiceKey) => table.encryption = None,
+            None => {}
+        }
+        if let Some(protection) =
+            self.request.deletion_protection.filter(|asked| *asked != table.deletion_protection)
+        {
+            table.deletion_protection = protection;
+            table.deletion_protection_changed_ms = Some(self.now_ms);
+        }
+        self.change_ceilings(table)
+    }
+
+    fn change_ceilings(&self, table: &mut Table) -> Result<(), Error> {
+        if let Some(limits) = self.request.on_demand {
+            if table.billing == BillingMode::Provisioned {
+                let read = limits.read_units_max.is_some();
+                let name = if read { "MaxReadRequestUnits" } else { "MaxWriteRequestUnits" };
+                return Err(invalid(messages::on_demand_on_provisioned(name)));
+            }
+            let changed = on_demand_limits(limits);
+            if limits.read_units_max.is_some() {
+                table.on_demand.read_units_max = changed.read_units_max;
+            }
+            if limits.write_units_max.is_some() {
+                table.on_demand.write_units_max = changed.write_units_max;
+            }
+        }
+        if let Some(asked) = self.request.warm {
+            let floor = match table.billing {
+                BillingMode::OnDemand => INITIAL_ON_DEMAND,
+                BillingMode::Provisioned => Warm {
+                    read_units: table.throughput.read_units,
+                    write_units: table.throughput.write_units,
+                },
+            };
+            table.warm = Some(warmer(table.warm.or(Some(floor)), asked, "table")?);
+        }
+        Ok(())
+    }
+}
+
+/// What an index update asks of capacity.
+struct IndexCapacity {
+    units: Option<Units>,
+    on_demand: Option<OnDemandThroughput>,
+    warm: Option<WarmThroughput>,
+}
+
+impl IndexCapacity {
+    fn is_empty(&self) -> bool {
+        let no_ceiling = self
+            .on_demand
+            .is_none_or(|limits| limits.read_units_max.is_none() && limits.write_units_max.is_none());
+        no_ceiling && self.warm.is_none()
+    }
+}
+
+fn check_state(table: &Table) -> Result<(), Error> {
+    match table.status {
+        TableStatus::Active => Ok(()),
+        TableStatus::Creating => Err(in_use(messages::being_created(&table.name))),
+        TableStatus::Updating => Err(in_use(messages::being_updated(&table.name))),
+        TableStatus::Deleting => Err(in_use(messages::being_deleted(&table.name))),
+    }
+}
+
+fn check_index_name(table: &Table, update: &IndexUpdate) -> Result<(), Error> {
+    let name = update.name();
+    let doomed = table.doomed_indexes.iter().any(|index| index.schema.name == name);
+    let found = table.index(name).map(|(schema, _)| schema.kind);
+    let verb = match update {
+        IndexUpdate::Create(_) if found.is_some() || doomed => {
+            return Err(Error::validation(messages::INDEX_EXISTS));
+        }
+        IndexUpdate::Create(_) => return Ok(()),
+        IndexUpdate::Update { .. } => "update",
+        IndexUpdate::Delete { .. } => "delete",
+    };
+    match found {
+        Some(IndexKind::Global) => Ok(()),
+        Some(IndexKind::Local) => Err(Error::validation(messages::not_a_global_index(verb, name))),
+        None if doomed => Err(in_use(messages::index_being("deleted", &table.name, name))),
+        None => Err(Error::new(ErrorKind::ResourceNotFound, messages::index_not_found(name, &table.name))),
+    }
+}
+
+/// Takes an index out of sight; its entries are cleared in the background, its definitions go if nothing else needs them.
+fn doom_index(table: &mut Table, name: &str) -> Result<(), Error> {
+    let Some(place) = table.index_place(name) else { return Ok(()) };
+    if table.states.get(place).is_some_and(|state| state.backfill == Some(Backfill::Allocating)) {
+        return Err(in_use(messages::index_in_allocation(&table.name, name)));
+    }
+    let schema = table.schema.indexes.remove(place);
+    let mut state = table.states.remove(place);
+    state.status = IndexStatus::Deleting;
+    state.backfill = None;
+    table.doomed_indexes.push(DoomedIndex { schema, state });
+    let used = |name: &str| {
+        table.schema.key.contains(name) || table.schema.indexes.iter().any(|index| index.key.contains(name))
+    };
+    let kept = table.definitions.iter().filter(|definition| used(&definition.name)).cloned().collect();
+    table.definitions = kept;
+    Ok(())
+}
+
+/// An attribute that is already a key keeps its type; a new one is added.
+fn define(definitions: &mut Vec<KeyAttribute>, attribute: &mut KeyAttribute) {
+    match definitions.iter().find(|definition| definition.name == attribute.name) {
+        Some(known) => attribute.key_type = known.key_type,
+        None => definitions.push(attribute.clone()),
+    }
+}
+
+fn move_units(throughput: &mut Throughput, units: Units, now_ms: u64) {
+    if units.read_units > throughput.read_units || units.write_units > throughput.write_units {
+        throughput.last_increase_ms = Some(now_ms);
+    }
+    if units.read_units < throughput.read_units || units.write_units < throughput.write_units {
+        let same_day = throughput.last_decrease_ms.is_some_and(|last| last / DAY_MS == now_ms / DAY_MS);
+        throughput.decreases_today = if same_day { throughput.decreases_today + 1 } else { 1 };
+        throughput.last_decrease_ms = Some(now_ms);
+    }
+    throughput.read_units = units.read_units;
+    throughput.write_units = units.write_units;
+}
+
+/// Warm throughput only grows.
+fn warmer(current: Option<Warm>, asked: WarmThroughput, place: &str) -> Result<Warm, Error> {
+    let current = current.unwrap_or(INITIAL_ON_DEMAND);
+    let wanted = Warm {
+        read_units: asked.read_units.unwrap_or(current.read_units),
+        write_units: asked.write_units.unwrap_or(current.write_units),
+    };
+    for (wanted, current, name) in [
+        (wanted.read_units, current.read_units, "ReadUnitsPerSecond"),
+        (wanted.write_units, current.write_units, "WriteUnitsPerSecond"),
+    ] {
+        if wanted < current {
+            return Err(invalid(messages::warm_below_current(name, place)));
+        }
+    }
+    Ok(wanted)
+}
