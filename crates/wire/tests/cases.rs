@@ -3,7 +3,7 @@
 //! A row is `name | body | outcome | message`; `<a*256>` stands for 256 times `a`. The overlay of the shape table names
 //! these rows.
 
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
 
 use std::path::Path;
 
@@ -100,5 +100,53 @@ fn every_served_operation_has_a_case_file() {
     let cases = cases();
     for operation in Operation::ALL.iter().filter(|operation| operation.is_served()) {
         assert!(cases.iter().any(|case| case.file == snake_case(operation.name())), "{}", operation.name());
+    }
+}
+
+/// A small generator of numbers, the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % u64::try_from(bound.max(1)).unwrap()).unwrap()
+    }
+}
+
+/// Pieces of JSON that hurt decoders.
+const SPLINTERS: &[&str] = &[
+    "{", "}", "[", "]", ",", ":", "\"", "null", "-1e999", "\\ud800", "\u{0}", "{\"L\":[", "\"\":", "1e30",
+    "=", "é",
+];
+
+#[test]
+fn no_mutation_of_a_case_makes_decoding_panic() {
+    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let cases: Vec<Case> = cases().into_iter().filter(|case| case.body.len() < 2_000).collect();
+    for _ in 0..20_000 {
+        let mut body = cases[random.below(cases.len())].body.clone().into_bytes();
+        for _ in 0..=random.below(4) {
+            let at = random.below(body.len() + 1);
+            match random.below(4) {
+                0 => body.truncate(at),
+                1 => {
+                    let splinter = SPLINTERS[random.below(SPLINTERS.len())];
+                    body.splice(at..at, splinter.bytes());
+                }
+                2 if at < body.len() => body[at] = u8::try_from(random.below(256)).unwrap(),
+                _ => {
+                    let other = cases[random.below(cases.len())].body.as_bytes();
+                    let from = random.below(other.len() + 1);
+                    let end = (from + random.below(40)).min(other.len());
+                    body.splice(at..at, other[from..end].iter().copied());
+                }
+            }
+        }
+        let operation = Operation::ALL[random.below(Operation::ALL.len())];
+        if let Err(error) = decode_parts(operation, &body) {
+            assert!(render_error(&error).body.starts_with(b"{\"__type\":"));
+        }
     }
 }
