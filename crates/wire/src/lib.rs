@@ -16,6 +16,6 @@ mod render;
 mod shapes;
 pub mod sigv4;
 
-pub use decode::{Parts, decode_parts};
+pub use decode::{Parts, decode, decode_parts};
 pub use operation::{Api, Operation};
 pub use render::{RenderedError, render, render_error, unknown_operation};

@@ -5,11 +5,13 @@
 mod build;
 mod dump;
 mod parts;
+mod sense;
 mod types;
 mod value;
 mod violations;
 
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::request::Request;
 use keywright_semantics::request::parts::{
     BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts, DeleteTableParts,
     DescribeEndpointsParts, DescribeLimitsParts, DescribeTableParts, GetItemParts, ListTablesParts,
@@ -22,6 +24,11 @@ use crate::operation::Operation;
 use crate::render::unknown_operation;
 use crate::shapes;
 use build::FromNode;
+
+/// The request that the body says, or the error that the service answers for it.
+pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {
+    decode_parts(operation, body).and_then(sense::sense)
+}
 
 /// The parts of the request that the body says, or the first error of its JSON, types and constraints.
 pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
