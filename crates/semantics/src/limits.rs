@@ -20,6 +20,12 @@ pub const TRANSACTION_ITEMS_MAX: usize = 100;
 pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// A request's body (API reference: BatchWriteItem, 16 MB).
 pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Keys of one BatchGetItem, all tables together (API reference: BatchGetItem).
+pub const BATCH_GET_KEYS_MAX: usize = 100;
+/// Writes of one BatchWriteItem, all tables together (API reference: BatchWriteItem).
+pub const BATCH_WRITES_MAX: usize = 25;
+/// Segments of a parallel scan (API reference: Scan.TotalSegments).
+pub const SCAN_SEGMENTS_MAX: u32 = 1_000_000;
 /// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide: Constraints).
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
 /// Values in the list of IN (developer guide: Constraints).

@@ -122,6 +122,11 @@ impl EncodedValue {
         Self(Bytes::from(out))
     }
 
+    /// Equal values have equal bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     pub fn view(&self) -> ValueRef<'_> {
         // Only `encode` makes one, so there always is a value.
         read::split_value(&self.0).map_or(ValueRef::Null, |(value, _)| value)

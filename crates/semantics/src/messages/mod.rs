@@ -5,8 +5,10 @@
 pub mod auth;
 pub mod cancellation;
 pub mod expression;
+pub mod item;
 pub mod shape;
 pub mod table;
 pub mod tags;
+pub mod transaction;
 pub mod transport;
 pub mod value;

@@ -1,10 +1,19 @@
 //! BatchGetItem: its typed request.
 
+use std::collections::BTreeSet;
+
 use super::common::Consistency;
-use super::parts::{KeysAndAttributesParts, ReturnConsumedCapacity};
+use super::parts::{BatchGetItemParts, KeysAndAttributesParts, ReturnConsumedCapacity};
+use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
-use crate::expression::Projection;
+use crate::codec::EncodedItem;
+use crate::error::Error;
+use crate::expression::{Placeholders, Projection};
+use crate::limits::BATCH_GET_KEYS_MAX;
+use crate::messages::item as messages;
 use crate::value::Item;
+
+const OPERATION: &str = "BatchGetItem";
 
 /// The keys asked of one table.
 #[derive(Clone, Debug)]
@@ -22,4 +31,61 @@ pub struct BatchGetTable {
 pub struct BatchGetItem {
     pub tables: Vec<BatchGetTable>,
     pub capacity: ReturnConsumedCapacity,
+}
+
+impl BatchGetItem {
+    /// Understands the parts table by table, in the service's order of checks. Observed: repeated keys are told before
+    /// a missing table, so they are looked for here.
+    pub fn sense(parts: BatchGetItemParts) -> Result<Self, Error> {
+        if parts.request_items.is_empty() {
+            return Err(Error::validation(messages::request_items_required(OPERATION)));
+        }
+        let mut keys_left = BATCH_GET_KEYS_MAX;
+        let mut tables = Vec::with_capacity(parts.request_items.len());
+        for (name, table) in parts.request_items {
+            tables.push(BatchGetTable::sense(&name, table, &mut keys_left)?);
+        }
+        Ok(Self { tables, capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None) })
+    }
+}
+
+impl BatchGetTable {
+    fn sense(name: &str, parts: KeysAndAttributesParts, keys_left: &mut usize) -> Result<Self, Error> {
+        let table = TableRef::parse(name)?;
+        Dialects {
+            legacy: &[Member::of("AttributesToGet", parts.attributes_to_get.as_ref())],
+            projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
+            expressions: &[],
+            names: sense::names(parts.expression_attribute_names.as_ref()),
+            values: sense::NO_VALUES,
+        }
+        .check()?;
+        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        let mut placeholders = Placeholders::new(parts.expression_attribute_names.as_deref(), None)?;
+        let projection = sense::projection(
+            parts.projection_expression.as_ref(),
+            parts.attributes_to_get.as_ref(),
+            &mut placeholders,
+        )?;
+        placeholders.finish()?;
+        let keys = distinct_keys(&parts, keys_left)?;
+        Ok(Self { table, keys, projection, consistency: Consistency::of(parts.consistent_read), parts })
+    }
+}
+
+/// The keys, each once, as long as the batch takes any.
+fn distinct_keys(parts: &KeysAndAttributesParts, keys_left: &mut usize) -> Result<Vec<Item>, Error> {
+    let mut seen = BTreeSet::new();
+    let keys = parts.keys.iter().map(|part| {
+        let key = sense::item_ref(part)?;
+        if !seen.insert(EncodedItem::encode(&key).as_bytes().clone()) {
+            return Err(Error::validation(messages::KEYS_REPEATED));
+        }
+        match keys_left.checked_sub(1) {
+            Some(left) => *keys_left = left,
+            None => return Err(Error::validation(messages::too_many_requests(OPERATION))),
+        }
+        Ok(key)
+    });
+    keys.collect()
 }

@@ -1,8 +1,16 @@
 //! BatchWriteItem: its typed request.
 
-use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, WriteRequestParts};
+use super::parts::{
+    BatchWriteItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, WriteRequestParts,
+};
+use super::sense;
 use super::table_ref::TableRef;
-use crate::value::Item;
+use crate::error::Error;
+use crate::limits::BATCH_WRITES_MAX;
+use crate::messages::{item as messages, value as value_messages};
+use crate::value::{Item, ValueFault};
+
+const OPERATION: &str = "BatchWriteItem";
 
 /// One put or delete.
 #[derive(Clone, Debug)]
@@ -26,4 +34,42 @@ pub struct BatchWriteItem {
     pub tables: Vec<BatchWriteTable>,
     pub capacity: ReturnConsumedCapacity,
     pub metrics: ReturnItemCollectionMetrics,
+}
+
+impl BatchWriteItem {
+    /// Understands the parts table by table, in the service's order of checks. Observed: a missing table is answered
+    /// before repeated keys and large items, so both are looked for when the tables are known.
+    pub fn sense(parts: BatchWriteItemParts) -> Result<Self, Error> {
+        if parts.request_items.is_empty() {
+            return Err(Error::validation(messages::request_items_required(OPERATION)));
+        }
+        let tables =
+            parts.request_items.into_iter().map(|(name, writes)| BatchWriteTable::sense(&name, writes));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        if tables.iter().map(|table| table.writes.len()).sum::<usize>() > BATCH_WRITES_MAX {
+            return Err(Error::validation(messages::too_many_requests(OPERATION)));
+        }
+        Ok(Self {
+            tables,
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+            metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
+        })
+    }
+}
+
+impl BatchWriteTable {
+    fn sense(name: &str, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
+        let table = TableRef::parse(name)?;
+        if parts.iter().any(|part| part.put_request.is_some() == part.delete_request.is_some()) {
+            // Observed: the service says it as it says it of an attribute value, even when there is none.
+            return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes)));
+        }
+        let writes = parts.iter().filter_map(|part| match (&part.put_request, &part.delete_request) {
+            (Some(put), _) => Some(sense::item_ref(&put.item).map(BatchWrite::Put)),
+            (None, Some(delete)) => Some(sense::item_ref(&delete.key).map(BatchWrite::Delete)),
+            (None, None) => None,
+        });
+        let writes = writes.collect::<Result<_, _>>()?;
+        Ok(Self { table, writes, parts })
+    }
 }

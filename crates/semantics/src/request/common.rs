@@ -9,11 +9,25 @@ pub enum Consistency {
     Strong,
 }
 
+impl Consistency {
+    /// `ConsistentRead`, absent being false.
+    pub(super) fn of(consistent_read: Option<bool>) -> Self {
+        if consistent_read == Some(true) { Self::Strong } else { Self::Eventual }
+    }
+}
+
 /// The order in which Query walks sort keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortOrder {
     Ascending,
     Descending,
+}
+
+impl SortOrder {
+    /// `ScanIndexForward`, absent being true.
+    pub(super) fn of(scan_index_forward: Option<bool>) -> Self {
+        if scan_index_forward == Some(false) { Self::Descending } else { Self::Ascending }
+    }
 }
 
 /// What PutItem and DeleteItem may return.

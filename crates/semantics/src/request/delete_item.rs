@@ -1,9 +1,11 @@
 //! DeleteItem: its typed request.
 
 use super::common::{OnConditionFailure, ReturnOld};
-use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
+use super::parts::{DeleteItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics};
+use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
-use crate::expression::Condition;
+use crate::error::Error;
+use crate::expression::{Condition, ConditionKind, Placeholders};
 use crate::value::Item;
 
 /// A DeleteItem that makes sense without knowing the table.
@@ -16,4 +18,45 @@ pub struct DeleteItem {
     pub on_condition_failure: OnConditionFailure,
     pub capacity: ReturnConsumedCapacity,
     pub metrics: ReturnItemCollectionMetrics,
+}
+
+impl DeleteItem {
+    /// Understands the parts, in the service's order of checks.
+    pub fn sense(parts: DeleteItemParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        check_dialects(&parts)?;
+        let key = sense::item(parts.key)?;
+        let return_values = sense::return_old(parts.return_values)?;
+        let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
+        let mut placeholders = Placeholders::new(
+            parts.expression_attribute_names.as_deref(),
+            parts.expression_attribute_values.as_ref(),
+        )?;
+        let text = parts.condition_expression.as_ref();
+        let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
+        placeholders.finish()?;
+        Ok(Self {
+            table,
+            key,
+            condition: condition.or(expected),
+            return_values,
+            on_condition_failure: sense::on_condition_failure(parts.return_values_on_condition_check_failure),
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+            metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
+        })
+    }
+}
+
+fn check_dialects(parts: &DeleteItemParts) -> Result<(), Error> {
+    Dialects {
+        legacy: &[
+            Member::of("Expected", parts.expected.as_ref()),
+            Member::of("ConditionalOperator", parts.conditional_operator.as_ref()),
+        ],
+        projection: &[],
+        expressions: &[Member::of("ConditionExpression", parts.condition_expression.as_ref())],
+        names: sense::names(parts.expression_attribute_names.as_ref()),
+        values: sense::values(parts.expression_attribute_values.as_ref()),
+    }
+    .check()
 }

@@ -1,9 +1,11 @@
 //! GetItem: its typed request.
 
 use super::common::Consistency;
-use super::parts::ReturnConsumedCapacity;
+use super::parts::{GetItemParts, ReturnConsumedCapacity};
+use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
-use crate::expression::Projection;
+use crate::error::Error;
+use crate::expression::{Placeholders, Projection};
 use crate::value::Item;
 
 /// A GetItem that makes sense without knowing the table.
@@ -14,4 +16,35 @@ pub struct GetItem {
     pub projection: Option<Projection>,
     pub consistency: Consistency,
     pub capacity: ReturnConsumedCapacity,
+}
+
+impl GetItem {
+    /// Understands the parts, in the service's order of checks.
+    pub fn sense(parts: GetItemParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        Dialects {
+            legacy: &[Member::of("AttributesToGet", parts.attributes_to_get.as_ref())],
+            projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
+            expressions: &[],
+            names: sense::names(parts.expression_attribute_names.as_ref()),
+            values: sense::NO_VALUES,
+        }
+        .check()?;
+        let key = sense::item(parts.key)?;
+        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        let mut placeholders = Placeholders::new(parts.expression_attribute_names.as_deref(), None)?;
+        let projection = sense::projection(
+            parts.projection_expression.as_ref(),
+            parts.attributes_to_get.as_ref(),
+            &mut placeholders,
+        )?;
+        placeholders.finish()?;
+        Ok(Self {
+            table,
+            key,
+            projection,
+            consistency: Consistency::of(parts.consistent_read),
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+        })
+    }
 }

@@ -3,9 +3,14 @@
 use std::num::NonZeroU32;
 
 use super::common::{Consistency, SelectMode, SortOrder};
-use super::parts::ReturnConsumedCapacity;
+use super::parts::{QueryParts, ReturnConsumedCapacity};
+use super::sense::{self, Dialects, Member, Selection};
 use super::table_ref::TableRef;
-use crate::expression::{Condition, KeyCondition, Projection};
+use crate::error::Error;
+use crate::expression::{
+    Condition, ConditionKind, KeyCondition, Placeholders, Projection, legacy, parse_key_condition,
+};
+use crate::messages::{item as messages, shape};
 use crate::value::Item;
 
 /// A Query that makes sense without knowing the table.
@@ -22,4 +27,83 @@ pub struct Query {
     pub order: SortOrder,
     pub exclusive_start_key: Option<Item>,
     pub capacity: ReturnConsumedCapacity,
+}
+
+impl Query {
+    /// Understands the parts, in the service's order of checks.
+    pub fn sense(parts: QueryParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        let limit =
+            sense::limit(parts.limit, |_, constraint| shape::unechoed_violation("Limit", constraint))?;
+        check_dialects(&parts)?;
+        let legacy_filter = sense::filter(parts.query_filter.as_ref(), parts.conditional_operator)?;
+        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        let select =
+            selection(&parts).mode().map_err(|text| Error::validation(messages::enveloped(&text)))?;
+        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key)?;
+        if parts.key_conditions.is_none() && parts.key_condition_expression.is_none() {
+            return Err(Error::validation(messages::NO_KEY_CONDITION));
+        }
+        let mut placeholders = Placeholders::new(
+            parts.expression_attribute_names.as_deref(),
+            parts.expression_attribute_values.as_ref(),
+        )?;
+        let text = parts.key_condition_expression.as_deref();
+        let key_condition = text.map(|text| parse_key_condition(text, &mut placeholders)).transpose()?;
+        let text = parts.filter_expression.as_ref();
+        let filter = sense::condition(text, ConditionKind::Filter, &mut placeholders)?;
+        let projection = sense::projection(
+            parts.projection_expression.as_ref(),
+            parts.attributes_to_get.as_ref(),
+            &mut placeholders,
+        )?;
+        placeholders.finish()?;
+        let key_condition = match key_condition {
+            Some(key_condition) => key_condition,
+            None => legacy::key_conditions(&parts.key_conditions.unwrap_or_default())?,
+        };
+        Ok(Self {
+            table,
+            index: parts.index_name,
+            key_condition,
+            filter: filter.or(legacy_filter),
+            projection,
+            select,
+            limit,
+            consistency: Consistency::of(parts.consistent_read),
+            order: SortOrder::of(parts.scan_index_forward),
+            exclusive_start_key,
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+        })
+    }
+}
+
+/// Observed: `KeyConditions` may stand beside expressions, unless one of them says the same.
+fn check_dialects(parts: &QueryParts) -> Result<(), Error> {
+    let contested = parts.key_conditions.as_ref().filter(|_| parts.key_condition_expression.is_some());
+    Dialects {
+        legacy: &[
+            Member::of("AttributesToGet", parts.attributes_to_get.as_ref()),
+            Member::of("QueryFilter", parts.query_filter.as_ref()),
+            Member::of("ConditionalOperator", parts.conditional_operator.as_ref()),
+            Member::of("KeyConditions", contested),
+        ],
+        projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
+        expressions: &[
+            Member::of("FilterExpression", parts.filter_expression.as_ref()),
+            Member::of("KeyConditionExpression", parts.key_condition_expression.as_ref()),
+        ],
+        names: sense::names(parts.expression_attribute_names.as_ref()),
+        values: sense::values(parts.expression_attribute_values.as_ref()),
+    }
+    .check()
+}
+
+fn selection(parts: &QueryParts) -> Selection<'_> {
+    Selection {
+        select: parts.select,
+        projection_expression: parts.projection_expression.as_ref(),
+        attributes_to_get: parts.attributes_to_get.as_ref(),
+        index: parts.index_name.as_ref(),
+    }
 }

@@ -3,9 +3,13 @@
 use std::num::NonZeroU32;
 
 use super::common::{Consistency, SelectMode};
-use super::parts::ReturnConsumedCapacity;
+use super::parts::{ReturnConsumedCapacity, ScanParts};
+use super::sense::{self, Dialects, Member, Selection};
 use super::table_ref::TableRef;
-use crate::expression::{Condition, Projection};
+use crate::error::Error;
+use crate::expression::{Condition, ConditionKind, Placeholders, Projection};
+use crate::limits::SCAN_SEGMENTS_MAX;
+use crate::messages::{item as messages, shape};
 use crate::value::Item;
 
 /// One segment of a parallel scan. Invariant: `number < total`, `1 <= total <= 1,000,000`.
@@ -28,6 +32,28 @@ impl Segment {
     pub const fn total(self) -> NonZeroU32 {
         self.total
     }
+
+    /// `Segment` and `TotalSegments` come together or not at all.
+    fn sense(number: Option<i64>, total: Option<i64>) -> Result<Option<Self>, Error> {
+        let (number, total) = match (number, total) {
+            (None, None) => return Ok(None),
+            (Some(_), None) => return Err(Error::validation(messages::TOTAL_SEGMENTS_MISSING)),
+            (None, Some(_)) => return Err(Error::validation(messages::SEGMENT_MISSING)),
+            (Some(number), Some(total)) => (number, total),
+        };
+        if number >= total {
+            return Err(Error::validation(messages::segment_beyond_total(number, total)));
+        }
+        let Ok(segment) = u32::try_from(number) else {
+            return Err(sense::out_of_bounds("segment", number, &shape::value_at_least(0)));
+        };
+        let total_segments = u32::try_from(total).ok().filter(|total| *total <= SCAN_SEGMENTS_MAX);
+        let Some(total_segments) = total_segments.and_then(NonZeroU32::new) else {
+            let constraint = shape::value_at_most(i64::from(SCAN_SEGMENTS_MAX));
+            return Err(sense::out_of_bounds("totalSegments", total, &constraint));
+        };
+        Ok(Self::new(segment, total_segments))
+    }
 }
 
 /// A Scan that makes sense without knowing the table.
@@ -43,4 +69,68 @@ pub struct Scan {
     pub consistency: Consistency,
     pub exclusive_start_key: Option<Item>,
     pub capacity: ReturnConsumedCapacity,
+}
+
+impl Scan {
+    /// Understands the parts, in the service's order of checks.
+    pub fn sense(parts: ScanParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        let limit = sense::limit(parts.limit, |value, constraint| {
+            shape::echoed_violation(&value.to_string(), "limit", constraint)
+        })?;
+        check_dialects(&parts)?;
+        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        let legacy_filter = sense::filter(parts.scan_filter.as_ref(), parts.conditional_operator)?;
+        let select = selection(&parts).mode().map_err(Error::validation)?;
+        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key)?;
+        let segment = Segment::sense(parts.segment, parts.total_segments)?;
+        let mut placeholders = Placeholders::new(
+            parts.expression_attribute_names.as_deref(),
+            parts.expression_attribute_values.as_ref(),
+        )?;
+        let text = parts.filter_expression.as_ref();
+        let filter = sense::condition(text, ConditionKind::Filter, &mut placeholders)?;
+        let projection = sense::projection(
+            parts.projection_expression.as_ref(),
+            parts.attributes_to_get.as_ref(),
+            &mut placeholders,
+        )?;
+        placeholders.finish()?;
+        Ok(Self {
+            table,
+            index: parts.index_name,
+            filter: filter.or(legacy_filter),
+            projection,
+            select,
+            limit,
+            segment,
+            consistency: Consistency::of(parts.consistent_read),
+            exclusive_start_key,
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+        })
+    }
+}
+
+fn check_dialects(parts: &ScanParts) -> Result<(), Error> {
+    Dialects {
+        legacy: &[
+            Member::of("AttributesToGet", parts.attributes_to_get.as_ref()),
+            Member::of("ScanFilter", parts.scan_filter.as_ref()),
+            Member::of("ConditionalOperator", parts.conditional_operator.as_ref()),
+        ],
+        projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
+        expressions: &[Member::of("FilterExpression", parts.filter_expression.as_ref())],
+        names: sense::names(parts.expression_attribute_names.as_ref()),
+        values: sense::values(parts.expression_attribute_values.as_ref()),
+    }
+    .check()
+}
+
+fn selection(parts: &ScanParts) -> Selection<'_> {
+    Selection {
+        select: parts.select,
+        projection_expression: parts.projection_expression.as_ref(),
+        attributes_to_get: parts.attributes_to_get.as_ref(),
+        index: parts.index_name.as_ref(),
+    }
 }

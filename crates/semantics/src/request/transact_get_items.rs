@@ -1,8 +1,10 @@
 //! TransactGetItems: its typed request.
 
-use super::parts::ReturnConsumedCapacity;
+use super::parts::{ReturnConsumedCapacity, TransactGetItemsParts, TransactGetParts};
+use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
-use crate::expression::Projection;
+use crate::error::Error;
+use crate::expression::{Placeholders, Projection};
 use crate::value::Item;
 
 /// One item to read.
@@ -18,4 +20,34 @@ pub struct TransactGet {
 pub struct TransactGetItems {
     pub gets: Vec<TransactGet>,
     pub capacity: ReturnConsumedCapacity,
+}
+
+impl TransactGetItems {
+    /// Understands the parts item by item: the first fault in the request's order wins.
+    pub fn sense(parts: TransactGetItemsParts) -> Result<Self, Error> {
+        let gets = parts.transact_items.into_iter().map(|item| TransactGet::sense(item.get));
+        Ok(Self {
+            gets: gets.collect::<Result<_, _>>()?,
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+        })
+    }
+}
+
+impl TransactGet {
+    fn sense(parts: TransactGetParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        Dialects {
+            legacy: &[],
+            projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
+            expressions: &[],
+            names: sense::names(parts.expression_attribute_names.as_ref()),
+            values: sense::NO_VALUES,
+        }
+        .check()?;
+        let mut placeholders = Placeholders::new(parts.expression_attribute_names.as_deref(), None)?;
+        let projection = sense::projection(parts.projection_expression.as_ref(), None, &mut placeholders)?;
+        placeholders.finish()?;
+        let key = sense::item(parts.key)?;
+        Ok(Self { table, key, projection })
+    }
 }

@@ -1,9 +1,16 @@
 //! TransactWriteItems: its typed request.
 
 use super::common::OnConditionFailure;
-use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
+use super::fingerprint::Digest;
+use super::parts::{
+    AttributeMapPart, ReturnConsumedCapacity, ReturnItemCollectionMetrics,
+    ReturnValuesOnConditionCheckFailure, TransactWriteItemParts, TransactWriteItemsParts,
+};
+use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
-use crate::expression::{Condition, Update};
+use crate::error::Error;
+use crate::expression::{Condition, ConditionKind, Placeholders, Update, parse_update};
+use crate::messages::transaction as messages;
 use crate::value::Item;
 
 /// What one action of a transaction does.
@@ -52,4 +59,155 @@ pub struct TransactWriteItems {
     pub token: Option<RequestToken>,
     pub capacity: ReturnConsumedCapacity,
     pub metrics: ReturnItemCollectionMetrics,
+}
+
+impl TransactWriteItems {
+    /// Understands the parts action by action: the first fault in the request's order wins, whatever its kind.
+    pub fn sense(parts: TransactWriteItemsParts) -> Result<Self, Error> {
+        let mut digest = parts.client_request_token.is_some().then(Digest::new);
+        let mut actions = Vec::with_capacity(parts.transact_items.len());
+        for item in parts.transact_items {
+            actions.push(ActionParts::only(item)?.sense(digest.as_mut())?);
+        }
+        let token = parts.client_request_token.zip(digest);
+        Ok(Self {
+            actions,
+            token: token
+                .map(|(token, digest)| RequestToken { token, fingerprint: Fingerprint(digest.finish()) }),
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+            metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
+        })
+    }
+}
+
+/// The four actions of the service model, which differ only in which expressions they may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ActionKind {
+    Check,
+    Put,
+    Delete,
+    Update,
+}
+
+/// The parts of one action, whichever it is.
+#[derive(Debug)]
+struct ActionParts {
+    kind: ActionKind,
+    table_name: String,
+    /// The item of a put, the key of any other.
+    subject: AttributeMapPart,
+    update: Option<String>,
+    condition: Option<String>,
+    names: Option<Vec<(String, String)>>,
+    values: Option<AttributeMapPart>,
+    on_condition_failure: Option<ReturnValuesOnConditionCheckFailure>,
+}
+
+impl ActionParts {
+    /// The one action of an element.
+    fn only(parts: TransactWriteItemParts) -> Result<Self, Error> {
+        match (parts.condition_check, parts.put, parts.delete, parts.update) {
+            (Some(check), None, None, None) => Ok(Self {
+                kind: ActionKind::Check,
+                table_name: check.table_name,
+                subject: check.key,
+                update: None,
+                condition: Some(check.condition_expression),
+                names: check.expression_attribute_names,
+                values: check.expression_attribute_values,
+                on_condition_failure: check.return_values_on_condition_check_failure,
+            }),
+            (None, Some(put), None, None) => Ok(Self {
+                kind: ActionKind::Put,
+                table_name: put.table_name,
+                subject: put.item,
+                update: None,
+                condition: put.condition_expression,
+                names: put.expression_attribute_names,
+                values: put.expression_attribute_values,
+                on_condition_failure: put.return_values_on_condition_check_failure,
+            }),
+            (None, None, Some(delete), None) => Ok(Self {
+                kind: ActionKind::Delete,
+                table_name: delete.table_name,
+                subject: delete.key,
+                update: None,
+                condition: delete.condition_expression,
+                names: delete.expression_attribute_names,
+                values: delete.expression_attribute_values,
+                on_condition_failure: delete.return_values_on_condition_check_failure,
+            }),
+            (None, None, None, Some(update)) => Ok(Self {
+                kind: ActionKind::Update,
+                table_name: update.table_name,
+                subject: update.key,
+                update: Some(update.update_expression),
+                condition: update.condition_expression,
+                names: update.expression_attribute_names,
+                values: update.expression_attribute_values,
+                on_condition_failure: update.return_values_on_condition_check_failure,
+            }),
+            (None, None, None, None) => Err(Error::validation(messages::NO_ACTION)),
+            _ => Err(Error::validation(messages::SEVERAL_ACTIONS)),
+        }
+    }
+
+    /// Observed: within one action, faults of its expressions come before those of its item or key.
+    fn sense(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
+        let table = TableRef::parse(&self.table_name)?;
+        self.check_dialects()?;
+        let mut placeholders = Placeholders::new(self.names.as_deref(), self.values.as_ref())?;
+        let update = self.update.as_deref().map(|text| parse_update(text, &mut placeholders)).transpose()?;
+        let text = self.condition.as_ref();
+        let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
+        placeholders.finish()?;
+        if let Some(digest) = digest {
+            self.add_to(digest);
+        }
+        let on_condition_failure = sense::on_condition_failure(self.on_condition_failure);
+        let subject = sense::item(self.subject)?;
+        let action = match (self.kind, update) {
+            (ActionKind::Put, _) => TransactAction::Put { item: subject },
+            (ActionKind::Delete, _) => TransactAction::Delete { key: subject },
+            (ActionKind::Update, Some(update)) => TransactAction::Update { key: subject, update },
+            (ActionKind::Check | ActionKind::Update, _) => TransactAction::Check { key: subject },
+        };
+        Ok(TransactWrite { table, action, condition, on_condition_failure })
+    }
+
+    fn check_dialects(&self) -> Result<(), Error> {
+        let condition = Member::of("ConditionExpression", self.condition.as_ref());
+        let update = Member::of("UpdateExpression", self.update.as_ref());
+        let both = [update, condition];
+        let one = [condition];
+        let expressions: &[Member] = if self.kind == ActionKind::Update { &both } else { &one };
+        Dialects {
+            legacy: &[],
+            projection: &[],
+            expressions,
+            names: sense::names(self.names.as_ref()),
+            values: sense::values(self.values.as_ref()),
+        }
+        .check()
+    }
+
+    /// Everything that makes two actions the same.
+    fn add_to(&self, digest: &mut Digest) {
+        digest.tag(match self.kind {
+            ActionKind::Check => b'C',
+            ActionKind::Put => b'P',
+            ActionKind::Delete => b'D',
+            ActionKind::Update => b'U',
+        });
+        digest.text(&self.table_name);
+        digest.values(&self.subject);
+        digest.optional(self.update.as_ref(), |digest, text| digest.text(text));
+        digest.optional(self.condition.as_ref(), |digest, text| digest.text(text));
+        digest.optional(self.names.as_ref(), |digest, names| digest.names(names));
+        digest.optional(self.values.as_ref(), Digest::values);
+        digest.tag(match self.on_condition_failure {
+            Some(ReturnValuesOnConditionCheckFailure::AllOld) => b'A',
+            Some(ReturnValuesOnConditionCheckFailure::None) | None => b'N',
+        });
+    }
 }

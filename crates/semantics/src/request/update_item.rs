@@ -1,9 +1,11 @@
 //! UpdateItem: its typed request.
 
 use super::common::OnConditionFailure;
-use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue};
+use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, UpdateItemParts};
+use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
-use crate::expression::{Condition, Update};
+use crate::error::Error;
+use crate::expression::{Condition, ConditionKind, Placeholders, Update, legacy, parse_update};
 use crate::value::Item;
 
 /// An UpdateItem that makes sense without knowing the table.
@@ -18,4 +20,53 @@ pub struct UpdateItem {
     pub on_condition_failure: OnConditionFailure,
     pub capacity: ReturnConsumedCapacity,
     pub metrics: ReturnItemCollectionMetrics,
+}
+
+impl UpdateItem {
+    /// Understands the parts, in the service's order of checks.
+    pub fn sense(parts: UpdateItemParts) -> Result<Self, Error> {
+        let table = TableRef::parse(&parts.table_name)?;
+        check_dialects(&parts)?;
+        let key = sense::item(parts.key)?;
+        let updates = parts.attribute_updates.as_deref();
+        let legacy_update = updates.map(legacy::attribute_updates).transpose()?;
+        let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
+        let mut placeholders = Placeholders::new(
+            parts.expression_attribute_names.as_deref(),
+            parts.expression_attribute_values.as_ref(),
+        )?;
+        let text = parts.update_expression.as_deref();
+        let update = text.map(|text| parse_update(text, &mut placeholders)).transpose()?;
+        let text = parts.condition_expression.as_ref();
+        let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
+        placeholders.finish()?;
+        Ok(Self {
+            table,
+            key,
+            update: update.or(legacy_update),
+            condition: condition.or(expected),
+            return_values: parts.return_values.unwrap_or(ReturnValue::None),
+            on_condition_failure: sense::on_condition_failure(parts.return_values_on_condition_check_failure),
+            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
+            metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
+        })
+    }
+}
+
+fn check_dialects(parts: &UpdateItemParts) -> Result<(), Error> {
+    Dialects {
+        legacy: &[
+            Member::of("AttributeUpdates", parts.attribute_updates.as_ref()),
+            Member::of("Expected", parts.expected.as_ref()),
+            Member::of("ConditionalOperator", parts.conditional_operator.as_ref()),
+        ],
+        projection: &[],
+        expressions: &[
+            Member::of("UpdateExpression", parts.update_expression.as_ref()),
+            Member::of("ConditionExpression", parts.condition_expression.as_ref()),
+        ],
+        names: sense::names(parts.expression_attribute_names.as_ref()),
+        values: sense::values(parts.expression_attribute_values.as_ref()),
+    }
+    .check()
 }

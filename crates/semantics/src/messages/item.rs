@@ -1,0 +1,97 @@
+//! What clients read when the request of an item operation is wrong, whatever the table.
+//!
+//! Source: the service's answers in us-east-1 as public compatibility suites recorded them up to 2026; each text with
+//! more to say names it.
+
+use std::fmt::Display;
+
+/// One violation in the framework's envelope, which some operations wear and others do not.
+pub fn enveloped(text: &str) -> String {
+    format!("1 validation error detected: {text}")
+}
+
+/// Both lists are in an order of the operation's own, not the request's.
+pub fn mixed_parameters(legacy: &[&str], expressions: &[&str]) -> String {
+    format!(
+        "Can not use both expression and non-expression parameters in the same request: \
+         Non-expression parameters: {{{}}} Expression parameters: {{{}}}",
+        legacy.join(", "),
+        expressions.join(", ")
+    )
+}
+
+pub const NAMES_WITHOUT_EXPRESSION: &str =
+    "ExpressionAttributeNames can only be specified when using expressions";
+
+/// Names every expression of the operation that could have used a value.
+pub fn values_without_expression(expressions: &[&str]) -> String {
+    let verb = if expressions.len() == 1 { "is" } else { "are" };
+    format!(
+        "ExpressionAttributeValues can only be specified when using expressions: {} {verb} null",
+        expressions.join(" and ")
+    )
+}
+
+pub const EMPTY_ATTRIBUTE_NAME: &str = "Empty attribute name";
+
+/// PutItem and DeleteItem; the other values are UpdateItem's.
+pub const RETURN_VALUES_OLD_ONLY: &str = "ReturnValues can only be ALL_OLD or NONE";
+
+pub const OPERATOR_WITHOUT_CONDITIONS: &str = "ConditionalOperator cannot be used without Filter or Expected";
+
+pub const OPERATOR_WITH_ONE_CONDITION: &str =
+    "ConditionalOperator can only be used when Filter or Expected has two or more elements";
+
+/// The legacy `AttributesToGet`.
+pub fn attribute_repeated(name: &str) -> String {
+    format!("One or more parameter values were invalid: Duplicate value in attribute name: {name}")
+}
+
+/// Not every fault of a starting key's value is introduced so: see the caller.
+pub fn starting_key_invalid(fault: &impl Display) -> String {
+    format!("The provided starting key is invalid: {fault}")
+}
+
+pub const NO_KEY_CONDITION: &str =
+    "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.";
+
+pub const TOTAL_SEGMENTS_MISSING: &str = "The TotalSegments parameter is required but was not present in the request when Segment \
+     parameter is present";
+
+pub const SEGMENT_MISSING: &str = "The Segment parameter is required but was not present in the request when parameter \
+     TotalSegments is present";
+
+pub fn segment_beyond_total(segment: i64, total: i64) -> String {
+    format!(
+        "The Segment parameter is zero-based and must be less than parameter TotalSegments: \
+         Segment: {segment} is not less than TotalSegments: {total}"
+    )
+}
+
+/// The parameter is `ProjectionExpression` or `AttributesToGet`; what is chosen is a value of `Select`.
+pub fn selection_not_allowed(parameter: &str, chosen: &str) -> String {
+    format!("Cannot specify the {parameter} when choosing to get {chosen}")
+}
+
+/// How [`selection_not_allowed`] names `COUNT`.
+pub const ONLY_THE_COUNT: &str = "only the Count";
+
+pub const SELECTION_MISSING: &str =
+    "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES";
+
+/// Scan says "Querying" as well.
+pub const PROJECTED_WITHOUT_INDEX: &str =
+    "ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName";
+
+/// The operation is `BatchGetItem` or `BatchWriteItem`.
+pub fn request_items_required(operation: &str) -> String {
+    format!("The requestItems parameter is required for {operation}")
+}
+
+/// More than the operation takes, all tables together.
+pub fn too_many_requests(operation: &str) -> String {
+    format!("Too many items requested for the {operation} call")
+}
+
+/// Two equal keys of one table.
+pub const KEYS_REPEATED: &str = "Provided list of item keys contains duplicates";
