@@ -4,13 +4,13 @@
 
 #![no_main]
 
-use keywright_wire::{Operation, decode_parts, render_error};
+use keywright_wire::{Operation, decode, render_error};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((choice, body)) = data.split_first() else { return };
     let Some(operation) = Operation::ALL.get(usize::from(*choice) % Operation::ALL.len()) else { return };
-    if let Err(error) = decode_parts(*operation, body) {
+    if let Err(error) = decode(*operation, body) {
         let rendered = render_error(&error);
         assert!(rendered.status == 400 && rendered.body.starts_with(b"{\"__type\":"));
     }

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use keywright_wire::{Operation, decode_parts, render_error};
+use keywright_wire::{Operation, decode, decode_parts, render_error};
 
 struct Case {
     file: String,
@@ -145,7 +145,7 @@ fn no_mutation_of_a_case_makes_decoding_panic() {
             }
         }
         let operation = Operation::ALL[random.below(Operation::ALL.len())];
-        if let Err(error) = decode_parts(operation, &body) {
+        if let Err(error) = decode(operation, &body) {
             assert!(render_error(&error).body.starts_with(b"{\"__type\":"));
         }
     }

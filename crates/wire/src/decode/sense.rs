@@ -2,37 +2,37 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
-    CreateTable, DeleteTable, DescribeTable, ListTables, ListTagsOfResource, Request, TagResource,
-    UntagResource, UpdateTable,
+    BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable, DescribeTable, GetItem, ListTables,
+    ListTagsOfResource, PutItem, Query, Request, Scan, TagResource, TransactGetItems, TransactWriteItems,
+    UntagResource, UpdateItem, UpdateTable,
 };
 
 use super::Parts;
-use crate::render::unknown_operation;
 
 /// The request that the parts say.
 pub(super) fn sense(parts: Parts) -> Result<Request, Error> {
     match parts {
+        Parts::BatchGetItem(parts) => BatchGetItem::sense(parts).map(Request::BatchGetItem),
+        Parts::BatchWriteItem(parts) => BatchWriteItem::sense(parts).map(Request::BatchWriteItem),
         Parts::CreateTable(parts) => CreateTable::sense(parts).map(Box::new).map(Request::CreateTable),
+        Parts::DeleteItem(parts) => DeleteItem::sense(parts).map(Request::DeleteItem),
         Parts::DeleteTable(parts) => DeleteTable::sense(&parts).map(Request::DeleteTable),
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeTable(parts) => DescribeTable::sense(&parts).map(Request::DescribeTable),
+        Parts::GetItem(parts) => GetItem::sense(parts).map(Request::GetItem),
         Parts::ListTables(parts) => Ok(Request::ListTables(ListTables::sense(parts))),
         Parts::ListTagsOfResource(parts) => {
             ListTagsOfResource::sense(&parts).map(Request::ListTagsOfResource)
         }
+        Parts::PutItem(parts) => PutItem::sense(parts).map(Request::PutItem),
+        Parts::Query(parts) => Query::sense(parts).map(Box::new).map(Request::Query),
+        Parts::Scan(parts) => Scan::sense(parts).map(Box::new).map(Request::Scan),
         Parts::TagResource(parts) => TagResource::sense(parts).map(Request::TagResource),
+        Parts::TransactGetItems(parts) => TransactGetItems::sense(parts).map(Request::TransactGetItems),
+        Parts::TransactWriteItems(parts) => TransactWriteItems::sense(parts).map(Request::TransactWriteItems),
         Parts::UntagResource(parts) => UntagResource::sense(parts).map(Request::UntagResource),
+        Parts::UpdateItem(parts) => UpdateItem::sense(parts).map(Box::new).map(Request::UpdateItem),
         Parts::UpdateTable(parts) => UpdateTable::sense(parts).map(Box::new).map(Request::UpdateTable),
-        Parts::BatchGetItem(_)
-        | Parts::BatchWriteItem(_)
-        | Parts::DeleteItem(_)
-        | Parts::GetItem(_)
-        | Parts::PutItem(_)
-        | Parts::Query(_)
-        | Parts::Scan(_)
-        | Parts::TransactGetItems(_)
-        | Parts::TransactWriteItems(_)
-        | Parts::UpdateItem(_) => Err(unknown_operation()),
     }
 }
