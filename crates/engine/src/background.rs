@@ -12,12 +12,16 @@ use crate::engine::{Engine, NextWake};
 use crate::layout::{self, Space};
 use crate::stats::Counted;
 use crate::stats_rows;
+use crate::tokens;
 
 /// How long a step waits before it tries again what a fault stopped.
 const RETRY_MS: u64 = 1000;
+/// How often expired request tokens are looked for; an expired one that is still there does no harm.
+const TOKEN_SWEEP_MS: u64 = 60_000;
 
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
     let mut wake = stats_rows::step(engine, now_ms).await;
+    wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all() {
         let wish = tend(engine, &table, now_ms).await.unwrap_or(NextWake { at_ms: Some(now_ms + RETRY_MS) });
         wake = wake.earlier(wish);
@@ -28,6 +32,16 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
         }
     }
     wake
+}
+
+/// Forgets some expired request tokens.
+async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
+    let at_ms = match tokens::sweep(engine.store(), now_ms).await {
+        Ok(true) => now_ms,
+        Ok(false) => now_ms + TOKEN_SWEEP_MS,
+        Err(_fault) => now_ms + RETRY_MS,
+    };
+    NextWake { at_ms: Some(at_ms) }
 }
 
 /// Moves one table on.

@@ -4,16 +4,26 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::transport;
+use keywright_semantics::error::Error;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_store::{Store, StoreError};
 
+use crate::batch_get_item::batch_get_item;
+use crate::batch_write_item::batch_write_item;
 use crate::catalogue::{Catalogue, CatalogueFault};
 use crate::config::EngineConfig;
+use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
+use crate::gate::Gates;
+use crate::get_item::get_item;
+use crate::put_item::put_item;
+use crate::query::query;
+use crate::scan::scan;
 use crate::stats::Stats;
+use crate::transact_get_items::transact_get_items;
+use crate::transact_write_items::transact_write_items;
+use crate::update_item::update_item;
 use crate::{background, stats_rows, tables};
 
 /// A database over a store. Clones are the same database.
@@ -33,6 +43,7 @@ struct Shared<S: Store> {
     config: EngineConfig,
     catalogue: Catalogue<S>,
     stats: Stats,
+    gates: Arc<Gates>,
 }
 
 /// Why a database cannot be opened.
@@ -86,7 +97,7 @@ impl<S: Store> Engine<S> {
     /// Opens the database that is in the store, or a new one if it is empty.
     pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
         let catalogue = Catalogue::open(store.clone()).await?;
-        let shared = Shared { store, env, config, catalogue, stats: Stats::default() };
+        let shared = Shared { store, env, config, catalogue, stats: Stats::default(), gates: Gates::new() };
         let engine = Self { shared: Arc::new(shared) };
         stats_rows::load(&engine).await?;
         Ok(engine)
@@ -105,16 +116,28 @@ impl<S: Store> Engine<S> {
             Request::TagResource(request) => tables::tags::tag(self, caller, &request).await,
             Request::UntagResource(request) => tables::tags::untag(self, caller, &request).await,
             Request::UpdateTable(request) => tables::update::run(self, caller, &request).await,
-            Request::BatchGetItem(_)
-            | Request::BatchWriteItem(_)
-            | Request::DeleteItem(_)
-            | Request::GetItem(_)
-            | Request::PutItem(_)
-            | Request::Query(_)
-            | Request::Scan(_)
-            | Request::TransactGetItems(_)
-            | Request::TransactWriteItems(_)
-            | Request::UpdateItem(_) => Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL)),
+            Request::BatchGetItem(request) => {
+                batch_get_item(self, caller, &request).await.map(Response::BatchGetItem)
+            }
+            Request::BatchWriteItem(request) => {
+                batch_write_item(self, caller, &request).await.map(Response::BatchWriteItem)
+            }
+            Request::DeleteItem(request) => {
+                delete_item(self, caller, &request).await.map(Response::DeleteItem)
+            }
+            Request::GetItem(request) => get_item(self, caller, &request).await.map(Response::GetItem),
+            Request::PutItem(request) => put_item(self, caller, &request).await.map(Response::PutItem),
+            Request::Query(request) => query(self, caller, &request).await.map(Response::Query),
+            Request::Scan(request) => scan(self, caller, &request).await.map(Response::Scan),
+            Request::TransactGetItems(request) => {
+                transact_get_items(self, caller, &request).await.map(Response::TransactGetItems)
+            }
+            Request::TransactWriteItems(request) => {
+                transact_write_items(self, caller, &request).await.map(Response::TransactWriteItems)
+            }
+            Request::UpdateItem(request) => {
+                update_item(self, caller, &request).await.map(Response::UpdateItem)
+            }
         }
     }
 
@@ -142,6 +165,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn catalogue(&self) -> &Catalogue<S> {
         &self.shared.catalogue
+    }
+
+    pub(crate) fn gates(&self) -> &Arc<Gates> {
+        &self.shared.gates
     }
 
     pub(crate) fn stats(&self) -> &Stats {

@@ -4,15 +4,39 @@
 
 mod backfill;
 mod background;
+mod batch_get_item;
+mod batch_write_item;
+mod bind;
+mod cancel;
 mod catalogue;
+mod change;
+mod collections;
 mod config;
+mod delete_item;
 mod engine;
 mod env;
+mod fault;
+mod gate;
+mod get_item;
 mod index;
 mod layout;
+mod meter;
+mod page;
+mod put_item;
+mod query;
+mod scan;
+mod single;
 mod stats;
 mod stats_rows;
 mod tables;
+mod tokens;
+mod transact_get_items;
+mod transact_write_items;
+mod update_item;
+mod write;
+
+#[cfg(test)]
+mod tests;
 
 pub use catalogue::CatalogueFault;
 pub use config::EngineConfig;

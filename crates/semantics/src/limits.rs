@@ -57,3 +57,7 @@ pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 pub const PROJECTED_ATTRIBUTES_MAX: usize = 100;
 /// Units that one table may have provisioned (developer guide: ServiceQuotas).
 pub const TABLE_UNITS_MAX: u64 = 40_000;
+/// How long a client request token is remembered (API reference: TransactWriteItems).
+pub const TRANSACTION_TOKEN_MS: u64 = 10 * 60 * 1000;
+/// What one BatchGetItem returns at most (API reference: BatchGetItem).
+pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -4,6 +4,7 @@
 
 pub mod auth;
 pub mod cancellation;
+pub mod data_plane;
 pub mod expression;
 pub mod item;
 pub mod shape;

@@ -1,0 +1,142 @@
+//! Whole items on their way in: index keys and sizes.
+
+use keywright_semantics::codec::{EncodedItem, ValueRef};
+use keywright_semantics::expression::{Condition, DocumentPath, Update};
+use keywright_semantics::limits::ITEM_BYTES_MAX;
+use keywright_semantics::messages::data_plane as messages;
+use keywright_semantics::schema::TableSchema;
+use keywright_semantics::value::Item;
+
+use super::BindFault;
+use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts};
+use crate::layout::TableId;
+
+/// An item to put, checked against the schema.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundPut {
+    pub key: ItemKey,
+    pub item: EncodedItem,
+}
+
+/// Checks a whole item that a client sent: its key, its index keys, its size.
+pub(crate) fn bind_put(table: TableId, schema: &TableSchema, item: &Item) -> Result<BoundPut, BindFault> {
+    let key = bind_item_key(table, schema, item)?;
+    check_index_keys(schema, item)?;
+    let item = EncodedItem::encode(item);
+    if item.size_bytes() > ITEM_BYTES_MAX {
+        return Err(BindFault::request(messages::ITEM_TOO_LARGE));
+    }
+    Ok(BoundPut { key, item })
+}
+
+/// Checks that attributes which are index keys have the right types, are not empty and not too long.
+pub(crate) fn check_index_keys(schema: &TableSchema, item: &Item) -> Result<(), BindFault> {
+    for index in &schema.indexes {
+        for (part, attribute) in parts(&index.key) {
+            let Some(found) = item.get(&attribute.name) else { continue };
+            let Some(value) = key_value(attribute, found) else {
+                let actual = super::type_name(found);
+                return Err(BindFault::action(messages::index_key_type_mismatch(
+                    &attribute.name,
+                    attribute.key_type,
+                    actual,
+                    &index.name,
+                )));
+            };
+            if let Some(kind) = empty_kind(value) {
+                let text = messages::empty_index_key_value(&attribute.name, kind, &index.name);
+                return Err(BindFault::request(text));
+            }
+            check_size(part, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks what an update made of an item: index keys that changed, and the size of the whole.
+///
+/// An attribute that the update left alone is not checked again: it may be older than the index.
+pub(crate) fn check_updated(
+    schema: &TableSchema,
+    old: Option<&EncodedItem>,
+    new: &EncodedItem,
+) -> Result<(), BindFault> {
+    for index in &schema.indexes {
+        for (part, attribute) in parts(&index.key) {
+            let Some(found) = new.view().get(&attribute.name) else { continue };
+            let before = old.and_then(|item| item.view().get(&attribute.name));
+            if before.is_some_and(|before| before == found) {
+                continue;
+            }
+            let Some(value) = crate::index::key_value(attribute, found) else {
+                return Err(updated_index_key_type(attribute, found, &index.name));
+            };
+            if let Some(kind) = empty_kind(value) {
+                let text = messages::empty_index_key_value(&attribute.name, kind, &index.name);
+                return Err(BindFault::action(text));
+            }
+            if check_size(part, value).is_err() {
+                return Err(BindFault::action(messages::UPDATED_INDEX_KEY_SIZE));
+            }
+        }
+    }
+    if new.size_bytes() > ITEM_BYTES_MAX {
+        return Err(BindFault::action(messages::UPDATED_ITEM_TOO_LARGE));
+    }
+    Ok(())
+}
+
+/// UpdateItem's own size rule: the statement by itself must not be larger than an item may be (observed).
+///
+/// It precedes the condition. Updates in transactions are not measured this way.
+pub(crate) fn check_update_size(update: &Update) -> Result<(), BindFault> {
+    if update.statement_bytes() > ITEM_BYTES_MAX {
+        return Err(BindFault::action(messages::UPDATED_ITEM_TOO_LARGE));
+    }
+    Ok(())
+}
+
+fn updated_index_key_type(
+    attribute: &keywright_semantics::schema::KeyAttribute,
+    found: ValueRef<'_>,
+    index: &str,
+) -> BindFault {
+    let actual = found.type_name();
+    BindFault::action(messages::index_key_type_mismatch(&attribute.name, attribute.key_type, actual, index))
+}
+
+/// Checks that an update leaves the key alone and does not look into key attributes.
+pub(crate) fn check_update(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
+    for attribute in schema.key.attributes() {
+        if update.touches_attribute(&attribute.name) {
+            return Err(BindFault::action(messages::cannot_update_key(&attribute.name)));
+        }
+    }
+    check_paths(schema, &update.paths())
+}
+
+/// Checks that a condition does not look into key attributes.
+pub(crate) fn check_condition(schema: &TableSchema, condition: Option<&Condition>) -> Result<(), BindFault> {
+    match condition {
+        Some(condition) => check_paths(schema, &condition.paths()),
+        None => Ok(()),
+    }
+}
+
+/// Checks that no path goes below a key attribute of the table or of an index.
+pub(crate) fn check_paths(schema: &TableSchema, paths: &[&DocumentPath]) -> Result<(), BindFault> {
+    let nested = |name: &str| paths.iter().any(|path| path.is_nested() && path.attribute == name);
+    for attribute in schema.key.attributes() {
+        if nested(&attribute.name) {
+            return Err(BindFault::action(messages::key_must_be_scalar(&attribute.name)));
+        }
+    }
+    for index in &schema.indexes {
+        for attribute in index.key.attributes() {
+            if nested(&attribute.name) {
+                return Err(BindFault::action(messages::index_key_must_be_scalar(&attribute.name)));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,143 @@
+//! Keys of items: checked against the table's key, and turned into store keys.
+
+use bytes::Bytes;
+use keywright_semantics::key::{KeyValueRef, PartitionHash};
+use keywright_semantics::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
+use keywright_semantics::messages::data_plane as messages;
+use keywright_semantics::messages::data_plane::EmptyKind;
+use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema, TableSchema};
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::BindFault;
+use crate::layout::{self, TableId};
+
+/// An item's place in the store, and what its indexes and collection need to know of its key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ItemKey {
+    pub row: Bytes,
+    /// Tells apart index entries; only for tables with indexes.
+    pub base: Option<PartitionHash>,
+    /// The row of the collection's size; only for tables with local indexes.
+    pub collection: Option<Bytes>,
+}
+
+/// A value as key bytes need it, if it has the type the key says.
+pub(crate) fn key_value<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Option<KeyValueRef<'a>> {
+    KeyValueRef::from_value(value).filter(|value| value.key_type() == attribute.key_type)
+}
+
+/// What kind of nothing a key value is, if it is.
+pub(crate) fn empty_kind(value: KeyValueRef<'_>) -> Option<EmptyKind> {
+    match value {
+        KeyValueRef::S(text) if text.is_empty() => Some(EmptyKind::String),
+        KeyValueRef::B(bytes) if bytes.is_empty() => Some(EmptyKind::Binary),
+        KeyValueRef::S(_) | KeyValueRef::N(_) | KeyValueRef::B(_) => None,
+    }
+}
+
+/// Which of a key's two parts an attribute belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyPart {
+    Partition,
+    Sort,
+}
+
+/// Checks one key value's size.
+pub(crate) fn check_size(part: KeyPart, value: KeyValueRef<'_>) -> Result<(), BindFault> {
+    match part {
+        KeyPart::Partition if value.size_bytes() > PARTITION_KEY_BYTES_MAX => {
+            Err(BindFault::action(messages::PARTITION_KEY_TOO_LARGE))
+        }
+        KeyPart::Sort if value.size_bytes() > SORT_KEY_BYTES_MAX => {
+            Err(BindFault::action(messages::SORT_KEY_TOO_LARGE))
+        }
+        KeyPart::Partition | KeyPart::Sort => Ok(()),
+    }
+}
+
+/// A key's attributes with their parts, partition first.
+pub(crate) fn parts(key: &KeySchema) -> impl Iterator<Item = (KeyPart, &KeyAttribute)> {
+    let partition = key.partition.iter().map(|attribute| (KeyPart::Partition, attribute));
+    partition.chain(key.sort.iter().map(|attribute| (KeyPart::Sort, attribute)))
+}
+
+/// How a fault in a key value is worded.
+#[derive(Clone, Copy)]
+enum Wording {
+    /// `Key` of an operation: any mismatch has one text.
+    Key,
+    /// The key within a whole item: the attribute and its type are named.
+    Item,
+}
+
+fn checked_value<'a>(
+    (part, attribute): (KeyPart, &KeyAttribute),
+    item: &'a Item,
+    wording: Wording,
+) -> Result<KeyValueRef<'a>, BindFault> {
+    let found = item.get(&attribute.name);
+    let value = found.and_then(|value| key_value(attribute, value));
+    let value = match (value, found, wording) {
+        (Some(value), _, _) => value,
+        (None, _, Wording::Key) => return Err(BindFault::action(messages::KEY_DOES_NOT_MATCH_SCHEMA)),
+        (None, None, Wording::Item) => return Err(BindFault::action(messages::missing_key(&attribute.name))),
+        (None, Some(found), Wording::Item) => {
+            let text =
+                messages::key_type_mismatch(&attribute.name, attribute.key_type, super::type_name(found));
+            return Err(BindFault::action(text));
+        }
+    };
+    if let Some(kind) = empty_kind(value) {
+        return Err(BindFault::request(messages::empty_key_value(&attribute.name, kind)));
+    }
+    check_size(part, value)?;
+    Ok(value)
+}
+
+/// A table's key values: a partition key and, if the table has one, a sort key.
+struct KeyValues<'a> {
+    partition: KeyValueRef<'a>,
+    sort: Option<KeyValueRef<'a>>,
+}
+
+impl<'a> KeyValues<'a> {
+    fn bind(schema: &TableSchema, item: &'a Item, wording: Wording) -> Result<Self, BindFault> {
+        let mut values = parts(&schema.key).map(|part| checked_value(part, item, wording));
+        let partition =
+            values.next().ok_or_else(|| BindFault::action(messages::KEY_DOES_NOT_MATCH_SCHEMA))??;
+        Ok(Self { partition, sort: values.next().transpose()? })
+    }
+
+    /// A `Key` that a client sent has exactly the table's key attributes.
+    fn bind_key(schema: &TableSchema, key: &'a Item) -> Result<Self, BindFault> {
+        if key.len() != schema.key.partition.len() + schema.key.sort.len() {
+            return Err(BindFault::action(messages::KEY_DOES_NOT_MATCH_SCHEMA));
+        }
+        Self::bind(schema, key, Wording::Key)
+    }
+
+    fn place(&self, table: TableId, schema: &TableSchema) -> ItemKey {
+        let has_local = schema.indexes.iter().any(|index| index.kind == IndexKind::Local);
+        ItemKey {
+            row: layout::item_key(table, self.partition, self.sort),
+            base: (!schema.indexes.is_empty()).then(|| layout::base_key_hash(self.partition, self.sort)),
+            collection: has_local.then(|| layout::collection_key(table, self.partition)),
+        }
+    }
+}
+
+/// The row of the item whose `Key` a client sent: all that a read needs.
+pub(crate) fn bind_row(table: TableId, schema: &TableSchema, key: &Item) -> Result<Bytes, BindFault> {
+    let values = KeyValues::bind_key(schema, key)?;
+    Ok(layout::item_key(table, values.partition, values.sort))
+}
+
+/// The place of the item whose `Key` a client sent.
+pub(crate) fn bind_key(table: TableId, schema: &TableSchema, key: &Item) -> Result<ItemKey, BindFault> {
+    Ok(KeyValues::bind_key(schema, key)?.place(table, schema))
+}
+
+/// The place of a whole item that a client sent.
+pub(crate) fn bind_item_key(table: TableId, schema: &TableSchema, item: &Item) -> Result<ItemKey, BindFault> {
+    Ok(KeyValues::bind(schema, item, Wording::Item)?.place(table, schema))
+}

@@ -1,0 +1,170 @@
+//! A key condition against the key it is asked of: which range of rows it means.
+
+use bytes::Bytes;
+use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate};
+use keywright_semantics::key::{
+    KeyValueRef, encode_sort, encode_sort_prefix, partition_hash, successor_prefix,
+};
+use keywright_semantics::messages::data_plane as messages;
+use keywright_semantics::schema::{KeyAttribute, KeySchema};
+use keywright_semantics::value::AttributeValue;
+use keywright_store::KeyRange;
+
+use super::BindFault;
+use super::key::{empty_kind, key_value};
+
+/// The rows a Query asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QueryRange {
+    /// All rows of the partition.
+    pub partition: KeyRange,
+    /// The rows the condition selects, within the partition; empty if `end <= start`.
+    pub selected: KeyRange,
+}
+
+/// Binds a key condition to the key of a table or index whose rows start with `prefix`.
+pub(crate) fn bind_range(
+    prefix: Vec<u8>,
+    key: &KeySchema,
+    condition: &KeyCondition,
+) -> Result<QueryRange, BindFault> {
+    let attributes = key.partition.len() + key.sort.len();
+    let conditions = condition.clauses.len();
+    if conditions > attributes {
+        return Err(BindFault::request(messages::too_many_key_conditions(conditions, attributes)));
+    }
+    let partition = partition_values(key, condition)?;
+    let sort = sort_clauses(key, condition)?;
+    let mut start = prefix;
+    start.extend_from_slice(&partition_hash(partition).0);
+    let partition = prefix_range(&start);
+    let selected = match sort.split_last() {
+        None => partition.clone(),
+        Some((last, equal)) => {
+            for (attribute, clause) in equal {
+                let KeyPredicate::Eq(value) = &clause.predicate else {
+                    return Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED));
+                };
+                encode_sort(operand(attribute, value)?, &mut start);
+            }
+            select(start, last.0, &last.1.predicate)?
+        }
+    };
+    Ok(QueryRange { partition, selected })
+}
+
+fn clause<'a>(condition: &'a KeyCondition, attribute: &KeyAttribute) -> Option<&'a KeyClause> {
+    condition.clauses.iter().find(|clause| clause.attribute == attribute.name)
+}
+
+fn partition_values<'a>(
+    key: &KeySchema,
+    condition: &'a KeyCondition,
+) -> Result<Vec<KeyValueRef<'a>>, BindFault> {
+    key.partition
+        .iter()
+        .map(|attribute| {
+            let clause = clause(condition, attribute)
+                .ok_or_else(|| BindFault::request(messages::missed_key_element(&attribute.name)))?;
+            check_operands(attribute, &clause.predicate)?;
+            match &clause.predicate {
+                KeyPredicate::Eq(value) => operand(attribute, value),
+                _ => Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED)),
+            }
+        })
+        .collect()
+}
+
+/// The sort attributes with conditions, in the key's order: equalities without a gap, then any one predicate.
+fn sort_clauses<'a>(
+    key: &'a KeySchema,
+    condition: &'a KeyCondition,
+) -> Result<Vec<(&'a KeyAttribute, &'a KeyClause)>, BindFault> {
+    let named = condition.clauses.len().saturating_sub(key.partition.len());
+    let found: Vec<_> =
+        key.sort.iter().filter_map(|attribute| Some((attribute, clause(condition, attribute)?))).collect();
+    if found.len() < named {
+        let missed = key.sort.iter().find(|attribute| clause(condition, attribute).is_none());
+        let name = missed.map_or("", |attribute| attribute.name.as_str());
+        return Err(BindFault::request(messages::missed_key_element(name)));
+    }
+    if let Some((last, _)) = found.last() {
+        let lacking: Vec<&str> = key
+            .sort
+            .iter()
+            .take_while(|attribute| attribute.name != last.name)
+            .filter(|attribute| {
+                !clause(condition, attribute)
+                    .is_some_and(|clause| matches!(clause.predicate, KeyPredicate::Eq(_)))
+            })
+            .map(|attribute| attribute.name.as_str())
+            .collect();
+        if !lacking.is_empty() {
+            return Err(BindFault::request(messages::range_needs_equality(&lacking, &last.name)));
+        }
+    }
+    for (attribute, clause) in &found {
+        check_operands(attribute, &clause.predicate)?;
+    }
+    Ok(found)
+}
+
+fn check_operands(attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<(), BindFault> {
+    for value in predicate.operands() {
+        operand(attribute, value)?;
+    }
+    Ok(())
+}
+
+fn operand<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Result<KeyValueRef<'a>, BindFault> {
+    let value =
+        key_value(attribute, value).ok_or_else(|| BindFault::request(messages::KEY_CONDITION_TYPE))?;
+    match empty_kind(value) {
+        Some(kind) => Err(BindFault::request(messages::empty_key_value(&attribute.name, kind))),
+        None => Ok(value),
+    }
+}
+
+/// The rows under `prefix` whose next sort component satisfies the predicate.
+///
+/// Encoded components are prefix-free, so the rows with one value are exactly those that start with its encoding.
+fn select(
+    prefix: Vec<u8>,
+    attribute: &KeyAttribute,
+    predicate: &KeyPredicate,
+) -> Result<KeyRange, BindFault> {
+    let all = prefix_range(&prefix);
+    let encoded = |value| -> Result<Vec<u8>, BindFault> {
+        let mut key = prefix.clone();
+        encode_sort(operand(attribute, value)?, &mut key);
+        Ok(key)
+    };
+    let range = |start: Option<Vec<u8>>, end: Option<Vec<u8>>| KeyRange {
+        start: start.map_or_else(|| all.start.clone(), Bytes::from),
+        end: end.map(Bytes::from).or_else(|| all.end.clone()),
+    };
+    Ok(match predicate {
+        KeyPredicate::Eq(value) => prefix_range(&encoded(value)?),
+        KeyPredicate::Lt(value) => range(None, Some(encoded(value)?)),
+        KeyPredicate::Le(value) => range(None, successor_prefix(&encoded(value)?)),
+        KeyPredicate::Gt(value) => range(successor_prefix(&encoded(value)?), None),
+        KeyPredicate::Ge(value) => range(Some(encoded(value)?), None),
+        KeyPredicate::Between(lower, upper) => {
+            range(Some(encoded(lower)?), successor_prefix(&encoded(upper)?))
+        }
+        KeyPredicate::BeginsWith(value) => {
+            let bytes = match operand(attribute, value)? {
+                KeyValueRef::S(text) => text.as_bytes(),
+                KeyValueRef::B(bytes) => bytes,
+                KeyValueRef::N(_) => return Err(BindFault::request(messages::KEY_CONDITION_TYPE)),
+            };
+            let mut key = prefix.clone();
+            encode_sort_prefix(bytes, &mut key);
+            prefix_range(&key)
+        }
+    })
+}
+
+fn prefix_range(prefix: &[u8]) -> KeyRange {
+    KeyRange { start: Bytes::copy_from_slice(prefix), end: successor_prefix(prefix).map(Bytes::from) }
+}

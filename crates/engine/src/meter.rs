@@ -1,0 +1,52 @@
+//! The figures an answer reports: capacity by table and index, only when the client asked.
+
+use keywright_semantics::capacity::TableUsage;
+use keywright_semantics::request::parts::ReturnConsumedCapacity;
+use keywright_semantics::response::{CapacityForm, ConsumedCapacity};
+
+/// The figure of one table, computed only if it is wanted.
+pub(crate) fn consumed(
+    level: ReturnConsumedCapacity,
+    table_name: &str,
+    form: CapacityForm,
+    usage: impl FnOnce() -> TableUsage,
+) -> Option<ConsumedCapacity> {
+    match level {
+        ReturnConsumedCapacity::None => None,
+        ReturnConsumedCapacity::Total | ReturnConsumedCapacity::Indexes => {
+            Some(ConsumedCapacity { table_name: table_name.to_owned(), usage: usage(), form, level })
+        }
+    }
+}
+
+/// Sums usage by table, in the order tables first appear.
+#[derive(Default)]
+pub(crate) struct Meter {
+    tables: Vec<(String, TableUsage)>,
+}
+
+impl Meter {
+    pub(crate) fn add(&mut self, table_name: &str, usage: TableUsage) {
+        match self.tables.iter_mut().find(|(name, _)| name == table_name) {
+            Some((_, total)) => total.merge(usage),
+            None => self.tables.push((table_name.to_owned(), usage)),
+        }
+    }
+
+    pub(crate) fn report(
+        self,
+        level: ReturnConsumedCapacity,
+        form: CapacityForm,
+    ) -> Option<Vec<ConsumedCapacity>> {
+        if level == ReturnConsumedCapacity::None {
+            return None;
+        }
+        let figures = self.tables.into_iter();
+        Some(figures.map(|(table_name, usage)| ConsumedCapacity { table_name, usage, form, level }).collect())
+    }
+
+    /// Each table and its usage.
+    pub(crate) fn into_tables(self) -> Vec<(String, TableUsage)> {
+        self.tables
+    }
+}

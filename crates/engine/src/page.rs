@@ -1,0 +1,212 @@
+//! The one page loop: Query and Scan, of tables and indexes, read, meter, filter and project here.
+//!
+//! A page ends when it has evaluated `Limit` rows or 1 MB of them, counted before the filter, and whenever the range
+//! does. Both limits travel to the store as budgets, so that nothing is read that is not evaluated.
+
+use std::num::NonZeroU32;
+
+use bytes::Bytes;
+use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::Condition;
+use keywright_semantics::limits::PAGE_BYTES_MAX;
+use keywright_semantics::request::common::Consistency;
+use keywright_semantics::request::parts::ReturnConsumedCapacity;
+use keywright_semantics::response::{CapacityForm, PageOutput};
+use keywright_semantics::schema::{IndexKind, KeySchema};
+use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
+
+use crate::bind::source::{Fetch, Output, Source};
+use crate::engine::Engine;
+use crate::fault;
+use crate::index::key_values;
+use crate::layout;
+use crate::meter::consumed;
+
+/// Rows asked of the store at once: bounds what one call returns when rows are tiny.
+const SCAN_ROWS_MAX: usize = 1000;
+/// The same when every row makes a whole item be fetched, which may be large.
+const FETCH_ROWS_MAX: usize = 32;
+
+/// How a read of this consistency is charged.
+pub(crate) const fn read_mode(consistency: Consistency) -> ReadMode {
+    match consistency {
+        Consistency::Eventual => ReadMode::Eventual,
+        Consistency::Strong => ReadMode::Strong,
+    }
+}
+
+/// A bound Query or Scan.
+pub(crate) struct Plan<'a> {
+    pub source: Source<'a>,
+    pub range: KeyRange,
+    pub direction: Direction,
+    pub limit: Option<NonZeroU32>,
+    pub consistency: Consistency,
+    pub filter: Option<&'a Condition>,
+    pub output: Output<'a>,
+    pub fetch: Fetch,
+    pub capacity: ReturnConsumedCapacity,
+    /// The table as the answer names it.
+    pub table_name: &'a str,
+}
+
+/// What a page has gathered so far.
+#[derive(Default)]
+struct Page {
+    items: Vec<EncodedItem>,
+    count: u64,
+    scanned: usize,
+    /// Sizes of rows read from the table or index.
+    row_bytes: usize,
+    /// Sizes of items fetched for rows of a local index, each rounded up on its own.
+    fetched: Usage,
+    fetched_bytes: usize,
+    /// The last row evaluated, if the page ended before the range did.
+    last: Option<EncodedItem>,
+}
+
+/// Reads one page.
+pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<PageOutput, Error> {
+    let mut page = Page::default();
+    if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
+        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        fill(&snapshot, &plan, &mut page).await?;
+    }
+    let usage = || usage(&plan, &page);
+    let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
+    let position =
+        |row: EncodedItem| row.view().encode_subset(|name| plan.source.is_position_attribute(name));
+    Ok(PageOutput {
+        items: match plan.output {
+            Output::Count => None,
+            Output::Whole | Output::Projected(_) => Some(page.items),
+        },
+        count: page.count,
+        scanned_count: u64::try_from(page.scanned).unwrap_or(u64::MAX),
+        last_evaluated_key: page.last.map(position),
+        consumed_capacity,
+    })
+}
+
+async fn fill<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, page: &mut Page) -> Result<(), Error> {
+    let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
+    let rows_max = match plan.fetch {
+        Fetch::None => SCAN_ROWS_MAX,
+        Fetch::Items => FETCH_ROWS_MAX,
+    };
+    let mut range = plan.range.clone();
+    loop {
+        let read = page.row_bytes.saturating_add(page.fetched_bytes);
+        let scan = Scan {
+            range: range.clone(),
+            direction: plan.direction,
+            rows_max: limit.saturating_sub(page.scanned).min(rows_max),
+            bytes_max: PAGE_BYTES_MAX.saturating_sub(read).max(1),
+        };
+        let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
+        let last_key = rows.entries.last().map(|entry| entry.key.clone());
+        if evaluate(snapshot, plan, page, rows.entries, limit).await? == Evaluated::Full {
+            return Ok(());
+        }
+        let Some(last_key) = last_key.filter(|_| rows.more) else { return Ok(()) };
+        range = crate::bind::start_key::beyond(range, &last_key, plan.direction);
+    }
+}
+
+/// Whether a page can take more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evaluated {
+    Full,
+    Open,
+}
+
+async fn evaluate<T: Snapshot>(
+    snapshot: &T,
+    plan: &Plan<'_>,
+    page: &mut Page,
+    entries: Vec<Entry>,
+    limit: usize,
+) -> Result<Evaluated, Error> {
+    let mut rows = Vec::with_capacity(entries.len());
+    for entry in entries {
+        rows.push(EncodedItem::from_stored(entry.value).map_err(|error| fault::corrupt(&error))?);
+    }
+    let fetched = match plan.fetch {
+        Fetch::None => None,
+        Fetch::Items => Some(fetch(snapshot, plan, &rows).await?),
+    };
+    let mut fetched = fetched.map(Vec::into_iter);
+    for row in rows {
+        page.scanned += 1;
+        page.row_bytes += row.size_bytes();
+        let item = match &mut fetched {
+            None => row.clone(),
+            // An index entry without its item cannot be on one snapshot.
+            Some(items) => items.next().flatten().ok_or_else(fault::internal)?,
+        };
+        if fetched.is_some() {
+            page.fetched_bytes += item.size_bytes();
+            page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
+        }
+        keep(plan, page, item);
+        if page.scanned >= limit || page.row_bytes.saturating_add(page.fetched_bytes) >= PAGE_BYTES_MAX {
+            page.last = Some(row);
+            return Ok(Evaluated::Full);
+        }
+    }
+    Ok(Evaluated::Open)
+}
+
+/// Counts and keeps what passes the filter.
+fn keep(plan: &Plan<'_>, page: &mut Page, item: EncodedItem) {
+    if plan.filter.is_some_and(|filter| !filter.evaluate(Some(item.view()))) {
+        return;
+    }
+    page.count += 1;
+    match plan.output {
+        Output::Count => {}
+        Output::Whole => page.items.push(item),
+        Output::Projected(projection) => page.items.push(projection.project(item.view())),
+    }
+}
+
+/// The items of rows of a local index, in order.
+async fn fetch<T: Snapshot>(
+    snapshot: &T,
+    plan: &Plan<'_>,
+    rows: &[EncodedItem],
+) -> Result<Vec<Option<EncodedItem>>, Error> {
+    let key = &plan.source.table.schema.key;
+    let keys: Option<Vec<Bytes>> = rows.iter().map(|row| item_key(plan, key, row)).collect();
+    let keys = keys.ok_or_else(fault::internal)?;
+    let items = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    let decode = |item: Option<Bytes>| {
+        item.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))
+    };
+    items.into_iter().map(decode).collect()
+}
+
+fn item_key(plan: &Plan<'_>, key: &KeySchema, row: &EncodedItem) -> Option<Bytes> {
+    let partition = key_values(&key.partition, row.view())?;
+    let sort = key_values(&key.sort, row.view())?;
+    Some(layout::item_key(plan.source.table.id, *partition.first()?, sort.first().copied()))
+}
+
+/// What the page is charged: the sum of the rows rounded up once, fetched items each on their own.
+fn usage(plan: &Plan<'_>, page: &Page) -> TableUsage {
+    let rows = Usage::reading(read_units(page.row_bytes, read_mode(plan.consistency)));
+    let mut usage = TableUsage { table: page.fetched, ..TableUsage::default() };
+    match plan.source.index {
+        None => usage.table += rows,
+        Some((_, index)) => {
+            let arms = match index.kind {
+                IndexKind::Local => &mut usage.local_indexes,
+                IndexKind::Global => &mut usage.global_indexes,
+            };
+            arms.insert(index.name.clone(), rows);
+        }
+    }
+    usage
+}

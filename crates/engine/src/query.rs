@@ -1,0 +1,59 @@
+//! Query: items of one partition of a table or index, in the order of their sort keys.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::request::common::SortOrder;
+use keywright_semantics::request::query::Query;
+use keywright_semantics::response::PageOutput;
+use keywright_store::{Direction, Store};
+
+use crate::bind::item::check_condition;
+use crate::bind::range::bind_range;
+use crate::bind::source::{bind_output, bind_source, check_projection, check_query_filter};
+use crate::bind::start_key::{StartKeyOf, beyond, bind_start_key, check_position};
+use crate::catalogue::Table;
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::page::{Plan, read_page};
+
+pub(crate) async fn query<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &Query,
+) -> Result<PageOutput, Error> {
+    let table = engine.catalogue().lookup(caller, &request.table)?;
+    read_page(engine, bind(&table, request)?).await
+}
+
+fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
+    let source = bind_source(table, request.index.as_deref(), request.consistency)?;
+    let start = request.exclusive_start_key.as_ref();
+    let position = start.map(|start| bind_start_key(source, start, StartKeyOf::Query)).transpose()?;
+    let range = bind_range(source.prefix(), source.key(), &request.key_condition)?;
+    if let Some(position) = &position {
+        check_position(&range, position)?;
+    }
+    check_projection(source, request.projection.as_ref())?;
+    check_query_filter(source, request.filter.as_ref())?;
+    let (output, fetch) = bind_output(source, request.select, request.projection.as_ref())?;
+    check_condition(&table.schema, request.filter.as_ref())?;
+    let direction = match request.order {
+        SortOrder::Ascending => Direction::Forward,
+        SortOrder::Descending => Direction::Backward,
+    };
+    let range = match position {
+        Some(position) => beyond(range.selected, &position, direction),
+        None => range.selected,
+    };
+    Ok(Plan {
+        source,
+        range,
+        direction,
+        limit: request.limit,
+        consistency: request.consistency,
+        filter: request.filter.as_ref(),
+        output,
+        fetch,
+        capacity: request.capacity,
+        table_name: &request.table.name,
+    })
+}

@@ -1,0 +1,227 @@
+//! The schema stage's errors, one row for each fault; the last column is the text.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::request::common::{Consistency, SelectMode};
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::harness::*;
+
+fn text<T>(result: Result<T, Error>) -> String {
+    match result {
+        Ok(_) => "no error".into(),
+        Err(error) => {
+            assert_eq!(error.kind, ErrorKind::Validation, "{error}");
+            error.message
+        }
+    }
+}
+
+fn long(bytes: usize) -> AttributeValue {
+    s(&"k".repeat(bytes))
+}
+
+#[test]
+fn faults_of_an_item_to_put_and_their_order() {
+    let bench = bench();
+    let empty = "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an \
+                 empty string value. Key: ";
+    let table: Vec<(Item, String)> = vec![
+        (item([]), "One or more parameter values were invalid: Missing the key pk in the item".into()),
+        (item([("pk", s("a"))]), "One or more parameter values were invalid: Missing the key sk in the item".into()),
+        (
+            item([("pk", n(1)), ("sk", s(""))]),
+            "One or more parameter values were invalid: Type mismatch for key pk expected: S actual: N".into(),
+        ),
+        (item([("pk", s("")), ("sk", n(1))]), format!("{empty}pk")),
+        (item([("pk", s("a")), ("sk", s(""))]), format!("{empty}sk")),
+        (
+            item([("pk", s("a")), ("sk", s("a")), ("h", s("x")), ("g", s(""))]),
+            "One or more parameter values are not valid. A value specified for a secondary index key is not \
+             supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: gsi, \
+             IndexKey: g"
+                .into(),
+        ),
+        (
+            item([("pk", s("a")), ("sk", s("a")), ("h", s("x"))]),
+            "One or more parameter values were invalid: Type mismatch for Index Key h Expected: N Actual: S IndexName: \
+             gsi"
+                .into(),
+        ),
+        (
+            item([("pk", long(2049)), ("sk", s("a"))]),
+            "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
+                .into(),
+        ),
+        (
+            item([("pk", long(2048)), ("sk", long(1025))]),
+            "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit \
+             of 1024 bytes"
+                .into(),
+        ),
+        (item([("pk", long(2048)), ("sk", long(1024))]), "no error".into()),
+        (
+            item([("pk", s("a")), ("sk", s("a")), ("x", long(409_600))]),
+            "Item size has exceeded the maximum allowed size".into(),
+        ),
+        (item([("pk", s("a")), ("sk", s("a")), ("x", long(409_600 - 7))]), "no error".into()),
+        (
+            item([("pk", s("a")), ("sk", s("a")), ("x", long(409_600 - 6))]),
+            "Item size has exceeded the maximum allowed size".into(),
+        ),
+    ];
+    for (item, expected) in table {
+        let got = text(bench.put(item.clone()));
+        assert_eq!(got, expected);
+    }
+}
+
+#[test]
+fn a_key_must_be_exactly_the_tables_key() {
+    let bench = bench();
+    let mismatch = "The provided key element does not match the schema";
+    for key in [
+        item([]),
+        item([("pk", s("a"))]),
+        item([("pk", s("a")), ("sk", n(1))]),
+        item([("pk", s("a")), ("other", s("a"))]),
+        item([("pk", s("a")), ("sk", s("a")), ("x", s("a"))]),
+    ] {
+        assert_eq!(text(bench.delete(&delete_request(key.clone()))), mismatch);
+        assert_eq!(text(bench.update(&update_request(key, None))), mismatch);
+    }
+}
+
+#[test]
+fn an_update_may_not_touch_the_key_nor_break_an_index() {
+    let bench = bench();
+    let key = item([("pk", s("a")), ("sk", s("a"))]);
+    let table = [
+        (
+            update("SET sk = :v", [(":v", s("b"))]),
+            "One or more parameter values were invalid: Cannot update attribute sk. This attribute is part of the key",
+        ),
+        (
+            update("SET h = :v", [(":v", s("b"))]),
+            "One or more parameter values were invalid: Type mismatch for Index Key h Expected: N Actual: S IndexName: \
+             gsi",
+        ),
+        (
+            update("SET x = :v", [(":v", long(409_600))]),
+            "Item size to update has exceeded the maximum allowed size",
+        ),
+    ];
+    for (update, expected) in table {
+        assert_eq!(text(bench.update(&update_request(key.clone(), Some(update)))), expected);
+    }
+    assert_eq!(bench.get(key), None);
+}
+
+#[test]
+fn faults_of_a_key_condition() {
+    let bench = bench();
+    let pk = || (":p", s("a"));
+    let table = [
+        (None, key_condition("sk = :p", [pk()]), "Query condition missed key schema element: pk"),
+        (None, key_condition("pk = :p AND x = :p", [pk()]), "Query condition missed key schema element: sk"),
+        (None, key_condition("pk > :p", [pk()]), "Query key condition not supported"),
+        (
+            None,
+            key_condition("pk = :p AND sk > :p AND x = :p", [pk()]),
+            "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)",
+        ),
+        (
+            None,
+            key_condition("pk = :p AND sk = :n", [pk(), (":n", n(1))]),
+            "One or more parameter values were invalid: Condition parameter type does not match schema type",
+        ),
+        (Some("nope"), key_condition("pk = :p", [pk()]), "The table does not have the specified index: nope"),
+        (Some("multi"), key_condition("g = :p", [pk()]), "Query condition missed key schema element: m"),
+        (
+            Some("multi"),
+            key_condition("g = :p AND h = :n AND m = :p", [pk(), (":n", n(1))]),
+            "RANGE key attributes l must have equality conditions specified in the query because a condition is present \
+             on key attribute h",
+        ),
+        (
+            Some("multi"),
+            key_condition("g = :p AND h = :n AND m = :p AND l > :p", [pk(), (":n", n(1))]),
+            "RANGE key attributes l must have equality conditions specified in the query because a condition is present \
+             on key attribute h",
+        ),
+    ];
+    for (index, condition, expected) in table {
+        assert_eq!(text(bench.query(&query_request(index, condition))), expected);
+    }
+}
+
+#[test]
+fn faults_of_what_a_page_may_ask_of_its_source() {
+    let bench = bench();
+    let on = |index, condition| query_request(index, condition);
+    let pk = || key_condition("pk = :p", [(":p", s("a"))]);
+    let gsi = || key_condition("g = :p", [(":p", s("a"))]);
+
+    let mut strong = on(Some("gsi"), gsi());
+    strong.consistency = Consistency::Strong;
+    assert_eq!(text(bench.query(&strong)), "Consistent reads are not supported on global secondary indexes");
+
+    let mut filtered = on(None, pk());
+    filtered.filter = Some(condition("sk > :v", [(":v", s("a"))]));
+    assert_eq!(
+        text(bench.query(&filtered)),
+        "Filter Expression can only contain non-primary key attributes: Primary key attribute: sk"
+    );
+
+    let mut whole = on(Some("gsi"), gsi());
+    whole.select = Some(SelectMode::AllAttributes);
+    assert_eq!(
+        text(bench.query(&whole)),
+        "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary \
+         index gsi because its projection type is not ALL"
+    );
+
+    let mut more = on(Some("gsi"), gsi());
+    more.projection = Some(projection("pk, x, y"));
+    assert_eq!(
+        text(bench.query(&more)),
+        "One or more parameter values were invalid: Global secondary index gsi does not project [x, y]"
+    );
+}
+
+#[test]
+fn faults_of_a_starting_key() {
+    let bench = bench();
+    let condition = || key_condition("pk = :p AND sk > :s", [(":p", s("a")), (":s", s("m"))]);
+    let started = |start: Item| {
+        let mut request = query_request(None, condition());
+        request.exclusive_start_key = Some(start);
+        text(bench.query(&request))
+    };
+    assert_eq!(started(item([("pk", s("a"))])), "The provided starting key is invalid");
+    assert_eq!(
+        started(item([("pk", s("b")), ("sk", s("z"))])),
+        "The provided starting key is outside query boundaries based on provided conditions"
+    );
+    assert_eq!(
+        started(item([("pk", s("a")), ("sk", s("b"))])),
+        "The provided starting key does not match the range key predicate"
+    );
+    assert_eq!(started(item([("pk", s("a")), ("sk", s("z"))])), "no error");
+
+    let mut scan = scan_request(None);
+    scan.exclusive_start_key = Some(item([("pk", s("a"))]));
+    assert_eq!(
+        text(bench.scan(&scan)),
+        "The provided starting key is invalid: The provided key element does not match the schema"
+    );
+}
+
+#[test]
+fn a_table_that_does_not_exist_is_not_found() {
+    let bench = bench();
+    let mut request = put_request(item([]));
+    request.table.name = "other".into();
+    let error = bench.put_with(&request).expect_err("there is no such table");
+    assert_eq!(error.kind, ErrorKind::ResourceNotFound);
+    assert_eq!(error.message, "Requested resource not found");
+}

@@ -1,0 +1,331 @@
+//! An engine on the memory store with one table, and requests written shortly.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::num::NonZeroU32;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::{
+    Condition, ConditionKind, KeyCondition, Placeholders, Projection, Update, parse_condition,
+    parse_key_condition, parse_projection, parse_update,
+};
+use keywright_semantics::request::Request;
+use keywright_semantics::request::common::{
+    Consistency, OnConditionFailure, ReturnOld, SelectMode, SortOrder,
+};
+use keywright_semantics::request::create_table::{CreateTable, NewIndex};
+use keywright_semantics::request::delete_item::DeleteItem;
+use keywright_semantics::request::get_item::GetItem;
+use keywright_semantics::request::parts::{
+    BillingMode, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
+};
+use keywright_semantics::request::put_item::PutItem;
+use keywright_semantics::request::query::Query;
+use keywright_semantics::request::scan::Scan;
+use keywright_semantics::request::table_ref::TableRef;
+use keywright_semantics::request::update_item::UpdateItem;
+use keywright_semantics::response::{PageOutput, WriteItemOutput};
+use keywright_semantics::schema::{
+    IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection as IndexProjection, TableSchema,
+};
+use keywright_semantics::value::{AttributeValue, Item};
+use keywright_store::Store;
+use keywright_store::memory::MemoryStore;
+
+use crate::config::EngineConfig;
+use crate::engine::Engine;
+use crate::env::{AccountId, Caller, Env, Region};
+
+pub(super) const TABLE: &str = "t";
+
+/// Time stands still unless a test moves it; random numbers count up.
+#[derive(Default)]
+pub(super) struct TestEnv {
+    pub now_ms: AtomicU64,
+    random: AtomicU64,
+}
+
+impl Env for TestEnv {
+    fn now_ms(&self) -> u64 {
+        self.now_ms.load(Ordering::Relaxed)
+    }
+
+    fn random_u128(&self) -> u128 {
+        u128::from(self.random.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Runs a future on this thread.
+pub(super) fn block_on<F: Future>(future: F) -> F::Output {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+pub(super) fn s(text: &str) -> AttributeValue {
+    AttributeValue::S(text.to_owned())
+}
+
+pub(super) fn n(number: i64) -> AttributeValue {
+    AttributeValue::from(number)
+}
+
+pub(super) fn item<const N: usize>(pairs: [(&str, AttributeValue); N]) -> Item {
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+pub(super) fn attribute(name: &str, key_type: KeyType) -> KeyAttribute {
+    KeyAttribute { name: name.into(), key_type }
+}
+
+pub(super) fn key(partition: &[(&str, KeyType)], sort: &[(&str, KeyType)]) -> KeySchema {
+    let attributes =
+        |list: &[(&str, KeyType)]| list.iter().map(|(name, kind)| attribute(name, *kind)).collect();
+    KeySchema { partition: attributes(partition), sort: attributes(sort) }
+}
+
+pub(super) fn index(name: &str, kind: IndexKind, key: KeySchema, projection: IndexProjection) -> IndexSchema {
+    IndexSchema { name: name.into(), kind, key, projection }
+}
+
+/// `pk` and `sk` strings; an LSI on `l` (S) that includes `x`; a keys-only GSI on `g` (S) and `h` (N); a GSI of all
+/// attributes with a key of several.
+pub(super) fn schema() -> TableSchema {
+    use KeyType::{N, S};
+    let include = IndexProjection::Include(["x".to_owned()].into());
+    let several = key(&[("g", S), ("m", S)], &[("l", S), ("h", N)]);
+    TableSchema {
+        key: key(&[("pk", S)], &[("sk", S)]),
+        indexes: vec![
+            index("lsi", IndexKind::Local, key(&[("pk", S)], &[("l", S)]), include),
+            index("gsi", IndexKind::Global, key(&[("g", S)], &[("h", N)]), IndexProjection::KeysOnly),
+            index("multi", IndexKind::Global, several, IndexProjection::All),
+        ],
+    }
+}
+
+pub(super) fn caller() -> Caller {
+    Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") }
+}
+
+pub(super) fn table_ref() -> TableRef {
+    TableRef { as_given: TABLE.into(), name: TABLE.into(), arn_scope: None }
+}
+
+/// An engine and what a test needs beside it.
+pub(super) struct Bench<S: Store> {
+    pub engine: Engine<S>,
+    pub env: Arc<TestEnv>,
+}
+
+pub(super) fn bench() -> Bench<MemoryStore> {
+    bench_on(MemoryStore::new(), schema(), u64::MAX)
+}
+
+pub(super) fn bench_on<S: Store>(store: S, schema: TableSchema, collection_bytes_max: u64) -> Bench<S> {
+    let env = Arc::new(TestEnv::default());
+    let config = EngineConfig { item_collection_bytes_max: collection_bytes_max, ..EngineConfig::default() };
+    let engine = block_on(Engine::open(store, Arc::<TestEnv>::clone(&env) as Arc<dyn Env>, config));
+    let engine = engine.expect("an empty store opens");
+    let created = block_on(engine.execute(&caller(), Request::CreateTable(Box::new(create_request(schema)))));
+    created.expect("there is no such table yet");
+    Bench { engine, env }
+}
+
+fn create_request(schema: TableSchema) -> CreateTable {
+    let index = |schema| NewIndex { schema, throughput: None, on_demand: None, warm: None };
+    CreateTable {
+        name: TABLE.into(),
+        definitions: Vec::new(),
+        key: schema.key,
+        indexes: schema.indexes.into_iter().map(index).collect(),
+        billing: BillingMode::PayPerRequest,
+        throughput: None,
+        on_demand: None,
+        warm: None,
+        stream: None,
+        class: None,
+        encryption: None,
+        deletion_protection: false,
+        tags: BTreeMap::new(),
+    }
+}
+
+fn values(values: &Item) -> Vec<(String, Result<AttributeValue, keywright_semantics::value::ValueFault>)> {
+    values.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect()
+}
+
+fn bound<T>(with: &Item, parse: impl FnOnce(&mut Placeholders<'_>) -> Result<T, Error>) -> T {
+    let with = values(with);
+    let with = (!with.is_empty()).then_some(&with);
+    let mut placeholders = Placeholders::new(None, with).expect("placeholders of tests are right");
+    parse(&mut placeholders).expect("expressions of tests are right")
+}
+
+pub(super) fn condition<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> Condition {
+    bound(&item(with), |placeholders| parse_condition(text, ConditionKind::Condition, placeholders))
+}
+
+pub(super) fn update<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> Update {
+    bound(&item(with), |placeholders| parse_update(text, placeholders))
+}
+
+pub(super) fn key_condition<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> KeyCondition {
+    bound(&item(with), |placeholders| parse_key_condition(text, placeholders))
+}
+
+pub(super) fn projection(text: &str) -> Projection {
+    bound(&Item::new(), |placeholders| parse_projection(text, placeholders))
+}
+
+pub(super) fn put_request(item: Item) -> PutItem {
+    PutItem {
+        table: table_ref(),
+        item,
+        condition: None,
+        return_values: ReturnOld::None,
+        on_condition_failure: OnConditionFailure::Nothing,
+        capacity: ReturnConsumedCapacity::Indexes,
+        metrics: ReturnItemCollectionMetrics::Size,
+    }
+}
+
+pub(super) fn delete_request(key: Item) -> DeleteItem {
+    DeleteItem {
+        table: table_ref(),
+        key,
+        condition: None,
+        return_values: ReturnOld::None,
+        on_condition_failure: OnConditionFailure::Nothing,
+        capacity: ReturnConsumedCapacity::Indexes,
+        metrics: ReturnItemCollectionMetrics::Size,
+    }
+}
+
+pub(super) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
+    UpdateItem {
+        table: table_ref(),
+        key,
+        update,
+        condition: None,
+        return_values: ReturnValue::None,
+        on_condition_failure: OnConditionFailure::Nothing,
+        capacity: ReturnConsumedCapacity::Indexes,
+        metrics: ReturnItemCollectionMetrics::Size,
+    }
+}
+
+pub(super) fn get_request(key: Item) -> GetItem {
+    GetItem {
+        table: table_ref(),
+        key,
+        projection: None,
+        consistency: Consistency::Strong,
+        capacity: ReturnConsumedCapacity::Indexes,
+    }
+}
+
+pub(super) fn query_request(index: Option<&str>, key_condition: KeyCondition) -> Query {
+    Query {
+        table: table_ref(),
+        index: index.map(str::to_owned),
+        key_condition,
+        filter: None,
+        projection: None,
+        select: None,
+        limit: None,
+        consistency: Consistency::Eventual,
+        order: SortOrder::Ascending,
+        exclusive_start_key: None,
+        capacity: ReturnConsumedCapacity::Indexes,
+    }
+}
+
+pub(super) fn scan_request(index: Option<&str>) -> Scan {
+    Scan {
+        table: table_ref(),
+        index: index.map(str::to_owned),
+        filter: None,
+        projection: None,
+        select: None,
+        limit: None,
+        segment: None,
+        consistency: Consistency::Eventual,
+        exclusive_start_key: None,
+        capacity: ReturnConsumedCapacity::Indexes,
+    }
+}
+
+pub(super) fn limit(rows: u32) -> Option<NonZeroU32> {
+    NonZeroU32::new(rows)
+}
+
+pub(super) const ALL: Option<SelectMode> = Some(SelectMode::AllAttributes);
+
+pub(super) fn items(page: &PageOutput) -> Vec<Item> {
+    page.items.as_ref().map_or_else(Vec::new, |items| items.iter().map(|item| item.decode()).collect())
+}
+
+impl<S: Store> Bench<S> {
+    pub(super) fn put(&self, item: Item) -> Result<WriteItemOutput, Error> {
+        self.put_with(&put_request(item))
+    }
+
+    pub(super) fn put_with(&self, request: &PutItem) -> Result<WriteItemOutput, Error> {
+        block_on(crate::put_item::put_item(&self.engine, &caller(), request))
+    }
+
+    pub(super) fn update(&self, request: &UpdateItem) -> Result<WriteItemOutput, Error> {
+        block_on(crate::update_item::update_item(&self.engine, &caller(), request))
+    }
+
+    pub(super) fn delete(&self, request: &DeleteItem) -> Result<WriteItemOutput, Error> {
+        block_on(crate::delete_item::delete_item(&self.engine, &caller(), request))
+    }
+
+    pub(super) fn get(&self, key: Item) -> Option<Item> {
+        let output = block_on(crate::get_item::get_item(&self.engine, &caller(), &get_request(key)));
+        output.expect("a well-formed get succeeds").item.map(|item| item.decode())
+    }
+
+    pub(super) fn query(&self, request: &Query) -> Result<PageOutput, Error> {
+        block_on(crate::query::query(&self.engine, &caller(), request))
+    }
+
+    pub(super) fn scan(&self, request: &Scan) -> Result<PageOutput, Error> {
+        block_on(crate::scan::scan(&self.engine, &caller(), request))
+    }
+
+    /// Every row of the table or an index, over all pages.
+    pub(super) fn scan_all(&self, index: Option<&str>) -> Vec<Item> {
+        let mut rows = Vec::new();
+        let mut request = scan_request(index);
+        loop {
+            let page = self.scan(&request).expect("a scan succeeds");
+            rows.extend(items(&page));
+            match page.last_evaluated_key {
+                Some(key) => request.exclusive_start_key = Some(key.decode()),
+                None => return rows,
+            }
+        }
+    }
+}

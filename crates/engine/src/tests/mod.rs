@@ -1,0 +1,10 @@
+//! The data plane on the memory store: errors, capacity, pages, transactions, and random operations against an oracle.
+
+mod capacity;
+mod conflicts;
+mod errors;
+mod harness;
+mod oracle;
+mod pages;
+mod transactions;
+mod writes;

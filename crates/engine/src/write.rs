@@ -1,0 +1,375 @@
+//! The one way items are written: a group of actions, evaluated and committed as one transaction of the store.
+//!
+//! PutItem, UpdateItem and DeleteItem are groups of one; BatchWriteItem and TransactWriteItems are larger ones. The
+//! catalogue rows of all tables, the items, the sizes of their collections and the token are in the conflict set, so a
+//! group is carried out on the schema and the items it was evaluated on, or not at all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Store, Transaction};
+
+use crate::catalogue::Table;
+use crate::change::{Action, Change, Effect, Refusal, evaluate};
+use crate::collections;
+use crate::engine::Engine;
+use crate::fault;
+use crate::gate::Holder;
+use crate::stats::{Counted, Tally};
+use crate::tokens::TokenRow;
+
+/// How often a group is tried before it is answered as a conflict. Behind the gates the first try succeeds unless
+/// another process writes the same store.
+const WRITE_ATTEMPTS_MAX: usize = 16;
+
+/// What a group was for; it decides who waits for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupKind {
+    /// Writes on their own, alone or in a batch.
+    Single,
+    /// A transaction: it does not wait for another transaction on one of its items.
+    Transaction,
+}
+
+/// A token to be written with a group.
+pub(crate) struct NewToken {
+    pub key: Bytes,
+    /// Makes the row out of what the actions did.
+    pub row: Box<dyn Fn(&[Action<'_>], &[Change]) -> TokenRow + Send + Sync>,
+}
+
+/// What one action of a committed group did.
+pub(crate) struct Outcome {
+    pub table: Arc<Table>,
+    pub change: Change,
+    /// The size of the item's collection after the write, for tables with local indexes.
+    pub collection_bytes: Option<u64>,
+}
+
+/// How a group ended.
+pub(crate) enum GroupEnd {
+    Written(Vec<Outcome>),
+    /// At least one action was refused; nothing was written.
+    Refused(Vec<Option<Refusal>>),
+    /// The token was used before; nothing was written now.
+    Replayed(TokenRow),
+    /// Another transaction is at work on the items of these actions; nothing was written.
+    Conflict(Vec<bool>),
+    /// More than the store takes in one commit; nothing was written.
+    TooLarge,
+}
+
+/// One try of a group.
+enum Attempt {
+    Ended(GroupEnd),
+    /// A table's schema changed since it was looked up.
+    Stale(Arc<Table>),
+    Conflict,
+    /// Committed or not: what was to be written.
+    Unknown(Pending),
+}
+
+/// Everything a commit of unknown outcome may have written.
+struct Pending {
+    outcomes: Vec<Outcome>,
+    token: Option<(Bytes, TokenRow)>,
+}
+
+/// Binds, evaluates and commits a group, again if it met a conflict. Binding is repeated because a conflict may mean a
+/// changed schema.
+pub(crate) async fn run<'r, S: Store>(
+    engine: &Engine<S>,
+    kind: GroupKind,
+    token: Option<&NewToken>,
+    bind: impl Fn() -> Result<Vec<Action<'r>>, Error> + Send + Sync,
+) -> Result<GroupEnd, Error> {
+    for _ in 0..WRITE_ATTEMPTS_MAX {
+        let actions = bind()?;
+        let holder = match kind {
+            GroupKind::Single => Holder::Single,
+            GroupKind::Transaction => Holder::Transaction,
+        };
+        if kind == GroupKind::Transaction {
+            let at_work = |action: &Action<'_>| engine.gates().has_transaction(&action.key.row);
+            let busy: Vec<bool> = actions.iter().map(at_work).collect();
+            if busy.contains(&true) {
+                return Ok(GroupEnd::Conflict(busy));
+            }
+        }
+        let passage = engine.gates().pass(gate_keys(&actions), holder).await;
+        match attempt(engine, &actions, token).await? {
+            Attempt::Ended(end) => return Ok(end),
+            Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
+            Attempt::Conflict => {}
+            Attempt::Unknown(pending) => {
+                if settle(engine, &actions, &pending).await? {
+                    return Ok(GroupEnd::Written(finish(engine, pending.outcomes)));
+                }
+            }
+        }
+        drop(passage);
+    }
+    let actions = bind()?.len();
+    Ok(GroupEnd::Conflict(vec![true; actions]))
+}
+
+/// Writers meet at their items, and at the size row of their collection where there is one.
+fn gate_keys(actions: &[Action<'_>]) -> Vec<Bytes> {
+    let rows = actions.iter().map(|action| action.key.row.clone());
+    rows.chain(actions.iter().filter_map(|action| action.key.collection.clone())).collect()
+}
+
+/// The rows a group protects, read in one call.
+struct Protected {
+    tables: Vec<Arc<Table>>,
+    collections: Vec<Bytes>,
+    keys: Vec<Bytes>,
+}
+
+impl Protected {
+    fn of(actions: &[Action<'_>], token: Option<&NewToken>) -> Self {
+        let mut tables: Vec<Arc<Table>> = Vec::new();
+        let mut collections: Vec<Bytes> = Vec::new();
+        for action in actions {
+            if !tables.iter().any(|table| table.id == action.table.id) {
+                tables.push(Arc::clone(&action.table));
+            }
+            collections.extend(action.key.collection.clone());
+        }
+        collections.sort_unstable();
+        collections.dedup();
+        let mut keys = Vec::with_capacity(tables.len() + actions.len() + collections.len() + 1);
+        keys.extend(tables.iter().map(|table| table.catalogue_key()));
+        keys.extend(actions.iter().map(|action| action.key.row.clone()));
+        keys.extend(collections.iter().cloned());
+        keys.extend(token.map(|token| token.key.clone()));
+        Self { tables, collections, keys }
+    }
+}
+
+/// One try: read, evaluate, buffer, commit.
+async fn attempt<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    token: Option<&NewToken>,
+) -> Result<Attempt, Error> {
+    let protected = Protected::of(actions, token);
+    let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+    let rows = txn.get_for_write(&protected.keys).await.map_err(|error| fault::storage(&error))?;
+    let mut rows = rows.into_iter();
+    for table in &protected.tables {
+        if !table.is_current(rows.next().flatten().as_ref()) {
+            return Ok(Attempt::Stale(Arc::clone(table)));
+        }
+    }
+    let items: Vec<Option<Bytes>> = rows.by_ref().take(actions.len()).collect();
+    let sizes: BTreeMap<Bytes, u64> = protected
+        .collections
+        .iter()
+        .map(|key| (key.clone(), collections::decode(rows.next().flatten().as_ref())))
+        .collect();
+    let used = rows.next().flatten().and_then(TokenRow::decode);
+    let now_ms = engine.env().now_ms();
+    if let Some(used) = used.filter(|row| row.expires_ms > now_ms) {
+        return Ok(Attempt::Ended(GroupEnd::Replayed(used)));
+    }
+    let outcomes = match evaluate_all(engine, actions, items, sizes)? {
+        Ok(outcomes) => outcomes,
+        Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
+    };
+    let token = token.map(|token| {
+        let changes: Vec<Change> = outcomes.iter().map(|outcome| outcome.change.clone()).collect();
+        (token.key.clone(), (token.row)(actions, &changes))
+    });
+    commit(engine, txn, actions, Pending { outcomes, token }).await
+}
+
+async fn commit<S: Store>(
+    engine: &Engine<S>,
+    mut txn: S::Transaction,
+    actions: &[Action<'_>],
+    pending: Pending,
+) -> Result<Attempt, Error> {
+    let mut writes = false;
+    for (action, outcome) in actions.iter().zip(&pending.outcomes) {
+        writes |= stage(&mut txn, action, outcome);
+    }
+    if let Some((key, row)) = &pending.token {
+        writes = true;
+        txn.put(row.expiry_key(key), Bytes::new());
+        txn.put(key.clone(), row.encode());
+    }
+    // Without writes there is nothing to commit: all conditions held on one version, that of the reads.
+    if !writes {
+        return Ok(Attempt::Ended(GroupEnd::Written(pending.outcomes)));
+    }
+    match txn.commit().await {
+        Ok(_) => Ok(Attempt::Ended(GroupEnd::Written(finish(engine, pending.outcomes)))),
+        Err(CommitError::Conflict) => Ok(Attempt::Conflict),
+        Err(CommitError::TooLarge) => Ok(Attempt::Ended(GroupEnd::TooLarge)),
+        Err(CommitError::Unknown) => Ok(Attempt::Unknown(pending)),
+        Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+    }
+}
+
+/// Evaluates every action, also after one was refused: each has its own reason.
+fn evaluate_all<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    items: Vec<Option<Bytes>>,
+    mut sizes: BTreeMap<Bytes, u64>,
+) -> Result<Result<Vec<Outcome>, Vec<Option<Refusal>>>, Error> {
+    let limit = engine.config().item_collection_bytes_max;
+    let mut outcomes = Vec::with_capacity(actions.len());
+    let mut refusals: Vec<Option<Refusal>> = Vec::new();
+    for (place, (action, stored)) in actions.iter().zip(items).enumerate() {
+        let old = stored.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))?;
+        let refusal = match evaluate(action, old) {
+            Ok(change) => match grow(action, &change, &mut sizes, limit) {
+                Ok(()) => {
+                    outcomes.push(Outcome {
+                        table: Arc::clone(&action.table),
+                        change,
+                        collection_bytes: None,
+                    });
+                    continue;
+                }
+                Err(refusal) => refusal,
+            },
+            Err(refusal) => refusal,
+        };
+        refusals.resize_with(actions.len(), || None);
+        if let Some(slot) = refusals.get_mut(place) {
+            *slot = Some(refusal);
+        }
+    }
+    if !refusals.is_empty() {
+        return Ok(Err(refusals));
+    }
+    for (action, outcome) in actions.iter().zip(&mut outcomes) {
+        outcome.collection_bytes = action.key.collection.as_ref().and_then(|key| sizes.get(key).copied());
+    }
+    Ok(Ok(outcomes))
+}
+
+/// Adds a change to the size of its collection, unless that outgrows the limit.
+fn grow(
+    action: &Action<'_>,
+    change: &Change,
+    sizes: &mut BTreeMap<Bytes, u64>,
+    limit: u64,
+) -> Result<(), Refusal> {
+    let Some(size) = action.key.collection.as_ref().and_then(|key| sizes.get_mut(key)) else { return Ok(()) };
+    let delta = change.collection_delta_bytes(&action.table);
+    let grown = collections::changed(*size, delta);
+    if delta > 0 && grown > limit {
+        return Err(Refusal::CollectionTooLarge);
+    }
+    *size = grown;
+    Ok(())
+}
+
+/// Buffers all rows of one action; true if there were any.
+fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome) -> bool {
+    let change = &outcome.change;
+    if matches!(action.effect, Effect::Check) || !change.changes_item() {
+        return false;
+    }
+    match &change.new {
+        Some(item) => txn.put(action.key.row.clone(), item.as_bytes().clone()),
+        None => txn.delete(action.key.row.clone()),
+    }
+    for (_, index) in &change.indexes {
+        if let Some(key) = &index.delete {
+            txn.delete(key.clone());
+        }
+        if let Some(entry) = &index.put {
+            txn.put(entry.key.clone(), entry.value.as_bytes().clone());
+        }
+    }
+    if let (Some(key), Some(bytes)) = (&action.key.collection, outcome.collection_bytes) {
+        match collections::encode(bytes) {
+            Some(row) => txn.put(key.clone(), row),
+            None => txn.delete(key.clone()),
+        }
+    }
+    // A stream's change-log row is appended here: the same commit, and only for an item that did change.
+    true
+}
+
+/// Counts what was committed.
+fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    for Outcome { table, change, .. } in &outcomes {
+        if !change.changes_item() {
+            continue;
+        }
+        engine.stats().add(Counted::Items(table.id), change.item_tally());
+        for (position, index) in &change.indexes {
+            if let Some((_, id, _)) = table.indexes().nth(*position) {
+                let tally = Tally { rows: index.entries_delta, bytes: index.bytes_delta };
+                engine.stats().add(Counted::Entries(table.id, id), tally);
+            }
+        }
+    }
+    outcomes
+}
+
+/// How often an unknown outcome is looked into before it is answered as unknown.
+const SETTLE_ATTEMPTS_MAX: usize = 8;
+
+/// Finds out what became of a commit of unknown outcome, while the gates keep this process's other writers away.
+///
+/// With a token its row says. Without one, the items do: if they are as the commit would have left them it happened, and
+/// if they are as before, a commit that touches one of them makes the old one impossible, however late it may arrive;
+/// only then may the group be tried again. Anything else is another process's doing, and nobody can tell.
+async fn settle<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    pending: &Pending,
+) -> Result<bool, Error> {
+    let changed: Vec<(&Action<'_>, &Change)> = actions
+        .iter()
+        .zip(&pending.outcomes)
+        .map(|(action, outcome)| (action, &outcome.change))
+        .filter(|(action, change)| !matches!(action.effect, Effect::Check) && change.changes_item())
+        .collect();
+    let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
+    keys.extend(pending.token.iter().map(|(key, _)| key.clone()));
+    for _ in 0..SETTLE_ATTEMPTS_MAX {
+        let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+        let rows = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
+        if let Some((_, row)) = &pending.token
+            && rows.last().cloned().flatten() == Some(row.encode())
+        {
+            return Ok(true);
+        }
+        let all = |image: fn(&Change) -> &Option<EncodedItem>| {
+            changed
+                .iter()
+                .zip(&rows)
+                .all(|((_, change), row)| image(change).as_ref().map(EncodedItem::as_bytes) == row.as_ref())
+        };
+        if pending.token.is_none() && all(|change| &change.new) {
+            return Ok(true);
+        }
+        if !all(|change| &change.old) {
+            return Err(fault::internal());
+        }
+        for (key, row) in keys.iter().zip(rows) {
+            match row {
+                Some(row) => txn.put(key.clone(), row),
+                None => txn.delete(key.clone()),
+            }
+        }
+        match txn.commit().await {
+            Ok(_) => return Ok(false),
+            Err(CommitError::Conflict | CommitError::Unknown) => {}
+            Err(CommitError::TooLarge) => return Err(fault::internal()),
+            Err(CommitError::Failed(error)) => return Err(fault::storage(&error)),
+        }
+    }
+    Err(fault::internal())
+}
