@@ -98,8 +98,7 @@ impl Answer {
             }
             let rows = snapshot.get_many(keys).await.map_err(|error| fault::storage(&error))?;
             for row in rows {
-                let item =
-                    row.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))?;
+                let item = row.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
                 let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
                 if self.bytes + bytes > BATCH_GET_BYTES_MAX {
                     self.bytes = BATCH_GET_BYTES_MAX;

@@ -128,7 +128,9 @@ impl Answer {
                 Ok(())
             }
             GroupEnd::Conflict(_) => {
-                group.iter().for_each(|place| self.leave(*place));
+                for place in group {
+                    self.leave(*place);
+                }
                 Ok(())
             }
             GroupEnd::Refused(refusals) => Err(refusals

@@ -57,14 +57,12 @@ impl CollectionReport {
     pub(crate) fn add(&mut self, table_name: &str, item: &Item, outcome: &Outcome) {
         let Some(bytes) = outcome.collection_bytes else { return };
         let metrics = metrics(&outcome.table.schema, item, bytes);
-        let collections = match self.tables.iter_mut().find(|(name, _)| name == table_name) {
-            Some((_, collections)) => collections,
-            None => {
-                self.tables.push((table_name.to_owned(), Vec::new()));
-                let Some((_, collections)) = self.tables.last_mut() else { return };
-                collections
-            }
-        };
+        let known = self.tables.iter().position(|(name, _)| name == table_name);
+        let place = known.unwrap_or_else(|| {
+            self.tables.push((table_name.to_owned(), Vec::new()));
+            self.tables.len() - 1
+        });
+        let Some((_, collections)) = self.tables.get_mut(place) else { return };
         match collections.iter_mut().find(|known| known.key == metrics.key) {
             Some(known) => *known = metrics,
             None => collections.push(metrics),

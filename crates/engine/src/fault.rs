@@ -21,6 +21,6 @@ pub(crate) fn storage(fault: &StoreError) -> Error {
 }
 
 /// A stored item that does not read as one.
-pub(crate) fn corrupt(_: &CodecFault) -> Error {
+pub(crate) fn corrupt(_: CodecFault) -> Error {
     internal()
 }

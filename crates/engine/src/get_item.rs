@@ -27,7 +27,7 @@ pub(crate) async fn get_item<S: Store>(
     check_projection(&table, request.projection.as_ref())?;
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let stored = snapshot.get(&row).await.map_err(|error| fault::storage(&error))?;
-    let found = stored.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))?;
+    let found = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
     let bytes = found.as_ref().map_or(0, EncodedItem::size_bytes);
     let usage = || TableUsage {
         table: Usage::reading(read_units(bytes, read_mode(request.consistency))),

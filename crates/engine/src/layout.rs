@@ -8,16 +8,15 @@ use keywright_semantics::key::{KeyValueRef, PartitionHash, encode_sort, partitio
 use keywright_store::KeyRange;
 use serde::{Deserialize, Serialize};
 
-/// What kind of row a key belongs to. The byte is stored: never renumber.
+/// What kind of row a key belongs to. Its byte is stored: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Space {
-    Catalogue = 0x01,
-    Items = 0x02,
-    IndexEntries = 0x03,
-    Collections = 0x04,
-    Tokens = 0x05,
-    Stats = 0x06,
+    Catalogue,
+    Items,
+    IndexEntries,
+    Collections,
+    Tokens,
+    Stats,
 }
 
 impl Space {

@@ -131,7 +131,7 @@ async fn evaluate<T: Snapshot>(
 ) -> Result<Evaluated, Error> {
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
-        rows.push(EncodedItem::from_stored(entry.value).map_err(|error| fault::corrupt(&error))?);
+        rows.push(EncodedItem::from_stored(entry.value).map_err(fault::corrupt)?);
     }
     let fetched = match plan.fetch {
         Fetch::None => None,
@@ -182,9 +182,7 @@ async fn fetch<T: Snapshot>(
     let keys: Option<Vec<Bytes>> = rows.iter().map(|row| item_key(plan, key, row)).collect();
     let keys = keys.ok_or_else(fault::internal)?;
     let items = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
-    let decode = |item: Option<Bytes>| {
-        item.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))
-    };
+    let decode = |item: Option<Bytes>| item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt);
     items.into_iter().map(decode).collect()
 }
 

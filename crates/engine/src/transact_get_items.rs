@@ -33,7 +33,7 @@ pub(crate) async fn transact_get_items<S: Store>(
     let mut responses = Vec::with_capacity(rows.len());
     let mut bytes_read = 0;
     for (get, row) in request.gets.iter().zip(rows) {
-        let item = row.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))?;
+        let item = row.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
         bytes_read += bytes;
         let units = read_units(bytes, ReadMode::Transactional);

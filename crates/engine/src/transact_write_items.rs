@@ -25,7 +25,7 @@ use crate::bind::key::bind_key;
 use crate::bind::{BindFault, FaultScope};
 use crate::cancel::{cancelled, cancelled_by_fault, reason};
 use crate::catalogue::Table;
-use crate::change::{Action, Change, Effect, Refusal};
+use crate::change::{Action, Effect, Refusal};
 use crate::collections::CollectionReport;
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -85,20 +85,20 @@ fn new_token<S: Store>(
     let expires_ms = TokenRow::expiry(engine.env().now_ms());
     let nonce = engine.env().random_u128();
     let names: Vec<String> = request.actions.iter().map(|action| action.table.name.clone()).collect();
-    let row = move |_: &[Action<'_>], changes: &[Change]| TokenRow {
+    let row = move |outcomes: &[Outcome]| TokenRow {
         expires_ms,
         fingerprint,
         nonce,
-        reads: reads(&names, changes),
+        reads: reads(&names, outcomes),
     };
     NewToken { key, row: Box::new(row) }
 }
 
 /// What reading the original images costs, by table.
-fn reads(names: &[String], changes: &[Change]) -> Vec<(String, HalfUnits)> {
+fn reads(names: &[String], outcomes: &[Outcome]) -> Vec<(String, HalfUnits)> {
     let mut meter = Meter::default();
-    for (name, change) in names.iter().zip(changes) {
-        let units = read_units(change.larger_image_bytes(), ReadMode::Transactional);
+    for (name, outcome) in names.iter().zip(outcomes) {
+        let units = read_units(outcome.change.larger_image_bytes(), ReadMode::Transactional);
         meter.add(name, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
     }
     meter.into_tables().into_iter().map(|(name, usage)| (name, usage.table.read)).collect()

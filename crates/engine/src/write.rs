@@ -34,11 +34,13 @@ pub(crate) enum GroupKind {
     Transaction,
 }
 
+/// Makes a token's row out of what the actions of its group did.
+pub(crate) type MakeTokenRow = Box<dyn Fn(&[Outcome]) -> TokenRow + Send + Sync>;
+
 /// A token to be written with a group.
 pub(crate) struct NewToken {
     pub key: Bytes,
-    /// Makes the row out of what the actions did.
-    pub row: Box<dyn Fn(&[Action<'_>], &[Change]) -> TokenRow + Send + Sync>,
+    pub row: MakeTokenRow,
 }
 
 /// What one action of a committed group did.
@@ -180,10 +182,7 @@ async fn attempt<S: Store>(
         Ok(outcomes) => outcomes,
         Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
     };
-    let token = token.map(|token| {
-        let changes: Vec<Change> = outcomes.iter().map(|outcome| outcome.change.clone()).collect();
-        (token.key.clone(), (token.row)(actions, &changes))
-    });
+    let token = token.map(|token| (token.key.clone(), (token.row)(&outcomes)));
     commit(engine, txn, actions, Pending { outcomes, token }).await
 }
 
@@ -226,7 +225,7 @@ fn evaluate_all<S: Store>(
     let mut outcomes = Vec::with_capacity(actions.len());
     let mut refusals: Vec<Option<Refusal>> = Vec::new();
     for (place, (action, stored)) in actions.iter().zip(items).enumerate() {
-        let old = stored.map(EncodedItem::from_stored).transpose().map_err(|error| fault::corrupt(&error))?;
+        let old = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let refusal = match evaluate(action, old) {
             Ok(change) => match grow(action, &change, &mut sizes, limit) {
                 Ok(()) => {

@@ -28,11 +28,12 @@ pub(crate) fn key_value<'a>(attribute: &KeyAttribute, value: &'a AttributeValue)
 
 /// What kind of nothing a key value is, if it is.
 pub(crate) fn empty_kind(value: KeyValueRef<'_>) -> Option<EmptyKind> {
-    match value {
-        KeyValueRef::S(text) if text.is_empty() => Some(EmptyKind::String),
-        KeyValueRef::B(bytes) if bytes.is_empty() => Some(EmptyKind::Binary),
-        KeyValueRef::S(_) | KeyValueRef::N(_) | KeyValueRef::B(_) => None,
-    }
+    let kind = match value {
+        KeyValueRef::S(_) => EmptyKind::String,
+        KeyValueRef::B(_) => EmptyKind::Binary,
+        KeyValueRef::N(_) => return None,
+    };
+    value.is_empty().then_some(kind)
 }
 
 /// Which of a key's two parts an attribute belongs to.

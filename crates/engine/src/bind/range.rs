@@ -47,7 +47,7 @@ pub(crate) fn bind_range(
                 };
                 encode_sort(operand(attribute, value)?, &mut start);
             }
-            select(start, last.0, &last.1.predicate)?
+            select(&start, last.0, &last.1.predicate)?
         }
     };
     Ok(QueryRange { partition, selected })
@@ -128,14 +128,10 @@ fn operand<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Result<Ke
 /// The rows under `prefix` whose next sort component satisfies the predicate.
 ///
 /// Encoded components are prefix-free, so the rows with one value are exactly those that start with its encoding.
-fn select(
-    prefix: Vec<u8>,
-    attribute: &KeyAttribute,
-    predicate: &KeyPredicate,
-) -> Result<KeyRange, BindFault> {
-    let all = prefix_range(&prefix);
+fn select(prefix: &[u8], attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<KeyRange, BindFault> {
+    let all = prefix_range(prefix);
     let encoded = |value| -> Result<Vec<u8>, BindFault> {
-        let mut key = prefix.clone();
+        let mut key = prefix.to_vec();
         encode_sort(operand(attribute, value)?, &mut key);
         Ok(key)
     };
@@ -158,7 +154,7 @@ fn select(
                 KeyValueRef::B(bytes) => bytes,
                 KeyValueRef::N(_) => return Err(BindFault::request(messages::KEY_CONDITION_TYPE)),
             };
-            let mut key = prefix.clone();
+            let mut key = prefix.to_vec();
             encode_sort_prefix(bytes, &mut key);
             prefix_range(&key)
         }

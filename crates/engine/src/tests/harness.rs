@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{
     Condition, ConditionKind, KeyCondition, Placeholders, Projection, Update, parse_condition,
@@ -144,7 +145,8 @@ pub(super) fn bench() -> Bench<MemoryStore> {
 pub(super) fn bench_on<S: Store>(store: S, schema: TableSchema, collection_bytes_max: u64) -> Bench<S> {
     let env = Arc::new(TestEnv::default());
     let config = EngineConfig { item_collection_bytes_max: collection_bytes_max, ..EngineConfig::default() };
-    let engine = block_on(Engine::open(store, Arc::<TestEnv>::clone(&env) as Arc<dyn Env>, config));
+    let shared_env: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
+    let engine = block_on(Engine::open(store, shared_env, config));
     let engine = engine.expect("an empty store opens");
     let created = block_on(engine.execute(&caller(), Request::CreateTable(Box::new(create_request(schema)))));
     created.expect("there is no such table yet");
@@ -282,7 +284,7 @@ pub(super) fn limit(rows: u32) -> Option<NonZeroU32> {
 pub(super) const ALL: Option<SelectMode> = Some(SelectMode::AllAttributes);
 
 pub(super) fn items(page: &PageOutput) -> Vec<Item> {
-    page.items.as_ref().map_or_else(Vec::new, |items| items.iter().map(|item| item.decode()).collect())
+    page.items.as_ref().map_or_else(Vec::new, |items| items.iter().map(EncodedItem::decode).collect())
 }
 
 impl<S: Store> Bench<S> {

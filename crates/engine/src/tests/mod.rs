@@ -3,6 +3,7 @@
 mod capacity;
 mod conflicts;
 mod errors;
+mod flaky;
 mod harness;
 mod oracle;
 mod pages;

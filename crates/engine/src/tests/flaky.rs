@@ -1,0 +1,232 @@
+//! Commits that fail, and commits whose outcome is unknown: nothing is done twice, nothing acknowledged is missing.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::request::parts::ReturnValue;
+use keywright_semantics::request::transact_write_items::{
+    Fingerprint, RequestToken, TransactAction, TransactWriteItems,
+};
+use keywright_semantics::response::TransactWriteItemsOutput;
+use keywright_semantics::value::AttributeValue;
+use keywright_store::memory::{MemorySnapshot, MemoryStore, MemoryTransaction};
+use keywright_store::{
+    Capabilities, CommitError, CommitVersion, KeyRange, LogEntry, LogId, LogPosition, LogRead, Scan,
+    ScanPage, Snapshot, Store, StoreError, Transaction,
+};
+
+use super::harness::*;
+use super::transactions::{act, key, transaction};
+
+/// How a commit goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Conflict,
+    /// Written, but the caller is not told.
+    UnknownWritten,
+    /// Not written, and the caller is not told.
+    UnknownLost,
+    TooLarge,
+}
+
+/// A memory store whose next commits go as told; without a word they succeed.
+#[derive(Clone, Default)]
+struct FlakyStore {
+    inner: MemoryStore,
+    fates: Arc<Mutex<VecDeque<Fate>>>,
+}
+
+impl FlakyStore {
+    fn next(&self, fates: &[Fate]) {
+        self.fates.lock().expect("not poisoned").extend(fates);
+    }
+
+    fn untouched(&self) -> usize {
+        self.fates.lock().expect("not poisoned").len()
+    }
+}
+
+struct FlakyTransaction {
+    inner: MemoryTransaction,
+    fates: Arc<Mutex<VecDeque<Fate>>>,
+}
+
+impl Snapshot for FlakyTransaction {
+    fn version(&self) -> CommitVersion {
+        self.inner.version()
+    }
+
+    async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        self.inner.get(key).await
+    }
+
+    async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.inner.get_many(keys).await
+    }
+
+    async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
+        self.inner.scan(scan).await
+    }
+
+    async fn read_log(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
+        self.inner.read_log(read).await
+    }
+}
+
+impl Transaction for FlakyTransaction {
+    async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+        self.inner.get_for_write(keys).await
+    }
+
+    fn put(&mut self, key: Bytes, value: Bytes) {
+        self.inner.put(key, value);
+    }
+
+    fn delete(&mut self, key: Bytes) {
+        self.inner.delete(key);
+    }
+
+    fn append(&mut self, id: LogId, bytes: Bytes) {
+        self.inner.append(id, bytes);
+    }
+
+    async fn commit(self) -> Result<CommitVersion, CommitError> {
+        let fate = self.fates.lock().expect("not poisoned").pop_front();
+        match fate {
+            None => self.inner.commit().await,
+            Some(Fate::Conflict) => Err(CommitError::Conflict),
+            Some(Fate::TooLarge) => Err(CommitError::TooLarge),
+            Some(Fate::UnknownLost) => Err(CommitError::Unknown),
+            Some(Fate::UnknownWritten) => {
+                self.inner.commit().await?;
+                Err(CommitError::Unknown)
+            }
+        }
+    }
+}
+
+impl Store for FlakyStore {
+    type Snapshot = MemorySnapshot;
+    type Transaction = FlakyTransaction;
+
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    async fn snapshot(&self) -> Result<Self::Snapshot, StoreError> {
+        self.inner.snapshot().await
+    }
+
+    async fn begin(&self) -> Result<Self::Transaction, StoreError> {
+        Ok(FlakyTransaction { inner: self.inner.begin().await?, fates: Arc::clone(&self.fates) })
+    }
+
+    async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
+        self.inner.clear_range(range).await
+    }
+
+    async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
+        self.inner.trim_log(id, through).await
+    }
+
+    async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
+        self.inner.size_estimate_bytes(range).await
+    }
+}
+
+fn flaky() -> (Bench<FlakyStore>, FlakyStore) {
+    let store = FlakyStore::default();
+    (bench_on(store.clone(), schema(), u64::MAX), store)
+}
+
+fn counted(bench: &Bench<FlakyStore>) -> Option<AttributeValue> {
+    bench.get(key("a")).and_then(|item| item.get("x").cloned())
+}
+
+fn add_one(bench: &Bench<FlakyStore>) -> Result<Option<AttributeValue>, Error> {
+    let mut request = update_request(key("a"), Some(update("ADD x :one", [(":one", n(1))])));
+    request.return_values = ReturnValue::AllNew;
+    let output = bench.update(&request)?;
+    Ok(output.attributes.and_then(|item| item.decode().remove("x")))
+}
+
+fn run(bench: &Bench<FlakyStore>, request: &TransactWriteItems) -> Result<TransactWriteItemsOutput, Error> {
+    block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
+}
+
+#[test]
+fn whatever_commits_do_an_acknowledged_increment_counts_exactly_once() {
+    use Fate::{Conflict, UnknownLost, UnknownWritten};
+    let (bench, store) = flaky();
+    let stories: [&[Fate]; 6] = [
+        &[Conflict, Conflict],
+        &[UnknownWritten],
+        &[UnknownLost],
+        // The commit that settles the first one is itself unknown.
+        &[UnknownLost, UnknownWritten],
+        &[UnknownLost, UnknownLost, Conflict],
+        &[UnknownLost, Conflict, UnknownLost, UnknownWritten],
+    ];
+    for (done, story) in (1_i64..).zip(stories) {
+        store.next(story);
+        assert_eq!(add_one(&bench).expect("it is settled"), Some(n(done)), "{story:?}");
+        assert_eq!((counted(&bench), store.untouched()), (Some(n(done)), 0), "{story:?}");
+    }
+}
+
+#[test]
+fn a_single_write_that_never_gets_through_is_answered_as_a_conflict() {
+    let (bench, store) = flaky();
+    store.next(&[Fate::Conflict; 100]);
+    let error = add_one(&bench).expect_err("every try conflicts");
+    assert_eq!(error.kind, ErrorKind::TransactionConflict);
+    assert!(store.untouched() > 0, "tries are bounded");
+    assert_eq!(counted(&bench), None);
+}
+
+#[test]
+fn a_transaction_with_a_token_is_settled_by_its_row() {
+    let (bench, store) = flaky();
+    let add = update("ADD x :one", [(":one", n(1))]);
+    let mut request = transaction(vec![act(TransactAction::Update { key: key("a"), update: add })]);
+    for (done, fate) in (1_i64..).zip([Fate::UnknownWritten, Fate::UnknownLost]) {
+        request.token = Some(RequestToken { token: done.to_string(), fingerprint: Fingerprint([1; 32]) });
+        store.next(&[fate]);
+        run(&bench, &request).expect("it is settled");
+        run(&bench, &request).expect("it is a repetition");
+        assert_eq!(counted(&bench), Some(n(done)), "{fate:?}");
+    }
+}
+
+#[test]
+fn a_transaction_that_never_gets_through_is_cancelled_for_conflict() {
+    let (bench, store) = flaky();
+    store.next(&[Fate::Conflict; 100]);
+    let error = run(&bench, &transaction(vec![act(TransactAction::Put { item: key("a") })]));
+    assert_eq!(
+        error.expect_err("every try conflicts").message,
+        "Transaction cancelled, please refer cancellation reasons for specific reasons [TransactionConflict]"
+    );
+}
+
+#[test]
+fn a_batch_too_large_for_one_commit_is_written_in_several() {
+    use keywright_semantics::request::batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
+    use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
+    let (bench, store) = flaky();
+    let writes: Vec<BatchWrite> =
+        ["a", "b", "c", "d", "e"].iter().map(|sk| BatchWrite::Put(key(sk))).collect();
+    let request = BatchWriteItem {
+        tables: vec![BatchWriteTable { table: table_ref(), writes, parts: Vec::new() }],
+        capacity: ReturnConsumedCapacity::Total,
+        metrics: ReturnItemCollectionMetrics::Size,
+    };
+    store.next(&[Fate::TooLarge, Fate::TooLarge]);
+    let output = block_on(crate::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
+    let output = output.expect("it is written");
+    assert!(output.unprocessed_items.is_empty());
+    assert_eq!(output.item_collection_metrics.expect("asked for")[0].1.len(), 1);
+    assert_eq!(bench.scan_all(None).len(), 5);
+}
