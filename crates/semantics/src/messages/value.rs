@@ -38,7 +38,7 @@ pub fn fault(fault: &ValueFault) -> String {
             "One or more parameter values were invalid: Binary sets may not contain null or empty values".to_owned()
         }
         ValueFault::TooDeep => "Nesting Levels have exceeded supported limits: \
-             Attributes can be nested at most 32 levels"
+             Attributes in the item have nested levels beyond supported limit"
             .to_owned(),
     }
 }

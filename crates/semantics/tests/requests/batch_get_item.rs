@@ -1,0 +1,101 @@
+//! BatchGetItem.
+
+use keywright_semantics::request::parts::{BatchGetItemParts, KeysAndAttributesParts};
+use keywright_semantics::request::{BatchGetItem, Consistency};
+use keywright_semantics::value::{AttributeValue, ValueFault};
+
+use super::Dialect::{Any, Expression, Legacy};
+use super::{Row, check, map, names, some, text};
+
+fn base() -> BatchGetItemParts {
+    BatchGetItemParts {
+        request_items: vec![("Shop".to_owned(), keys(0..1)), ("Cellar".to_owned(), keys(0..1))],
+        return_consumed_capacity: None,
+    }
+}
+
+fn keys(numbers: std::ops::Range<i64>) -> KeysAndAttributesParts {
+    KeysAndAttributesParts {
+        keys: numbers.map(|number| map(&[("id", Ok(AttributeValue::from(number)))])).collect(),
+        attributes_to_get: None,
+        consistent_read: None,
+        projection_expression: None,
+        expression_attribute_names: None,
+    }
+}
+
+/// What is asked of the first table.
+fn first(parts: &mut BatchGetItemParts) -> &mut KeysAndAttributesParts {
+    parts.request_items.first_mut().map(|(_, table)| table).expect("the base request has tables")
+}
+
+fn with_projection(parts: &mut BatchGetItemParts) -> &mut KeysAndAttributesParts {
+    let table = first(parts);
+    table.projection_expression.get_or_insert_with(|| "a".to_owned());
+    table
+}
+
+#[rustfmt::skip]
+const ROWS: &[Row<BatchGetItemParts>] = &[
+    (Any, |p| p.request_items.clear(),
+        "The requestItems parameter is required for BatchGetItem"),
+    (Any, |p| p.request_items.insert(0, ("arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(), keys(0..1))),
+        "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
+    (Any, |p| (first(p).attributes_to_get, first(p).projection_expression) = (Some(vec!["a".to_owned()]), some("")),
+        "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"),
+    (Legacy, |p| first(p).expression_attribute_names = names(&[]),
+        "ExpressionAttributeNames can only be specified when using expressions"),
+    (Legacy, |p| first(p).attributes_to_get = Some(vec!["a".to_owned(), "a".to_owned()]),
+        "One or more parameter values were invalid: Duplicate value in attribute name: a"),
+    (Expression, |p| with_projection(p).expression_attribute_names = names(&[]),
+        "ExpressionAttributeNames must not be empty"),
+    (Expression, |p| first(p).projection_expression = some(""),
+        "Invalid ProjectionExpression: The expression can not be empty;"),
+    (Expression, |p| with_projection(p).expression_attribute_names = names(&[("#unused", "a")]),
+        "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"),
+    (Any, |p| first(p).keys.insert(0, map(&[("", text("x"))])),
+        "Empty attribute name"),
+    (Any, |p| first(p).keys.insert(0, map(&[("a", Err(ValueFault::Empty))])),
+        "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
+    (Any, |p| first(p).keys = [keys(0..1).keys, keys(0..1).keys].concat(),
+        "Provided list of item keys contains duplicates"),
+    (Any, |p| first(p).keys = keys(0..101).keys,
+        "Too many items requested for the BatchGetItem call"),
+];
+
+#[test]
+fn faults_are_told_in_the_services_order() {
+    check(&base(), BatchGetItem::sense, ROWS);
+}
+
+#[test]
+fn a_hundred_keys_are_taken_from_all_tables_together() {
+    let two = |cellar| BatchGetItemParts {
+        request_items: vec![("Shop".to_owned(), keys(0..60)), ("Cellar".to_owned(), keys(0..cellar))],
+        ..base()
+    };
+    assert_eq!(BatchGetItem::sense(two(40)).unwrap().tables.len(), 2);
+    let message = BatchGetItem::sense(two(41)).unwrap_err().message;
+    assert_eq!(message, "Too many items requested for the BatchGetItem call");
+}
+
+#[test]
+fn keys_are_equal_whatever_their_order_and_notation() {
+    let one = map(&[("id", AttributeValue::number("1")), ("at", text("x"))]);
+    let other = map(&[("at", text("x")), ("id", AttributeValue::number("1.0"))]);
+    let table = KeysAndAttributesParts { keys: vec![one, other], ..keys(0..0) };
+    let parts = BatchGetItemParts { request_items: vec![("Shop".to_owned(), table)], ..base() };
+    let message = BatchGetItem::sense(parts).unwrap_err().message;
+    assert_eq!(message, "Provided list of item keys contains duplicates");
+}
+
+#[test]
+fn each_table_keeps_its_own_consistency_and_parts() {
+    let table = KeysAndAttributesParts { consistent_read: Some(true), ..keys(0..3) };
+    let parts = BatchGetItemParts { request_items: vec![("Shop".to_owned(), table.clone())], ..base() };
+    let batch = BatchGetItem::sense(parts).unwrap();
+    let [shop] = batch.tables.as_slice() else { panic!("one table was asked") };
+    assert_eq!(shop.consistency, Consistency::Strong);
+    assert_eq!(shop.keys.len(), 3);
+    assert_eq!(shop.parts, table);
+}

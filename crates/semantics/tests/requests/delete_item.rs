@@ -1,0 +1,95 @@
+//! DeleteItem.
+
+use keywright_semantics::request::parts::{ConditionalOperator, DeleteItemParts, ReturnValue};
+use keywright_semantics::request::{DeleteItem, ReturnOld};
+use keywright_semantics::value::ValueFault;
+
+use super::Dialect::{Any, Expression, Legacy};
+use super::{Row, check, expected, map, names, some, text};
+
+fn base() -> DeleteItemParts {
+    DeleteItemParts {
+        table_name: "Shop".to_owned(),
+        key: map(&[("id", text("1"))]),
+        expected: None,
+        return_values: None,
+        return_consumed_capacity: None,
+        return_item_collection_metrics: None,
+        conditional_operator: None,
+        condition_expression: None,
+        expression_attribute_names: None,
+        expression_attribute_values: None,
+        return_values_on_condition_check_failure: None,
+    }
+}
+
+/// A condition that uses nothing, unless there is one.
+fn with_condition(parts: &mut DeleteItemParts) -> &mut DeleteItemParts {
+    parts.condition_expression.get_or_insert_with(|| "attribute_exists(id)".to_owned());
+    parts
+}
+
+#[rustfmt::skip]
+const ROWS: &[Row<DeleteItemParts>] = &[
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+        "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
+    (Any, |p| {
+        (p.expected, p.conditional_operator) = (Some(Vec::new()), Some(ConditionalOperator::Or));
+        p.condition_expression = some("");
+    }, "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {Expected, ConditionalOperator} Expression parameters: {ConditionExpression}"),
+    (Legacy, |p| p.expression_attribute_names = names(&[]),
+        "ExpressionAttributeNames can only be specified when using expressions"),
+    (Legacy, |p| p.expression_attribute_values = Some(map(&[])),
+        "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null"),
+    (Any, |p| p.key.push((String::new(), text("x"))),
+        "Empty attribute name"),
+    (Any, |p| p.key.push(("a".to_owned(), Err(ValueFault::NullNotTrue))),
+        "One or more parameter values were invalid: Null attribute value types must have the value of true"),
+    (Any, |p| p.return_values = Some(ReturnValue::AllNew),
+        "ReturnValues can only be ALL_OLD or NONE"),
+    (Legacy, |p| p.expected = Some(vec![expected("a", None)]),
+        "One or more parameter values were invalid: Value must be provided when Exists is null for Attribute: a"),
+    (Legacy, |p| p.expected = Some(vec![expected("a", Some(Err(ValueFault::SeveralTypes)))]),
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"),
+    (Legacy, |p| (p.expected, p.conditional_operator) = (None, Some(ConditionalOperator::And)),
+        "ConditionalOperator cannot be used without Filter or Expected"),
+    (Legacy, |p| {
+        (p.expected, p.conditional_operator) = (Some(vec![expected("a", Some(text("x")))]), Some(ConditionalOperator::And));
+    }, "ConditionalOperator can only be used when Filter or Expected has two or more elements"),
+    (Expression, |p| with_condition(p).expression_attribute_names = names(&[]),
+        "ExpressionAttributeNames must not be empty"),
+    (Expression, |p| with_condition(p).expression_attribute_names = names(&[("a", "b")]),
+        "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\""),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[])),
+        "ExpressionAttributeValues must not be empty"),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[("v", Err(ValueFault::Empty))])),
+        "ExpressionAttributeValues contains invalid key: Syntax error; key: \"v\""),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[(":v", Err(ValueFault::Empty))])),
+        "ExpressionAttributeValues contains invalid value: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes for key :v"),
+    (Expression, |p| p.condition_expression = some(""),
+        "Invalid ConditionExpression: The expression can not be empty;"),
+    (Expression, |p| p.condition_expression = some("id = :missing"),
+        "Invalid ConditionExpression: An expression attribute value used in expression is not defined; attribute value: :missing"),
+    (Expression, |p| with_condition(p).expression_attribute_names = names(&[("#unused", "a")]),
+        "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[(":unused", text("x"))])),
+        "Value provided in ExpressionAttributeValues unused in expressions: keys: {:unused}"),
+];
+
+#[test]
+fn faults_are_told_in_the_services_order() {
+    check(&base(), DeleteItem::sense, ROWS);
+}
+
+#[test]
+fn the_key_and_what_to_return_are_kept() {
+    let delete = DeleteItem::sense(DeleteItemParts {
+        return_values: Some(ReturnValue::AllOld),
+        condition_expression: some("attribute_exists(id)"),
+        ..base()
+    });
+    let delete = delete.unwrap();
+    assert_eq!(delete.return_values, ReturnOld::AllOld);
+    assert!(delete.key.contains_key("id"));
+    assert!(delete.condition.is_some());
+}

@@ -1,0 +1,128 @@
+//! PutItem.
+
+use keywright_semantics::request::parts::{
+    ConditionalOperator, PutItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
+    ReturnValuesOnConditionCheckFailure,
+};
+use keywright_semantics::request::{OnConditionFailure, PutItem, ReturnOld};
+use keywright_semantics::value::ValueFault;
+
+use super::Dialect::{Any, Expression, Legacy};
+use super::{Row, check, expected, map, names, some, text};
+
+fn base() -> PutItemParts {
+    PutItemParts {
+        table_name: "Shop".to_owned(),
+        item: map(&[("id", text("1"))]),
+        expected: None,
+        return_values: None,
+        return_consumed_capacity: None,
+        return_item_collection_metrics: None,
+        conditional_operator: None,
+        condition_expression: None,
+        expression_attribute_names: None,
+        expression_attribute_values: None,
+        return_values_on_condition_check_failure: None,
+    }
+}
+
+/// A condition that uses nothing, unless there is one.
+fn with_condition(parts: &mut PutItemParts) -> &mut PutItemParts {
+    parts.condition_expression.get_or_insert_with(|| "attribute_exists(id)".to_owned());
+    parts
+}
+
+#[rustfmt::skip]
+const ROWS: &[Row<PutItemParts>] = &[
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+        "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
+    (Any, |p| {
+        (p.expected, p.conditional_operator) = (Some(Vec::new()), Some(ConditionalOperator::Or));
+        p.condition_expression = some("");
+    }, "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {Expected, ConditionalOperator} Expression parameters: {ConditionExpression}"),
+    (Legacy, |p| p.expression_attribute_names = names(&[]),
+        "ExpressionAttributeNames can only be specified when using expressions"),
+    (Legacy, |p| p.expression_attribute_values = Some(map(&[])),
+        "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null"),
+    (Any, |p| p.item.push((String::new(), text("x"))),
+        "Empty attribute name"),
+    (Any, |p| p.item.push(("a".to_owned(), Err(ValueFault::NullNotTrue))),
+        "One or more parameter values were invalid: Null attribute value types must have the value of true"),
+    (Any, |p| p.return_values = Some(ReturnValue::UpdatedNew),
+        "ReturnValues can only be ALL_OLD or NONE"),
+    (Legacy, |p| p.expected = Some(vec![expected("a", None)]),
+        "One or more parameter values were invalid: Value must be provided when Exists is null for Attribute: a"),
+    (Legacy, |p| p.expected = Some(vec![expected("a", Some(Err(ValueFault::SeveralTypes)))]),
+        "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes"),
+    (Legacy, |p| (p.expected, p.conditional_operator) = (None, Some(ConditionalOperator::And)),
+        "ConditionalOperator cannot be used without Filter or Expected"),
+    (Legacy, |p| {
+        (p.expected, p.conditional_operator) = (Some(vec![expected("a", Some(text("x")))]), Some(ConditionalOperator::And));
+    }, "ConditionalOperator can only be used when Filter or Expected has two or more elements"),
+    (Expression, |p| with_condition(p).expression_attribute_names = names(&[]),
+        "ExpressionAttributeNames must not be empty"),
+    (Expression, |p| with_condition(p).expression_attribute_names = names(&[("a", "b")]),
+        "ExpressionAttributeNames contains invalid key: Syntax error; key: \"a\""),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[])),
+        "ExpressionAttributeValues must not be empty"),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[("v", Err(ValueFault::Empty))])),
+        "ExpressionAttributeValues contains invalid key: Syntax error; key: \"v\""),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[(":v", Err(ValueFault::Empty))])),
+        "ExpressionAttributeValues contains invalid value: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes for key :v"),
+    (Expression, |p| p.condition_expression = some(""),
+        "Invalid ConditionExpression: The expression can not be empty;"),
+    (Expression, |p| p.condition_expression = some("id = :missing"),
+        "Invalid ConditionExpression: An expression attribute value used in expression is not defined; attribute value: :missing"),
+    (Expression, |p| with_condition(p).expression_attribute_names = names(&[("#unused", "a")]),
+        "Value provided in ExpressionAttributeNames unused in expressions: keys: {#unused}"),
+    (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[(":unused", text("x"))])),
+        "Value provided in ExpressionAttributeValues unused in expressions: keys: {:unused}"),
+];
+
+#[test]
+fn faults_are_told_in_the_services_order() {
+    check(&base(), PutItem::sense, ROWS);
+}
+
+#[test]
+fn what_is_not_said_is_not_asked_for() {
+    let put = PutItem::sense(base()).unwrap();
+    assert_eq!(put.table.name, "Shop");
+    assert_eq!(put.return_values, ReturnOld::None);
+    assert_eq!(put.on_condition_failure, OnConditionFailure::Nothing);
+    assert_eq!(put.capacity, ReturnConsumedCapacity::None);
+    assert_eq!(put.metrics, ReturnItemCollectionMetrics::None);
+    assert!(put.condition.is_none());
+}
+
+#[test]
+fn what_is_said_is_kept() {
+    let put = PutItem::sense(PutItemParts {
+        condition_expression: some("#i = :v"),
+        expression_attribute_names: names(&[("#i", "id")]),
+        expression_attribute_values: Some(map(&[(":v", text("1"))])),
+        return_values: Some(ReturnValue::AllOld),
+        return_values_on_condition_check_failure: Some(ReturnValuesOnConditionCheckFailure::AllOld),
+        ..base()
+    });
+    let put = put.unwrap();
+    assert_eq!(put.return_values, ReturnOld::AllOld);
+    assert_eq!(put.on_condition_failure, OnConditionFailure::ReturnItem);
+    assert!(put.condition.is_some());
+}
+
+#[test]
+fn an_operator_joins_two_legacy_conditions() {
+    let put = PutItem::sense(PutItemParts {
+        expected: Some(vec![expected("a", Some(text("x"))), expected("b", Some(text("y")))]),
+        conditional_operator: Some(ConditionalOperator::Or),
+        ..base()
+    });
+    assert!(put.unwrap().condition.is_some());
+}
+
+#[test]
+fn an_empty_legacy_condition_is_none() {
+    let put = PutItem::sense(PutItemParts { expected: Some(Vec::new()), ..base() });
+    assert!(put.unwrap().condition.is_none());
+}
