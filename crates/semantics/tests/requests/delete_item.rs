@@ -31,7 +31,7 @@ fn with_condition(parts: &mut DeleteItemParts) -> &mut DeleteItemParts {
 
 #[rustfmt::skip]
 const ROWS: &[Row<DeleteItemParts>] = &[
-    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Any, |p| {
         (p.expected, p.conditional_operator) = (Some(Vec::new()), Some(ConditionalOperator::Or));

@@ -26,7 +26,7 @@ fn with_projection(parts: &mut GetItemParts) -> &mut GetItemParts {
 
 #[rustfmt::skip]
 const ROWS: &[Row<GetItemParts>] = &[
-    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Any, |p| (p.attributes_to_get, p.projection_expression) = (Some(vec!["a".to_owned()]), some("")),
         "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"),

@@ -40,7 +40,7 @@ fn with_expression(parts: &mut QueryParts) -> &mut QueryParts {
 
 #[rustfmt::skip]
 const ROWS: &[Row<QueryParts>] = &[
-    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Any, |p| p.limit = Some(0),
         "1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member must have value greater than or equal to 1"),

@@ -35,7 +35,7 @@ fn with_filter(parts: &mut ScanParts) -> &mut ScanParts {
 
 #[rustfmt::skip]
 const ROWS: &[Row<ScanParts>] = &[
-    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Any, |p| p.limit = Some(0),
         "1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member must have value greater than or equal to 1"),

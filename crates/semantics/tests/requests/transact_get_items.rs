@@ -35,7 +35,7 @@ fn with_projection(parts: &mut TransactGetItemsParts) -> &mut TransactGetParts {
 
 #[rustfmt::skip]
 const ROWS: &[Row<TransactGetItemsParts>] = &[
-    (Any, |p| first(p).table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| first(p).table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Legacy, |p| first(p).expression_attribute_names = names(&[]),
         "ExpressionAttributeNames can only be specified when using expressions"),

@@ -90,7 +90,7 @@ const ROWS: &[Row<TransactWriteItemsParts>] = &[
         "Invalid Request: TransactWriteRequest should contain Delete or Put or Update request"),
     (Any, |p| p.transact_items.insert(0, TransactWriteItemParts { put: Some(put()), delete: Some(delete()), ..NOTHING }),
         "TransactItems can only contain one of Check, Put, Update or Delete"),
-    (Any, |p| first(p).table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| first(p).table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Legacy, |p| first(p).expression_attribute_names = names(&[]),
         "ExpressionAttributeNames can only be specified when using expressions"),
@@ -114,7 +114,7 @@ const ROWS: &[Row<TransactWriteItemsParts>] = &[
         "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"),
     (Any, |p| {
         let mut later = update();
-        later.update_expression = "SET a = :v SET b = :v".to_owned();
+        later.update_expression = "SET a = :v SET b = :v".into();
         p.transact_items.push(TransactWriteItemParts { update: Some(later), ..NOTHING });
     }, "Invalid UpdateExpression: The \"SET\" section can only be used once in an update expression;"),
 ];
@@ -182,7 +182,7 @@ fn requests_that_differ_have_different_fingerprints() {
         |_| {},
         |p| item(p, &[("a", "1")]),
         |p| item(p, &[("a", "2")]),
-        |p| first(p).table_name = "Cellar".to_owned(),
+        |p| first(p).table_name = "Cellar".into(),
         |p| p.transact_items.reverse(),
         |p| first(p).condition_expression = some("attribute_exists(id)"),
         |p| {

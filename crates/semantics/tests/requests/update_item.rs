@@ -42,7 +42,7 @@ fn update(
 
 #[rustfmt::skip]
 const ROWS: &[Row<UpdateItemParts>] = &[
-    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(),
+    (Any, |p| p.table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Any, |p| {
         (p.attribute_updates, p.expected) = (Some(Vec::new()), Some(Vec::new()));
