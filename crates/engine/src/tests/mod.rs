@@ -5,6 +5,7 @@ mod conflicts;
 mod errors;
 mod flaky;
 mod harness;
+mod live_index;
 mod oracle;
 mod pages;
 mod transactions;
