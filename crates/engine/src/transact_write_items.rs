@@ -172,6 +172,15 @@ fn reasons(request: &TransactWriteItems, refusals: Vec<Option<Refusal>>) -> Vec<
         .collect()
 }
 
+/// What an action adds to the size of its request: items, keys, and what updates write.
+fn payload_bytes(action: &TransactAction) -> usize {
+    let update_bytes = match action {
+        TransactAction::Update { update, .. } => update.statement_bytes(),
+        TransactAction::Check { .. } | TransactAction::Put { .. } | TransactAction::Delete { .. } => 0,
+    };
+    item_bytes(item_of(action)) + update_bytes
+}
+
 fn item_of(action: &TransactAction) -> &Item {
     match action {
         TransactAction::Put { item } => item,
@@ -203,7 +212,7 @@ fn bind<'r, S: Store>(
             return Err(Error::validation(messages::TRANSACTION_DUPLICATE_ITEM));
         }
     }
-    let payload: usize = request.actions.iter().map(|action| item_bytes(item_of(&action.action))).sum();
+    let payload: usize = request.actions.iter().map(|action| payload_bytes(&action.action)).sum();
     if payload > TRANSACTION_BYTES_MAX {
         return Err(Error::validation(messages::TRANSACTION_TOO_LARGE));
     }

@@ -142,6 +142,19 @@ fn faults_of_the_request_refuse_it_and_faults_of_an_action_cancel_it() {
     );
 }
 
+#[test]
+fn a_transaction_of_more_than_four_megabytes_is_refused() {
+    let bench = bench();
+    let put = |place: usize| {
+        let mut item = key(&place.to_string());
+        item.insert("x".into(), s(&"x".repeat(400_000)));
+        act(TransactAction::Put { item })
+    };
+    let error = run(&bench, &transaction((0..11).map(put).collect())).expect_err("4.4 MB");
+    assert_eq!(error.kind, ErrorKind::Validation);
+    run(&bench, &transaction((0..10).map(put).collect())).expect("4 MB fit");
+}
+
 fn with_token(mut request: TransactWriteItems, fingerprint: u8) -> TransactWriteItems {
     request.token = Some(RequestToken { token: "token".into(), fingerprint: Fingerprint([fingerprint; 32]) });
     request
