@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 use crate::limits::NESTING_LEVELS_MAX;
 use crate::number::{Number, NumberFault};
 
@@ -81,9 +84,10 @@ pub enum ValueFault {
     EmptySet(ValueType),
     /// The set as the client wrote it, rendered for the message.
     DuplicateInSet {
+        set_type: ValueType,
         rendered: String,
     },
-    /// A value of a set that is not allowed there.
+    /// A null where a set has its members.
     EmptyStringInSet,
     EmptyBinaryInSet,
     TooDeep,
@@ -129,10 +133,7 @@ impl AttributeValue {
     /// A binary set, sorted by bytes.
     pub fn binary_set(members: Vec<Vec<u8>>) -> Result<Self, ValueFault> {
         let render = |members: &[Vec<u8>]| {
-            let shown = members
-                .iter()
-                .map(|bytes| format!("java.nio.HeapByteBuffer[pos=0 lim={0} cap={0}]", bytes.len()));
-            shown.collect::<Vec<_>>().join(", ")
+            members.iter().map(|bytes| BASE64.encode(bytes)).collect::<Vec<_>>().join(", ")
         };
         sorted_set(members, ValueType::Bs, render).map(Self::Bs)
     }
@@ -166,7 +167,7 @@ fn sorted_set<T: Ord>(
         places.array_windows::<2>().any(|[one, next]| one == next)
     };
     if duplicate {
-        return Err(ValueFault::DuplicateInSet { rendered: render(&members) });
+        return Err(ValueFault::DuplicateInSet { set_type, rendered: render(&members) });
     }
     members.sort();
     Ok(members)

@@ -29,8 +29,7 @@ pub const TRANSACTION_IN_PROGRESS: &str =
     "The transaction with the given request token is already in progress.";
 
 /// A token that came with another request before [W].
-pub const TOKEN_MISMATCH: &str =
-    "The request uses the same client token as a previous, but non-identical request. Do not reuse a client token \
+pub const TOKEN_MISMATCH: &str = "The request uses the same client token as a previous, but non-identical request. Do not reuse a client token \
      with different requests, unless the requests are identical";
 
 /// One key twice in a batch [S].
@@ -62,8 +61,7 @@ pub const UPDATED_INDEX_KEY_SIZE: &str =
     "The update expression attempted to update the secondary index key beyond allowed size limits";
 
 /// A partition key that is too long [D].
-pub const PARTITION_KEY_TOO_LARGE: &str =
-    "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes";
+pub const PARTITION_KEY_TOO_LARGE: &str = "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes";
 
 /// A sort key that is too long [D].
 pub const SORT_KEY_TOO_LARGE: &str = "One or more parameter values were invalid: Aggregated size of all range keys \
@@ -137,7 +135,9 @@ pub fn cannot_update_key(name: &str) -> String {
 
 /// An expression that looks into a key attribute [D].
 pub fn key_must_be_scalar(name: &str) -> String {
-    format!("Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}")
+    format!(
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: {name}"
+    )
 }
 
 /// An expression that looks into an index's key attribute [D].
@@ -181,9 +181,7 @@ pub fn range_needs_equality(missing: &[&str], present: &str) -> String {
 
 /// A filter on a key of the table or index that is queried [S].
 pub fn filter_on_key(name: &str) -> String {
-    format!(
-        "Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}"
-    )
+    format!("Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}")
 }
 
 /// `ALL_ATTRIBUTES` of a global index that does not hold them all [D].

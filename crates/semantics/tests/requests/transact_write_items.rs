@@ -151,7 +151,8 @@ fn each_action_becomes_what_it_says_in_order() {
 fn fingerprint(change: fn(&mut TransactWriteItemsParts)) -> [u8; 32] {
     let mut parts = TransactWriteItemsParts { client_request_token: some("token"), ..base() };
     change(&mut parts);
-    TransactWriteItems::sense(parts).unwrap().token.expect("there is a token").fingerprint.0
+    let request = TransactWriteItems::sense(parts).expect("the request is right");
+    request.token.expect("there is a token").fingerprint.0
 }
 
 fn item(parts: &mut TransactWriteItemsParts, entries: &[(&str, &str)]) {
