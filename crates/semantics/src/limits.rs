@@ -41,23 +41,25 @@ pub const EXPRESSION_PARSER_DEPTH_MAX: usize = 310;
 
 // Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser reads.
 const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);
-/// Tags of one table (API reference: TagResource).
+/// Tags of one table (API reference: `TagResource`).
 pub const TAGS_MAX: usize = 50;
 /// Characters of a tag's key (API reference: Tag).
 pub const TAG_KEY_CHARACTERS_MAX: usize = 128;
 /// Characters of a tag's value (API reference: Tag).
 pub const TAG_VALUE_CHARACTERS_MAX: usize = 256;
-/// Global secondary indexes of one table (developer guide: ServiceQuotas).
+/// Global secondary indexes of one table (developer guide: `ServiceQuotas`).
 pub const GLOBAL_INDEXES_MAX: usize = 20;
-/// Local secondary indexes of one table (developer guide: ServiceQuotas).
+/// Local secondary indexes of one table (developer guide: `ServiceQuotas`).
 pub const LOCAL_INDEXES_MAX: usize = 5;
 /// Partition attributes, and likewise sort attributes, of a global index's key (developer guide: multi-attribute keys).
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
-/// Attributes that all INCLUDE projections of a table name together (developer guide: ServiceQuotas).
+/// Attributes that all INCLUDE projections of a table name together (developer guide: `ServiceQuotas`).
 pub const PROJECTED_ATTRIBUTES_MAX: usize = 100;
-/// Units that one table may have provisioned (developer guide: ServiceQuotas).
+/// Units that one table may have provisioned (developer guide: `ServiceQuotas`).
 pub const TABLE_UNITS_MAX: u64 = 40_000;
 /// How long a client request token is remembered (API reference: TransactWriteItems).
 pub const TRANSACTION_TOKEN_MS: u64 = 10 * 60 * 1000;
 /// What one BatchGetItem returns at most (API reference: BatchGetItem).
 pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// A table's name (developer guide: naming rules).
+pub const TABLE_NAME_BYTES_MAX: usize = 255;

@@ -12,7 +12,7 @@ use super::record;
 use crate::layout::{IndexId, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TableStatus {
+pub(crate) enum TableStatus {
     Creating,
     Updating,
     Active,
@@ -20,7 +20,7 @@ pub enum TableStatus {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum IndexStatus {
+pub(crate) enum IndexStatus {
     Creating,
     Updating,
     Active,
@@ -28,14 +28,14 @@ pub enum IndexStatus {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum BillingMode {
+pub(crate) enum BillingMode {
     Provisioned,
     OnDemand,
 }
 
 /// Provisioned capacity and its history. All zero for on-demand tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Throughput {
+pub(crate) struct Throughput {
     pub read_units: u64,
     pub write_units: u64,
     pub last_increase_ms: Option<u64>,
@@ -45,20 +45,20 @@ pub struct Throughput {
 
 /// Ceilings of on-demand capacity, as the client set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OnDemandLimits {
+pub(crate) struct OnDemandLimits {
     pub read_units_max: Option<i64>,
     pub write_units_max: Option<i64>,
 }
 
 impl OnDemandLimits {
-    pub const fn is_unset(&self) -> bool {
+    pub(crate) const fn is_unset(&self) -> bool {
         self.read_units_max.is_none() && self.write_units_max.is_none()
     }
 }
 
 /// What a table or index can take at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Warm {
+pub(crate) struct Warm {
     pub read_units: u64,
     pub write_units: u64,
 }
@@ -66,7 +66,7 @@ pub struct Warm {
 /// Where a new index's backfill stands. How far a scan has come is a row of its own, so that progress does not disturb
 /// writers, who depend on the table's record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Backfill {
+pub(crate) enum Backfill {
     /// Announced; no item has been read yet.
     Allocating,
     /// Items are being read and given their entries.
@@ -75,7 +75,7 @@ pub enum Backfill {
 
 /// One index beside its schema. Local indexes are always active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct IndexState {
+pub(crate) struct IndexState {
     pub id: IndexId,
     pub status: IndexStatus,
     /// Only while an index that was added to a live table is being built.
@@ -87,13 +87,13 @@ pub struct IndexState {
 
 /// An index that no operation sees any more, until its entries are gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DoomedIndex {
+pub(crate) struct DoomedIndex {
     pub schema: IndexSchema,
     pub state: IndexState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StreamView {
+pub(crate) enum StreamView {
     KeysOnly,
     NewImage,
     OldImage,
@@ -102,34 +102,34 @@ pub enum StreamView {
 
 /// A table's stream: its view while enabled, its label since it was first enabled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StreamState {
+pub(crate) struct StreamState {
     pub view: Option<StreamView>,
     /// The latest stream's label, kept after disabling.
     pub label: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Class {
+pub(crate) enum Class {
     Standard,
     StandardInfrequentAccess,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClassState {
+pub(crate) struct ClassState {
     pub class: Class,
     pub changed_ms: Option<u64>,
 }
 
 /// Server-side encryption with a key of the account's, as reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EncryptionState {
+pub(crate) struct EncryptionState {
     pub key_arn: String,
 }
 
 /// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of table and
 /// indexes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
+pub(crate) struct Table {
     pub id: TableId,
     /// Grows with every change of the record.
     pub version: u64,
@@ -163,7 +163,7 @@ pub struct Table {
 }
 
 impl Table {
-    pub fn arn(&self) -> String {
+    pub(crate) fn arn(&self) -> String {
         format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
     }
 
@@ -178,7 +178,7 @@ impl Table {
     }
 
     /// Live indexes with their places and ids.
-    pub fn indexes(&self) -> impl Iterator<Item = (usize, IndexId, &IndexSchema)> {
+    pub(crate) fn indexes(&self) -> impl Iterator<Item = (usize, IndexId, &IndexSchema)> {
         self.schema
             .indexes
             .iter()
@@ -188,27 +188,27 @@ impl Table {
     }
 
     /// Live indexes with their states.
-    pub fn indexes_with_states(&self) -> impl Iterator<Item = (&IndexSchema, &IndexState)> {
+    pub(crate) fn indexes_with_states(&self) -> impl Iterator<Item = (&IndexSchema, &IndexState)> {
         self.schema.indexes.iter().zip(&self.states)
     }
 
-    pub fn index(&self, name: &str) -> Option<(&IndexSchema, &IndexState)> {
+    pub(crate) fn index(&self, name: &str) -> Option<(&IndexSchema, &IndexState)> {
         self.indexes_with_states().find(|(schema, _)| schema.name == name)
     }
 
     /// Whether the index at that place has all its entries.
-    pub fn index_readable(&self, place: usize) -> bool {
+    pub(crate) fn index_readable(&self, place: usize) -> bool {
         let status = self.states.get(place).map(|state| state.status);
         matches!(status, Some(IndexStatus::Active | IndexStatus::Updating))
     }
 
     /// The place of an index in `schema.indexes` and `states`.
-    pub fn index_place(&self, name: &str) -> Option<usize> {
+    pub(crate) fn index_place(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|schema| schema.name == name)
     }
 
     /// Whether items may be read and written.
-    pub const fn takes_data(&self) -> bool {
+    pub(crate) const fn takes_data(&self) -> bool {
         matches!(self.status, TableStatus::Active | TableStatus::Updating)
     }
 }

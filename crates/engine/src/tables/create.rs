@@ -7,8 +7,10 @@ use keywright_semantics::request::parts::{BillingMode as BillingName, StreamView
 use keywright_semantics::request::{
     CreateTable, NewIndex, OnDemandThroughput, Throughput as Units, WarmThroughput,
 };
-use keywright_semantics::response::{BillingModeSummary, Response, TableStatus as TableStatusName};
-use keywright_semantics::schema::IndexKind;
+use keywright_semantics::response::{
+    BillingModeSummary, IndexStatus as IndexStatusName, Response, TableDescription,
+    TableStatus as TableStatusName, WarmThroughputDescription,
+};
 use keywright_store::Store;
 
 use super::describe::{INITIAL_ON_DEMAND, describe};
@@ -50,14 +52,62 @@ pub(crate) async fn run<S: Store>(
 fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateTable) -> Result<(), Error> {
     let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
     if engine.catalogue().count(caller) >= engine.config().tables_max {
-        return over(messages::TABLE_LIMIT.to_owned());
+        return over(messages::table_limit(engine.config().tables_max));
     }
-    let units =
-        request.throughput.into_iter().chain(request.indexes.iter().filter_map(|index| index.throughput));
-    for units in units {
+    if let Some(units) = request.throughput {
         check_units(units, caller).or_else(over)?;
     }
+    if let Some(limits) = request.on_demand {
+        check_ceilings(limits, "table", caller).or_else(over)?;
+    }
+    if let Some(warm) = request.warm {
+        check_warm(warm, "table", caller).or_else(over)?;
+    }
+    for index in &request.indexes {
+        if let Some(units) = index.throughput {
+            check_index_units(&index.schema.name, units, caller).or_else(over)?;
+        }
+        check_index_ceilings(index, caller).or_else(over)?;
+    }
     Ok(())
+}
+
+/// Units within what one index may have, or the text that says they are not.
+pub(super) fn check_index_units(index: &str, units: Units, caller: &Caller) -> Result<(), String> {
+    for (count, name) in [(units.read_units, "ReadCapacityUnits"), (units.write_units, "WriteCapacityUnits")]
+    {
+        if count > TABLE_UNITS_MAX {
+            return Err(messages::units_above_index_limit(name, index, count, caller.region.as_str()));
+        }
+    }
+    Ok(())
+}
+
+/// The ceilings and warm throughput of a new index.
+pub(super) fn check_index_ceilings(index: &NewIndex, caller: &Caller) -> Result<(), String> {
+    let name = &index.schema.name;
+    if let Some(limits) = index.on_demand {
+        check_ceilings(limits, &format!("index : {name}"), caller)?;
+    }
+    match index.warm {
+        Some(warm) => check_warm(warm, &format!("index {name}"), caller),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_ceilings(limits: OnDemandThroughput, place: &str, caller: &Caller) -> Result<(), String> {
+    let above = |units: i64| u64::try_from(units).is_ok_and(|units| units > TABLE_UNITS_MAX);
+    match limits.named().find(|(units, _)| above(*units)) {
+        Some((_, name)) => Err(messages::on_demand_above_table_limit(name, place, caller.region.as_str())),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn check_warm(warm: WarmThroughput, place: &str, caller: &Caller) -> Result<(), String> {
+    match warm.named().find(|(units, _)| *units > TABLE_UNITS_MAX) {
+        Some((_, name)) => Err(messages::warm_above_table_limit(name, place, caller.region.as_str())),
+        None => Ok(()),
+    }
 }
 
 /// Units within what one table may have, or the text that says they are not.
@@ -196,14 +246,13 @@ fn uuid(bits: u128) -> String {
 }
 
 /// The service answers as the table begins: creating, its indexes too, and without what only becomes known later.
-fn answer<S: Store>(
-    table: &Table,
-    request: &CreateTable,
-    engine: &Engine<S>,
-) -> keywright_semantics::response::TableDescription {
+fn answer<S: Store>(table: &Table, request: &CreateTable, engine: &Engine<S>) -> TableDescription {
     let mut description = describe(table, engine.stats());
     description.table_status = TableStatusName::Creating;
-    description.warm_throughput = None;
+    description.warm_throughput = request
+        .warm
+        .and(description.warm_throughput)
+        .map(|warm| WarmThroughputDescription { status: TableStatusName::Updating, ..warm });
     if request.billing == BillingName::PayPerRequest {
         description.billing_mode_summary = Some(BillingModeSummary {
             billing_mode: BillingName::PayPerRequest,
@@ -211,17 +260,9 @@ fn answer<S: Store>(
         });
     }
     for index in description.global_secondary_indexes.iter_mut().flatten() {
-        index.index_status = keywright_semantics::response::IndexStatus::Creating;
+        index.index_status = IndexStatusName::Creating;
         index.warm_throughput = None;
     }
-    debug_assert!(
-        table
-            .schema
-            .indexes
-            .iter()
-            .all(|index| index.kind == IndexKind::Global || index.key.partition.len() == 1),
-        "local indexes have one partition attribute"
-    );
     description
 }
 

@@ -11,12 +11,16 @@ use keywright_semantics::request::{
     EncryptionChange, IndexUpdate, NewIndex, OnDemandThroughput, StreamChange, Throughput as Units,
     UpdateTable, WarmThroughput,
 };
-use keywright_semantics::response::{Response, TableStatus as TableStatusName};
+use keywright_semantics::response::{
+    GlobalSecondaryIndexDescription, IndexStatus as IndexStatusName, Response, TableDescription,
+    TableStatus as TableStatusName, WarmThroughputDescription,
+};
 use keywright_semantics::schema::{IndexKind, KeyAttribute};
 use keywright_store::Store;
 
 use super::create::{
-    check_units, class_state, encryption_state, on_demand_limits, provisioned, stream_state, warm_state,
+    check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, class_state,
+    encryption_state, on_demand_limits, provisioned, stream_state, warm_state,
 };
 use super::describe::{INITIAL_ON_DEMAND, describe};
 use crate::catalogue::{
@@ -42,12 +46,7 @@ pub(crate) async fn run<S: Store>(
         transition_ms: engine.config().transition_ms,
     };
     let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
-    let mut description = describe(&table, engine.stats());
-    if update.shows_updating() {
-        description.table_status = TableStatusName::Updating;
-        // Units are answered as they were: the change is announced, not done.
-        description.provisioned_throughput = describe(&before, engine.stats()).provisioned_throughput;
-    }
+    let description = update.answer(describe(&before, engine.stats()), describe(&table, engine.stats()));
     Ok(Response::UpdateTable(description))
 }
 
@@ -61,6 +60,10 @@ struct Update<'a> {
 
 fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(messages::invalid(text))
+}
+
+fn over_limit(text: String) -> Error {
+    Error::new(ErrorKind::LimitExceeded, text)
 }
 
 fn in_use(text: String) -> Error {
@@ -86,6 +89,47 @@ impl Update<'_> {
         Ok(before)
     }
 
+    /// The service announces changes of capacity before it makes them: it answers the old values and who is updating.
+    fn answer(&self, before: TableDescription, mut after: TableDescription) -> TableDescription {
+        let request = self.request;
+        if self.shows_updating() {
+            after.table_status = TableStatusName::Updating;
+        }
+        if request.billing.is_some() || request.throughput.is_some() {
+            after.provisioned_throughput = before.provisioned_throughput;
+            after.billing_mode_summary = before.billing_mode_summary;
+        }
+        if after.warm_throughput != before.warm_throughput {
+            after.warm_throughput = before
+                .warm_throughput
+                .map(|warm| WarmThroughputDescription { status: TableStatusName::Updating, ..warm });
+        }
+        if request.encryption.is_some() {
+            after.sse_description = after.sse_description.or(before.sse_description);
+            if let Some(encryption) = &mut after.sse_description {
+                encryption.status = "UPDATING";
+            }
+        }
+        let changed = |name: &str| {
+            request
+                .index_updates
+                .iter()
+                .any(|update| matches!(update, IndexUpdate::Update { name: updated, .. } if updated == name))
+        };
+        let old = before.global_secondary_indexes.into_iter().flatten();
+        for old in old.filter(|old| changed(&old.index_name)) {
+            let new = after.global_secondary_indexes.iter_mut().flatten();
+            for new in new.filter(|new| new.index_name == old.index_name) {
+                *new = GlobalSecondaryIndexDescription {
+                    index_status: IndexStatusName::Updating,
+                    warm_throughput: None,
+                    ..old.clone()
+                };
+            }
+        }
+        after
+    }
+
     /// Whether the service calls the table UPDATING after such a request.
     fn shows_updating(&self) -> bool {
         let request = self.request;
@@ -96,9 +140,6 @@ impl Update<'_> {
             || structural
             || request.stream.is_some()
             || request.class.is_some()
-            || request.encryption.is_some()
-            || request.warm.is_some()
-            || request.on_demand.is_some()
     }
 
     /// Names must be known or free, and one index at a time comes or goes.
@@ -163,7 +204,7 @@ impl Update<'_> {
 
     /// Every global index needs its own units.
     fn make_provisioned(&self, table: &mut Table, units: Units) -> Result<(), Error> {
-        check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+        check_units(units, self.caller).map_err(over_limit)?;
         let given = |name: &str| {
             self.request.index_updates.iter().any(|update| {
                 matches!(update, IndexUpdate::Update { name: updated, throughput: Some(_), .. } if updated == name)
@@ -195,7 +236,7 @@ impl Update<'_> {
         if let Some((index, _)) = table.indexes_with_states().find(|(_, state)| state.backfill.is_some()) {
             return Err(in_use(messages::units_while_index_created(&table.name, &index.name)));
         }
-        check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+        check_units(units, self.caller).map_err(over_limit)?;
         if current != requested {
             move_units(&mut table.throughput, units, self.now_ms);
         }
@@ -221,9 +262,10 @@ impl Update<'_> {
             (BillingMode::Provisioned, None) => return Err(invalid(messages::index_units_required(name))),
             (BillingMode::OnDemand, None) => {}
             (BillingMode::Provisioned, Some(units)) => {
-                check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+                check_index_units(name, units, self.caller).map_err(over_limit)?;
             }
         }
+        check_index_ceilings(index, self.caller).map_err(over_limit)?;
         let mut schema = index.schema.clone();
         for attribute in schema.key.partition.iter_mut().chain(&mut schema.key.sort) {
             define(&mut table.definitions, attribute);
@@ -266,7 +308,7 @@ impl Update<'_> {
                 return Err(invalid(messages::nothing_to_update_in_index(name)));
             }
             (_, Some(units)) => {
-                check_units(units, self.caller).map_err(|text| Error::new(ErrorKind::LimitExceeded, text))?;
+                check_index_units(name, units, self.caller).map_err(over_limit)?;
                 let current = (state.throughput.read_units, state.throughput.write_units);
                 let requested = (units.read_units, units.write_units);
                 if current == requested && !becomes_provisioned {
@@ -278,10 +320,23 @@ impl Update<'_> {
             (_, None) => {}
         }
         if let Some(limits) = asked.on_demand {
+            if let (BillingMode::Provisioned, Some((_, member))) = (billing, limits.named().next()) {
+                return Err(invalid(messages::index_on_demand_on_provisioned(member, name)));
+            }
+            check_ceilings(limits, &format!("index : {name}"), self.caller).map_err(over_limit)?;
             state.on_demand = on_demand_limits(limits);
         }
         if let Some(warm) = asked.warm {
-            state.warm = Some(warmer(state.warm, warm, &format!("index {name}"))?);
+            let place = format!("index {name}");
+            check_warm(warm, &place, self.caller).map_err(over_limit)?;
+            let floor = match billing {
+                BillingMode::OnDemand => INITIAL_ON_DEMAND,
+                BillingMode::Provisioned => Warm {
+                    read_units: state.throughput.read_units,
+                    write_units: state.throughput.write_units,
+                },
+            };
+            state.warm = Some(warmer(state.warm.or(Some(floor)), warm, &place)?);
         }
         Ok(())
     }
@@ -315,7 +370,11 @@ impl Update<'_> {
         }
         match &self.request.encryption {
             Some(EncryptionChange::OwnKey(key)) => {
-                table.encryption = Some(encryption_state(key.key_id.as_deref(), self.caller));
+                let wanted = Some(encryption_state(key.key_id.as_deref(), self.caller));
+                if table.encryption == wanted {
+                    return Err(invalid(messages::ALREADY_ENCRYPTED_WITH_KEY));
+                }
+                table.encryption = wanted;
             }
             Some(EncryptionChange::ServiceKey) if table.encryption.is_none() => {
                 return Err(invalid(messages::ALREADY_ENCRYPTED));
@@ -335,10 +394,10 @@ impl Update<'_> {
     fn change_ceilings(&self, table: &mut Table) -> Result<(), Error> {
         if let Some(limits) = self.request.on_demand {
             if table.billing == BillingMode::Provisioned {
-                let read = limits.read_units_max.is_some();
-                let name = if read { "MaxReadRequestUnits" } else { "MaxWriteRequestUnits" };
+                let name = limits.named().next().map_or("MaxReadRequestUnits", |(_, name)| name);
                 return Err(invalid(messages::on_demand_on_provisioned(name)));
             }
+            check_ceilings(limits, "table", self.caller).map_err(over_limit)?;
             let changed = on_demand_limits(limits);
             if limits.read_units_max.is_some() {
                 table.on_demand.read_units_max = changed.read_units_max;
@@ -355,6 +414,7 @@ impl Update<'_> {
                     write_units: table.throughput.write_units,
                 },
             };
+            check_warm(asked, "table", self.caller).map_err(over_limit)?;
             table.warm = Some(warmer(table.warm.or(Some(floor)), asked, "table")?);
         }
         Ok(())

@@ -84,11 +84,17 @@ pub const SSE_KEY_WITHOUT_SSE: &str = "KMSMasterKeyId can not be specified if En
 pub const SSE_KEY_WITHOUT_TYPE: &str = "SSEType KMS is required if KMSMasterKeyId is specified";
 pub const SSE_AES256: &str = "SSEType AES256 is not supported";
 pub const ALREADY_ENCRYPTED: &str = "Table is already encrypted by default";
+pub const ALREADY_ENCRYPTED_WITH_KEY: &str = "Table is already encrypted with given KMSMasterKeyId. Use \
+    KMSMasterKeyId parameter if you want to change Master Key";
 pub const SSE_ALONE: &str = "Server-Side Encryption modification must be the only operation in the request";
 pub const CLASS_ALONE: &str = "TableClass modification must be the only operation in the request";
 pub const PROTECTION_ALONE: &str =
     "DeletionProtection modification must be the only operation in the request";
 pub const WARM_ALONE: &str = "WarmThroughput must be the only operation in the request";
+pub const INDEX_WITH_WARM: &str =
+    "Create global secondary index cannot be specified when updating WarmThroughput";
+pub const ON_DEMAND_ALONE: &str =
+    "OnDemandThroughput can only be combined with BillingMode in an UpdateTable request";
 pub const STREAM_WITH_IOPS: &str = "You cannot modify stream status while updating table IOPS";
 pub const INDEX_WITH_IOPS: &str = "You cannot create or delete index while updating table IOPS";
 pub const INDEX_WITH_STREAM: &str = "You cannot create or delete index while changing stream status";
@@ -99,6 +105,10 @@ pub const SEVERAL_INDEX_ACTIONS: &str =
 pub const NOTHING_TO_UPDATE: &str = "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, \
     GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, \
     MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
+/// The same to a request that has MultiRegionConsistency and nothing else.
+pub const NOTHING_BUT_CONSISTENCY_TO_UPDATE: &str = "At least one of ProvisionedThroughput, BillingMode, \
+    UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, \
+    ReplicaTransitRoleArn, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
 /// Keywright's own: the service has replicas, this server does not (see COMPAT.md).
 pub const REPLICAS_NOT_SUPPORTED: &str = "Replicas in other regions are not supported by this server";
 pub const INDEX_EXISTS: &str = "Attempting to create an index which already exists";
@@ -107,7 +117,11 @@ pub const ONE_INDEX_CHANGE: &str =
 pub const INDEX_LIMIT: &str =
     "Subscriber limit exceeded: Number of global secondary indexes exceeds per-table limit of 20";
 pub const DELETION_PROTECTED: &str = "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.";
-pub const TABLE_LIMIT: &str = "Subscriber limit exceeded: Number of tables exceeds the limit of the account";
+
+/// Source: the text that clients were written against when the quota was 256.
+pub fn table_limit(tables_max: usize) -> String {
+    format!("Subscriber limit exceeded: There is a limit of {tables_max} tables per subscriber")
+}
 
 pub fn units_out_of_bounds(units: i64, name: &str) -> String {
     format!("Given value {units} for {name} is out of bounds")
@@ -119,6 +133,34 @@ pub fn on_demand_out_of_range(name: &str, place: &str) -> String {
 
 pub fn on_demand_on_provisioned(name: &str) -> String {
     format!("{name} for OnDemandThroughput cannot be specified when the table BillingMode is PROVISIONED")
+}
+
+pub fn index_on_demand_on_provisioned(name: &str, index: &str) -> String {
+    format!(
+        "{name} for OnDemandThroughput for index : {index} cannot be specified when the table BillingMode is PROVISIONED"
+    )
+}
+
+/// `place` is `table` or `index : NAME`.
+pub fn on_demand_above_table_limit(name: &str, place: &str, region: &str) -> String {
+    format!(
+        "Subscriber limit exceeded: Requested {name} for OnDemandThroughput for {place} exceeds {} of the account \
+         in region {region}",
+        table_maximum(name)
+    )
+}
+
+/// `place` is `table` or `index NAME`.
+pub fn warm_above_table_limit(name: &str, place: &str, region: &str) -> String {
+    format!(
+        "Subscriber limit exceeded: Requested {name} for WarmThroughput for {place} exceeds {} of the account in \
+         region {region}",
+        table_maximum(name)
+    )
+}
+
+fn table_maximum(name: &str) -> &'static str {
+    if name.contains("Read") { "TableMaxReadCapacityUnits" } else { "TableMaxWriteCapacityUnits" }
 }
 
 pub fn keys_not_defined(keys: &[&str], definitions: &[&str]) -> String {
@@ -211,16 +253,18 @@ pub fn empty_index_warm_throughput(name: &str) -> String {
     )
 }
 
-pub fn warm_below_initial(name: &str) -> String {
+/// `place` is `table` or `index NAME`.
+pub fn warm_below_initial(name: &str, place: &str) -> String {
     format!(
-        "Requested {name} for WarmThroughput for table is lower than initial throughput for OnDemand. See: \
+        "Requested {name} for WarmThroughput for {place} is lower than initial throughput for OnDemand. See: \
          https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/on-demand-capacity-mode.html\
          #on-demand-capacity-mode-initial"
     )
 }
 
-pub fn warm_below_provisioned(name: &str, units: &str) -> String {
-    format!("Requested {name} for WarmThroughput for table is lower than {units} of ProvisionedThroughput")
+/// `place` is `table` or `index NAME`.
+pub fn warm_below_provisioned(name: &str, place: &str, units: &str) -> String {
+    format!("Requested {name} for WarmThroughput for {place} is lower than {units} of ProvisionedThroughput")
 }
 
 pub fn warm_below_current(name: &str, place: &str) -> String {
@@ -272,6 +316,14 @@ pub fn units_above_table_limit(name: &str, units: u64, region: &str) -> String {
     format!(
         "The requested {name}, {units}, is above the per table maximum for the account in {region}. \
          Per table maximum: 40000. Refer to the Amazon DynamoDB Developer Guide for current limits and how to \
+         request higher limits."
+    )
+}
+
+pub fn units_above_index_limit(name: &str, index: &str, units: u64, region: &str) -> String {
+    format!(
+        "The requested {name} for index {index}, {units}, is above the per index maximum for the account in {region}. \
+         Per index maximum: 40000. Refer to the Amazon DynamoDB Developer Guide for current limits and how to \
          request higher limits."
     )
 }

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::parts::{
     AttributeDefinitionParts, BillingMode, CreateTableParts, GlobalSecondaryIndexParts,
-    KeySchemaElementParts, KeyType as KeyRole, LocalSecondaryIndexParts, ProjectionParts, ProjectionType,
-    ScalarAttributeType, SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType,
-    TableClass,
+    KeySchemaElementParts, KeyType as KeyRole, LocalSecondaryIndexParts, OnDemandThroughputParts,
+    ProjectionParts, ProjectionType, ScalarAttributeType, SseSpecificationParts, SseType,
+    StreamSpecificationParts, StreamViewType, TableClass,
 };
 use super::tags::sense_tags;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
@@ -79,8 +79,12 @@ impl CreateTable {
         let stream = sense_stream(parts.stream_specification.as_ref())?;
         let encryption = sense_encryption(parts.sse_specification.as_ref())?;
         let on_demand = sense_on_demand(&parts, billing)?;
-        let warm = parts.warm_throughput.as_ref().map(WarmThroughput::sense);
-        check_warm(warm, billing, throughput)?;
+        let warm = parts
+            .warm_throughput
+            .as_ref()
+            .map(|asked| WarmThroughput::sense_new(asked, throughput, "table"))
+            .transpose()?;
+        sense_index_ceilings(global_parts.unwrap_or_default(), billing, &mut indexes)?;
         Ok(Self {
             name: parts.table_name,
             definitions,
@@ -297,14 +301,7 @@ fn sense_global_indexes(
             (BillingMode::PayPerRequest, None) => None,
             (BillingMode::Provisioned, Some(units)) => Some(Throughput::sense(units)?),
         };
-        let place = format!("index: {}", part.index_name);
-        let on_demand = part
-            .on_demand_throughput
-            .as_ref()
-            .map(|limits| OnDemandThroughput::sense(limits, &place))
-            .transpose()?;
-        let warm = part.warm_throughput.as_ref().map(WarmThroughput::sense);
-        indexes.push(NewIndex { schema, throughput, on_demand, warm });
+        indexes.push(NewIndex { schema, throughput, on_demand: None, warm: None });
     }
     Ok(indexes)
 }
@@ -380,39 +377,51 @@ pub(super) fn sense_encryption(
     }
 }
 
+/// Ceilings are for on-demand tables only.
 fn sense_on_demand(
     parts: &CreateTableParts,
     billing: BillingMode,
 ) -> Result<Option<OnDemandThroughput>, Error> {
     let Some(limits) = &parts.on_demand_throughput else { return Ok(None) };
-    if billing == BillingMode::Provisioned {
-        let read = limits.max_read_request_units.is_some();
-        let name = if read { "MaxReadRequestUnits" } else { "MaxWriteRequestUnits" };
-        return Err(invalid(table::on_demand_on_provisioned(name)));
+    let asked = OnDemandThroughput::sense_new(limits, "table")?;
+    match asked.named().next() {
+        Some((_, name)) if billing == BillingMode::Provisioned => {
+            Err(invalid(table::on_demand_on_provisioned(name)))
+        }
+        _ => Ok(Some(asked)),
     }
-    OnDemandThroughput::sense(limits, "table").map(Some)
 }
 
-/// What every new on-demand table can take.
-const INITIAL_ON_DEMAND: Throughput = Throughput { read_units: 12_000, write_units: 4_000 };
-
-fn check_warm(
-    warm: Option<WarmThroughput>,
+/// Ceilings and warm throughput of the global indexes, checked after the table's own.
+fn sense_index_ceilings(
+    parts: &[GlobalSecondaryIndexParts],
     billing: BillingMode,
-    throughput: Option<Throughput>,
+    indexes: &mut [NewIndex],
 ) -> Result<(), Error> {
-    let Some(warm) = warm else { return Ok(()) };
-    let floor = throughput.unwrap_or(INITIAL_ON_DEMAND);
-    for (asked, least, name, units) in [
-        (warm.read_units, floor.read_units, "ReadUnitsPerSecond", "ReadCapacityUnits"),
-        (warm.write_units, floor.write_units, "WriteUnitsPerSecond", "WriteCapacityUnits"),
-    ] {
-        if asked.is_some_and(|asked| asked < least) {
-            return Err(invalid(match billing {
-                BillingMode::PayPerRequest => table::warm_below_initial(name),
-                BillingMode::Provisioned => table::warm_below_provisioned(name, units),
-            }));
-        }
+    let globals = indexes.iter_mut().filter(|index| index.schema.kind == IndexKind::Global);
+    for (part, index) in parts.iter().zip(globals) {
+        let name = &part.index_name;
+        index.on_demand = sense_new_ceilings(part.on_demand_throughput.as_ref(), billing, name)?;
+        index.warm = part
+            .warm_throughput
+            .as_ref()
+            .map(|asked| WarmThroughput::sense_new(asked, index.throughput, &format!("index {name}")))
+            .transpose()?;
     }
     Ok(())
+}
+
+fn sense_new_ceilings(
+    parts: Option<&OnDemandThroughputParts>,
+    billing: BillingMode,
+    name: &str,
+) -> Result<Option<OnDemandThroughput>, Error> {
+    let Some(limits) = parts else { return Ok(None) };
+    let asked = OnDemandThroughput::sense_new(limits, &format!("index : {name}"))?;
+    match asked.named().next() {
+        Some((_, member)) if billing == BillingMode::Provisioned => {
+            Err(invalid(table::index_on_demand_on_provisioned(member, name)))
+        }
+        _ => Ok(Some(asked)),
+    }
 }

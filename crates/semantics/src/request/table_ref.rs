@@ -4,6 +4,7 @@
 //! where the table is looked up.
 
 use crate::error::Error;
+use crate::limits::TABLE_NAME_BYTES_MAX;
 use crate::messages::table;
 
 const ARN_START: &str = "arn:";
@@ -43,7 +44,7 @@ impl TableRef {
         let Some((resource_type, name)) = resource.split_once('/') else {
             return Err(Error::validation(table::malformed_arn(as_given)));
         };
-        if service != SERVICE || name.is_empty() || name.contains('/') || account.is_empty() {
+        if service != SERVICE || !is_name(name) || account.is_empty() {
             return Err(Error::validation(table::malformed_arn(as_given)));
         }
         if resource_type != RESOURCE_TYPE {
@@ -52,6 +53,12 @@ impl TableRef {
         let arn_scope = Some(ArnScope { region: region.to_owned(), account: account.to_owned() });
         Ok(Self { as_given: as_given.to_owned(), name: name.to_owned(), arn_scope })
     }
+}
+
+/// The rules that an ARN's refusal quotes.
+fn is_name(name: &str) -> bool {
+    (1..=TABLE_NAME_BYTES_MAX).contains(&name.len())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
 }
 
 #[cfg(test)]

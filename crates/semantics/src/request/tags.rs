@@ -8,6 +8,9 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
 use crate::messages::{table, tags};
 
+/// A table's name in an ARN (developer guide: naming rules).
+const TABLE_NAME_BYTES_MIN: usize = 3;
+
 /// The table that an ARN names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRef {
@@ -35,6 +38,9 @@ impl ResourceRef {
         let (name, below) = path.split_once('/').map_or((path, None), |(name, below)| (name, Some(below)));
         if below.is_some_and(|below| !below.starts_with("stream/")) {
             return invalid(tags::only_table_or_stream(arn));
+        }
+        if name.len() < TABLE_NAME_BYTES_MIN {
+            return Err(Error::validation(tags::invalid_table_arn(arn)));
         }
         let scope = ArnScope { region: region.to_owned(), account: account.to_owned() };
         Ok(Self { arn: arn.to_owned(), scope, table: name.to_owned() })
@@ -166,9 +172,13 @@ mod tests {
                 "One or more parameter values were invalid: ARNs must start with 'arn:': not-an-arn",
             ),
             (
-                "arn:aws:dynamodb:us-east-1:1:table/x/index/y",
+                "arn:aws:dynamodb:us-east-1:1:table/xyz/index/y",
                 "One or more parameter values were invalid: Invalid resource arn provided, only table or stream is \
-                 accepted. Provided resource arn: arn:aws:dynamodb:us-east-1:1:table/x/index/y",
+                 accepted. Provided resource arn: arn:aws:dynamodb:us-east-1:1:table/xyz/index/y",
+            ),
+            (
+                "arn:aws:dynamodb:us-east-1:1:table/xy",
+                "Invalid TableArn: Invalid ResourceArn provided as input arn:aws:dynamodb:us-east-1:1:table/xy",
             ),
         ] {
             assert_eq!(ResourceRef::parse(arn).unwrap_err().message, message);

@@ -69,32 +69,32 @@ pub struct UpdateTable {
 }
 
 impl UpdateTable {
-    pub fn sense(parts: UpdateTableParts) -> Result<Self, Error> {
+    pub fn sense(parts: &UpdateTableParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        check_asks_something(&parts)?;
-        check_replicas(&parts)?;
-        check_single_concerns(&parts)?;
+        check_asks_something(parts)?;
+        check_replicas(parts)?;
+        check_single_concerns(parts)?;
         let updates = parts.global_secondary_index_updates.as_deref();
         if updates.is_some_and(<[_]>::is_empty) {
             return Err(invalid("List of GlobalSecondaryIndexUpdates is empty"));
         }
         let definitions = parts.attribute_definitions.as_deref().map(sense_definitions);
         let index_updates = sense_index_updates(updates.unwrap_or_default(), definitions.as_deref())?;
-        let throughput = sense_capacity(&parts)?;
+        let throughput = sense_capacity(parts)?;
         Ok(Self {
             table,
             definitions: definitions.unwrap_or_default(),
             billing: parts.billing_mode,
             throughput,
             index_updates,
-            stream: sense_stream(&parts)?,
-            encryption: sense_encryption_change(&parts)?,
+            stream: sense_stream(parts)?,
+            encryption: sense_encryption_change(parts)?,
             class: parts.table_class,
             deletion_protection: parts.deletion_protection_enabled,
             on_demand: parts
                 .on_demand_throughput
                 .as_ref()
-                .map(|limits| OnDemandThroughput::sense(limits, "table"))
+                .map(|limits| OnDemandThroughput::sense_change(limits, "table"))
                 .transpose()?,
             warm: parts.warm_throughput.as_ref().map(WarmThroughput::sense),
         })
@@ -112,13 +112,18 @@ fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
         || parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty())
         || parts.sse_specification.is_some()
         || parts.replica_updates.is_some()
-        || parts.multi_region_consistency.is_some()
         || parts.global_table_witness_updates.is_some()
         || parts.deletion_protection_enabled.is_some()
         || parts.on_demand_throughput.is_some()
         || parts.warm_throughput.is_some()
         || parts.table_class.is_some();
-    if asks { Ok(()) } else { Err(Error::validation(table::NOTHING_TO_UPDATE)) }
+    if asks {
+        return Ok(());
+    }
+    Err(Error::validation(match parts.multi_region_consistency {
+        Some(_) => table::NOTHING_BUT_CONSISTENCY_TO_UPDATE,
+        None => table::NOTHING_TO_UPDATE,
+    }))
 }
 
 /// Replicas in other regions are not served: the request is refused as a whole.
@@ -134,17 +139,24 @@ fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
     let iops = parts.provisioned_throughput.is_some() || parts.billing_mode.is_some();
     let indexes = parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty());
     let stream = parts.stream_specification.is_some();
-    let others = |counted: [bool; 6]| counted.iter().filter(|present| **present).count();
     let (sse, class) = (parts.sse_specification.is_some(), parts.table_class.is_some());
     let (protection, warm) = (parts.deletion_protection_enabled.is_some(), parts.warm_throughput.is_some());
+    let on_demand = parts.on_demand_throughput.is_some();
+    let concerns = [iops, indexes, stream, sse, class, protection, warm, on_demand];
+    let alone = concerns.iter().filter(|present| **present).count() == 1;
+    let updates = parts.global_secondary_index_updates.as_deref().unwrap_or_default();
+    let creates_index = updates.iter().any(|update| update.create.is_some());
+    let with_ceilings = parts.provisioned_throughput.is_some() || indexes || stream;
     let rules = [
-        (sse, others([iops, indexes, stream, class, protection, warm]), table::SSE_ALONE),
-        (class, others([iops, indexes, stream, sse, protection, warm]), table::CLASS_ALONE),
-        (protection, others([iops, indexes, stream, sse, class, warm]), table::PROTECTION_ALONE),
-        (warm, others([iops, indexes, stream, sse, class, protection]), table::WARM_ALONE),
+        (sse && !alone, table::SSE_ALONE),
+        (class && !alone, table::CLASS_ALONE),
+        (protection && !alone, table::PROTECTION_ALONE),
+        (warm && creates_index, table::INDEX_WITH_WARM),
+        (warm && !alone, table::WARM_ALONE),
+        (on_demand && with_ceilings, table::ON_DEMAND_ALONE),
     ];
-    match rules.iter().find(|(asked, others, _)| *asked && *others > 0) {
-        Some((_, _, text)) => Err(invalid(text)),
+    match rules.iter().find(|(broken, _)| *broken) {
+        Some((_, text)) => Err(invalid(text)),
         None => check_combinations(parts, stream),
     }
 }
@@ -208,21 +220,26 @@ fn sense_new_index(
         key: sense_global_key(&parts.key_schema, definitions)?,
         projection: sense_projection(&parts.projection)?,
     };
-    let place = format!("index: {}", parts.index_name);
+    let place = format!("index : {}", parts.index_name);
+    let throughput = parts.provisioned_throughput.as_ref().map(Throughput::sense).transpose()?;
     Ok(NewIndex {
         schema,
-        throughput: parts.provisioned_throughput.as_ref().map(Throughput::sense).transpose()?,
+        throughput,
         on_demand: parts
             .on_demand_throughput
             .as_ref()
-            .map(|limits| OnDemandThroughput::sense(limits, &place))
+            .map(|limits| OnDemandThroughput::sense_new(limits, &place))
             .transpose()?,
-        warm: parts.warm_throughput.as_ref().map(WarmThroughput::sense),
+        warm: parts
+            .warm_throughput
+            .as_ref()
+            .map(|asked| WarmThroughput::sense_new(asked, throughput, &format!("index {}", parts.index_name)))
+            .transpose()?,
     })
 }
 
 fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
-    let place = format!("index: {}", parts.index_name);
+    let place = format!("index : {}", parts.index_name);
     let warm = parts.warm_throughput.as_ref().map(WarmThroughput::sense);
     if warm.is_some_and(|warm| warm.read_units.is_none() && warm.write_units.is_none()) {
         return Err(invalid(table::empty_index_warm_throughput(&parts.index_name)));
@@ -233,7 +250,7 @@ fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<
         on_demand: parts
             .on_demand_throughput
             .as_ref()
-            .map(|limits| OnDemandThroughput::sense(limits, &place))
+            .map(|limits| OnDemandThroughput::sense_change(limits, &place))
             .transpose()?,
         warm,
     })

@@ -33,6 +33,6 @@ pub(super) fn sense(parts: Parts) -> Result<Request, Error> {
         Parts::TransactWriteItems(parts) => TransactWriteItems::sense(parts).map(Request::TransactWriteItems),
         Parts::UntagResource(parts) => UntagResource::sense(parts).map(Request::UntagResource),
         Parts::UpdateItem(parts) => UpdateItem::sense(parts).map(Box::new).map(Request::UpdateItem),
-        Parts::UpdateTable(parts) => UpdateTable::sense(parts).map(Box::new).map(Request::UpdateTable),
+        Parts::UpdateTable(parts) => UpdateTable::sense(&parts).map(Box::new).map(Request::UpdateTable),
     }
 }
