@@ -9,6 +9,7 @@ use keywright_store::Store;
 use crate::backfill::{self, Progress};
 use crate::catalogue::{Backfill, IndexStatus, Table, TableStatus, backfill_key};
 use crate::engine::{Engine, NextWake};
+use crate::fault;
 use crate::layout::{self, Space};
 use crate::stats::Counted;
 use crate::stats_rows;
@@ -20,15 +21,16 @@ const RETRY_MS: u64 = 1000;
 const TOKEN_SWEEP_MS: u64 = 60_000;
 
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
-    let mut wake = stats_rows::step(engine, now_ms).await;
+    let retry = NextWake { at_ms: Some(now_ms.saturating_add(RETRY_MS)) };
+    let mut wake = stats_rows::step(engine, now_ms).await.unwrap_or(retry);
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all() {
-        let wish = tend(engine, &table, now_ms).await.unwrap_or(NextWake { at_ms: Some(now_ms + RETRY_MS) });
+        let wish = tend(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(wish);
     }
     for table in engine.catalogue().doomed() {
         if clear_table(engine, &table).await.is_err() {
-            wake = wake.earlier(NextWake { at_ms: Some(now_ms + RETRY_MS) });
+            wake = wake.earlier(retry);
         }
     }
     wake
@@ -108,6 +110,8 @@ async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -
                     state.status = IndexStatus::Active;
                 });
                 engine.catalogue().change(table.id, complete).await?;
+                // Writers' changes of items that had no entry yet were counted as if they had one.
+                engine.stats().recount([Counted::Entries(table.id, index)]);
                 backfill::forget(engine, backfill_key(table.id, index)).await?;
             }
         }
@@ -122,7 +126,7 @@ async fn clear_index<S: Store>(
     index: layout::IndexId,
 ) -> Result<(), Error> {
     let range = layout::prefix_range(layout::index_prefix(table.id, index));
-    engine.store().clear_range(&range).await.map_err(|fault| crate::catalogue::internal(&fault))?;
+    engine.store().clear_range(&range).await.map_err(|fault| fault::storage(&fault))?;
     backfill::forget(engine, backfill_key(table.id, index)).await?;
     let forget = |table: &mut Table| {
         table.doomed_indexes.retain(|doomed| doomed.state.id != index);
@@ -137,7 +141,7 @@ async fn clear_index<S: Store>(
 async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<(), Error> {
     for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats] {
         let range = layout::prefix_range(layout::table_prefix(space, table.id));
-        engine.store().clear_range(&range).await.map_err(|fault| crate::catalogue::internal(&fault))?;
+        engine.store().clear_range(&range).await.map_err(|fault| fault::storage(&fault))?;
     }
     for (_, id, _) in table.indexes() {
         engine.stats().forget(Counted::Entries(table.id, id));

@@ -2,7 +2,7 @@
 
 /// Ten gigabytes: the service's limit of an item collection (developer guide: LSI).
 const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
-/// Tables of one account in one region (developer guide: ServiceQuotas).
+/// Tables of one account in one region (developer guide: `ServiceQuotas`).
 const TABLES_MAX: usize = 2500;
 
 /// Settings of one engine.

@@ -21,6 +21,7 @@ use crate::put_item::put_item;
 use crate::query::query;
 use crate::scan::scan;
 use crate::stats::Stats;
+use crate::stats_rows::Recounting;
 use crate::transact_get_items::transact_get_items;
 use crate::transact_write_items::transact_write_items;
 use crate::update_item::update_item;
@@ -43,6 +44,7 @@ struct Shared<S: Store> {
     config: EngineConfig,
     catalogue: Catalogue<S>,
     stats: Stats,
+    recounting: Recounting<S::Snapshot>,
     gates: Arc<Gates>,
 }
 
@@ -97,7 +99,15 @@ impl<S: Store> Engine<S> {
     /// Opens the database that is in the store, or a new one if it is empty.
     pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
         let catalogue = Catalogue::open(store.clone()).await?;
-        let shared = Shared { store, env, config, catalogue, stats: Stats::default(), gates: Gates::new() };
+        let shared = Shared {
+            store,
+            env,
+            config,
+            catalogue,
+            stats: Stats::default(),
+            recounting: Recounting::default(),
+            gates: Gates::new(),
+        };
         let engine = Self { shared: Arc::new(shared) };
         stats_rows::load(&engine).await?;
         Ok(engine)
@@ -169,6 +179,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn gates(&self) -> &Arc<Gates> {
         &self.shared.gates
+    }
+
+    pub(crate) fn recounting(&self) -> &Recounting<S::Snapshot> {
+        &self.shared.recounting
     }
 
     pub(crate) fn stats(&self) -> &Stats {

@@ -34,11 +34,11 @@ impl Space {
 
 /// A table's number: never reused, so a new table of an old name finds none of its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TableId(pub u64);
+pub(crate) struct TableId(pub u64);
 
 /// An index's number within its table: never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct IndexId(pub u32);
+pub(crate) struct IndexId(pub u32);
 
 /// Bytes of `space | table id | index id | partition hash`, what a key has before its sort part at most.
 const HEAD_BYTES: usize = 1 + 8 + 4 + 16;

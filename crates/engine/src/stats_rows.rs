@@ -1,23 +1,27 @@
 //! The counters' rows: written by steps and at shutdown, read at open, counted anew after an unclean stop.
 
+use std::sync::{Mutex, PoisonError};
+
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
-use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::transport;
-use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
 
 use crate::catalogue::Table;
 use crate::engine::{Engine, NextWake};
+use crate::fault;
 use crate::layout::{self, Space};
-use crate::stats::{self, Counted, Tally};
+use crate::stats::{self, Counted, RecountNumber, Tally};
 
-/// Present exactly while no engine is open on counters that all are written down.
+/// Present exactly while no engine is open and all counters are written down exactly.
 const CLEAN_KEY: &[u8] = &[0x07, 0x00];
 /// How often counters are written down.
 const FLUSH_MS: u64 = 10_000;
+/// Counters that one commit writes down.
+const FLUSH_ROWS_MAX: usize = 1000;
 /// Rows and bytes that one look at the store takes.
-const LOOK_ROWS: usize = 1000;
-const LOOK_BYTES: usize = 4 * 1024 * 1024;
+const LOOK_ROWS_MAX: usize = 1000;
+const LOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Whether the engine goes on after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,21 +30,42 @@ pub(crate) enum Stop {
     Clean,
 }
 
-/// Reads the counters, or marks all of them to be counted.
+/// The recount between two steps: one at a time.
+pub(crate) struct Recounting<Snap>(Mutex<Option<Piecewise<Snap>>>);
+
+impl<Snap> Default for Recounting<Snap> {
+    fn default() -> Self {
+        Self(Mutex::new(None))
+    }
+}
+
+impl<Snap> Recounting<Snap> {
+    fn take(&self) -> Option<Piecewise<Snap>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, piecewise: Piecewise<Snap>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(piecewise);
+    }
+}
+
+/// A counter that is counted from one snapshot, a piece in each step.
+struct Piecewise<Snap> {
+    number: RecountNumber,
+    snapshot: Snap,
+    rest: KeyRange,
+    found: Tally,
+}
+
+/// Reads the counters; after an unclean stop they are shown until they are counted anew.
 pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError> {
     let snapshot = engine.store().snapshot().await?;
-    if snapshot.get(CLEAN_KEY).await?.is_none() {
-        let tables = engine.catalogue().all();
-        engine.stats().recount(tables.iter().flat_map(|table| counted(table)));
-        return Ok(());
-    }
     let mut range = layout::prefix_range(vec![Space::Stats.byte()]);
     loop {
-        let scan = look(range.clone());
-        let page = snapshot.scan(&scan).await?;
+        let page = snapshot.scan(&look(range.clone())).await?;
         for entry in &page.entries {
             if let (Some(counted), Some(tally)) = (stats::read_key(&entry.key), stats::decode(&entry.value)) {
-                engine.stats().add(counted, tally);
+                engine.stats().load(counted, tally);
             }
         }
         match page.entries.last() {
@@ -48,12 +73,19 @@ pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError>
             _ => break,
         }
     }
+    if snapshot.get(CLEAN_KEY).await?.is_none() {
+        let tables = engine.catalogue().all();
+        engine.stats().recount(tables.iter().flat_map(|table| counted(table)));
+        return Ok(());
+    }
     let mut txn = engine.store().begin().await?;
     txn.delete(Bytes::from_static(CLEAN_KEY));
     // If this does not get through, an unclean stop would look clean: refuse to open.
     txn.commit().await.map(|_version| ()).map_err(|fault| match fault {
-        keywright_store::CommitError::Failed(fault) => fault,
-        other => StoreError::Io(format!("cannot mark the database as open: {other:?}")),
+        CommitError::Failed(fault) => fault,
+        CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => {
+            StoreError::Io(format!("cannot mark the database as open: {fault:?}"))
+        }
     })
 }
 
@@ -64,56 +96,87 @@ fn counted(table: &Table) -> Vec<Counted> {
 }
 
 fn look(range: KeyRange) -> Scan {
-    Scan { range, direction: Direction::Forward, rows_max: LOOK_ROWS, bytes_max: LOOK_BYTES }
+    Scan { range, direction: Direction::Forward, rows_max: LOOK_ROWS_MAX, bytes_max: LOOK_BYTES_MAX }
 }
 
 /// Counts a piece of what is to be counted, and writes the counters down when it is time.
-pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
-    if let Some((counted, from)) = engine.stats().next_recount() {
-        let _ = count_piece(engine, counted, from).await;
-        return NextWake { at_ms: Some(now_ms) };
-    }
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     if engine.stats().flush_is_due(now_ms, FLUSH_MS) {
-        // A later flush writes what this one could not.
-        let _ = flush(engine, Stop::GoesOn).await;
+        flush(engine, Stop::GoesOn).await?;
     }
-    NextWake { at_ms: Some(now_ms + FLUSH_MS) }
+    if count_piece(engine).await.map_err(|fault| fault::storage(&fault))? {
+        return Ok(NextWake { at_ms: Some(now_ms) });
+    }
+    Ok(NextWake { at_ms: Some(now_ms.saturating_add(FLUSH_MS)) })
 }
 
-async fn count_piece<S: Store>(
-    engine: &Engine<S>,
-    counted: Counted,
-    from: Option<Bytes>,
-) -> Result<(), StoreError> {
+/// Counts some rows; false if there is nothing to count.
+async fn count_piece<S: Store>(engine: &Engine<S>) -> Result<bool, StoreError> {
+    let Some(mut piecewise) = next_piece(engine).await? else { return Ok(false) };
+    let page = piecewise.snapshot.scan(&look(piecewise.rest.clone())).await?;
+    for entry in &page.entries {
+        let size = EncodedItem::from_stored(entry.value.clone()).map_or(0, |item| item.size_bytes());
+        piecewise.found += Tally { rows: 1, bytes: i64::try_from(size).unwrap_or(i64::MAX) };
+    }
+    match page.entries.last() {
+        Some(last) if page.more => {
+            piecewise.rest.start = layout::after(&last.key);
+            engine.recounting().put(piecewise);
+        }
+        _ => engine.stats().end_recount(piecewise.number, piecewise.found),
+    }
+    Ok(true)
+}
+
+/// The recount that is under way, or the next one at its start.
+async fn next_piece<S: Store>(engine: &Engine<S>) -> Result<Option<Piecewise<S::Snapshot>>, StoreError> {
+    if let Some(piecewise) = engine.recounting().take() {
+        return Ok(Some(piecewise));
+    }
+    let Some((number, counted)) = engine.stats().begin_recount() else { return Ok(None) };
+    let snapshot = engine.store().snapshot().await?;
+    engine.stats().snapshot_taken(number, snapshot.version());
     let prefix = match counted {
         Counted::Items(table) => layout::items_prefix(table),
         Counted::Entries(table, index) => layout::index_prefix(table, index),
     };
-    let mut range = layout::prefix_range(prefix);
-    range.start = from.unwrap_or(range.start);
-    let page = engine.store().snapshot().await?.scan(&look(range)).await?;
-    let mut found = Tally::default();
-    for entry in &page.entries {
-        found.rows += 1;
-        if let Ok(item) = EncodedItem::from_stored(entry.value.clone()) {
-            found.bytes += i64::try_from(item.size_bytes()).unwrap_or(0);
-        }
-    }
-    let next = page.entries.last().filter(|_| page.more).map(|last| layout::after(&last.key));
-    engine.stats().recounted(counted, found, next);
-    Ok(())
+    Ok(Some(Piecewise { number, snapshot, rest: layout::prefix_range(prefix), found: Tally::default() }))
 }
 
-/// Writes all counters down.
+/// Writes down the counters that changed.
 pub(crate) async fn flush<S: Store>(engine: &Engine<S>, stop: Stop) -> Result<(), Error> {
-    let failed = || Error::new(ErrorKind::InternalServerError, transport::INTERNAL);
-    let complete = engine.stats().next_recount().is_none();
-    let mut txn = engine.store().begin().await.map_err(|_fault| failed())?;
-    for (counted, tally) in engine.stats().all() {
-        txn.put(stats::row_key(counted), stats::encode(tally));
+    let exact = engine.stats().is_exact();
+    loop {
+        let counters = engine.stats().take_unwritten(FLUSH_ROWS_MAX);
+        let last = counters.len() < FLUSH_ROWS_MAX;
+        let clean = stop == Stop::Clean && exact && last;
+        if counters.is_empty() && !clean {
+            return Ok(());
+        }
+        if let Err(fault) = write_down(engine, &counters, clean).await {
+            engine.stats().put_back(counters.into_iter().map(|(counted, _)| counted));
+            return Err(fault);
+        }
+        if last {
+            return Ok(());
+        }
     }
-    if stop == Stop::Clean && complete {
+}
+
+async fn write_down<S: Store>(
+    engine: &Engine<S>,
+    counters: &[(Counted, Tally)],
+    clean: bool,
+) -> Result<(), Error> {
+    let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+    for (counted, tally) in counters {
+        txn.put(stats::row_key(*counted), stats::encode(*tally));
+    }
+    if clean {
         txn.put(Bytes::from_static(CLEAN_KEY), Bytes::from_static(&[1]));
     }
-    txn.commit().await.map(|_version| ()).map_err(|_fault| failed())
+    txn.commit().await.map(|_version| ()).map_err(|fault| match fault {
+        CommitError::Failed(fault) => fault::storage(&fault),
+        CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => fault::internal(),
+    })
 }

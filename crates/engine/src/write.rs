@@ -18,7 +18,7 @@ use crate::collections;
 use crate::engine::Engine;
 use crate::fault;
 use crate::gate::Holder;
-use crate::stats::{Counted, Tally};
+use crate::stats::{Committed, Counted, Tally};
 use crate::tokens::TokenRow;
 
 /// How often a group is tried before it is answered as a conflict. Behind the gates the first try succeeds unless
@@ -108,7 +108,7 @@ pub(crate) async fn run<'r, S: Store>(
             Attempt::Conflict => {}
             Attempt::Unknown(pending) => {
                 if settle(engine, &actions, &pending).await? {
-                    return Ok(GroupEnd::Written(finish(engine, pending.outcomes)));
+                    return Ok(GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure)));
                 }
             }
         }
@@ -206,7 +206,10 @@ async fn commit<S: Store>(
         return Ok(Attempt::Ended(GroupEnd::Written(pending.outcomes)));
     }
     match txn.commit().await {
-        Ok(_) => Ok(Attempt::Ended(GroupEnd::Written(finish(engine, pending.outcomes)))),
+        Ok(version) => {
+            let outcomes = finish(engine, pending.outcomes, Committed::At(version));
+            Ok(Attempt::Ended(GroupEnd::Written(outcomes)))
+        }
         Err(CommitError::Conflict) => Ok(Attempt::Conflict),
         Err(CommitError::TooLarge) => Ok(Attempt::Ended(GroupEnd::TooLarge)),
         Err(CommitError::Unknown) => Ok(Attempt::Unknown(pending)),
@@ -300,16 +303,16 @@ fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome) ->
 }
 
 /// Counts what was committed.
-fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>) -> Vec<Outcome> {
+fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Committed) -> Vec<Outcome> {
     for Outcome { table, change, .. } in &outcomes {
         if !change.changes_item() {
             continue;
         }
-        engine.stats().add(Counted::Items(table.id), change.item_tally());
+        engine.stats().add(Counted::Items(table.id), change.item_tally(), committed);
         for (position, index) in &change.indexes {
             if let Some((_, id, _)) = table.indexes().nth(*position) {
                 let tally = Tally { rows: index.entries_delta, bytes: index.bytes_delta };
-                engine.stats().add(Counted::Entries(table.id, id), tally);
+                engine.stats().add(Counted::Entries(table.id, id), tally, committed);
             }
         }
     }

@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::messages::{table as messages, transport};
+use keywright_semantics::messages::table as messages;
 use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
 use keywright_store::{Direction, KeyRange};
@@ -29,6 +29,7 @@ pub(crate) use table::{
 };
 
 use crate::env::{AccountId, Caller, Region};
+use crate::fault;
 use crate::layout::{IndexId, Space, TableId};
 
 const RECORDS: u8 = 0x00;
@@ -92,11 +93,6 @@ impl From<StoreError> for CatalogueFault {
     fn from(fault: StoreError) -> Self {
         Self::Store(fault)
     }
-}
-
-/// A fault of the store as a client sees it.
-pub(crate) fn internal(_fault: &StoreError) -> Error {
-    Error::new(ErrorKind::InternalServerError, transport::INTERNAL)
 }
 
 type Names = BTreeMap<Caller, BTreeMap<String, Arc<Table>>>;
@@ -192,7 +188,7 @@ impl<S: Store> Catalogue<S> {
         self.read().doomed.values().cloned().collect()
     }
 
-    /// Adds a table, unless one of its name exists; `build` gets the new id.
+    /// Adds a table, unless one of its name exists; `build` gets the new id, and the same public id each time.
     pub(crate) async fn create(
         &self,
         caller: &Caller,
@@ -201,26 +197,42 @@ impl<S: Store> Catalogue<S> {
     ) -> Result<Arc<Table>, Error> {
         let name_row = name_key(caller, name);
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
             let rows = txn
                 .get_for_write(&[name_row.clone(), next_id_key()])
                 .await
-                .map_err(|fault| internal(&fault))?;
-            if rows.first().is_some_and(Option::is_some) {
-                return Err(Error::new(ErrorKind::ResourceInUse, messages::table_exists(name)));
-            }
+                .map_err(|fault| fault::storage(&fault))?;
             let id = rows.get(1).and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
             let table = build(TableId(id));
+            if let Some(taken) = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)) {
+                return self.taken(&mut txn, TableId(taken), &table.public_id).await;
+            }
             txn.put(next_id_key(), Bytes::copy_from_slice(&(id + 1).to_be_bytes()));
             txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
             txn.put(record_key(table.id), record::encode(&table).into());
-            if commit(txn).await? {
+            // After an unknown outcome the next try finds the name taken, by this table, or free.
+            if commit(txn).await? == Ended::Done {
                 let table = Arc::new(table);
-                self.write().insert(Arc::clone(&table));
+                self.write().admit(&table);
                 return Ok(table);
             }
         }
-        Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+        Err(fault::internal())
+    }
+
+    /// The table that has a name already: that of an earlier try of unknown outcome, or another one.
+    async fn taken(
+        &self,
+        txn: &mut S::Transaction,
+        id: TableId,
+        public_id: &str,
+    ) -> Result<Arc<Table>, Error> {
+        let table = Arc::new(read_record(txn, id).await?);
+        self.write().admit(&table);
+        if table.public_id == public_id {
+            return Ok(table);
+        }
+        Err(Error::new(ErrorKind::ResourceInUse, messages::table_exists(&table.name)))
     }
 
     /// Changes a table's record; the change sees the newest one and may refuse.
@@ -229,48 +241,73 @@ impl<S: Store> Catalogue<S> {
         id: TableId,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
+        let mut unsure: Option<(Table, R)> = None;
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
-            let mut table = read_record(&mut txn, id).await?;
-            let before = table.clone();
+            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let before = read_record(&mut txn, id).await?;
+            if let Some((table, result)) = unsure.take()
+                && table == before
+            {
+                return Ok((self.adopt(table), result));
+            }
+            let mut table = before.clone();
             let result = change(&mut table)?;
             if table == before {
-                return Ok((Arc::new(table), result));
+                return Ok((self.adopt(table), result));
             }
             table.version += 1;
             txn.put(record_key(id), record::encode(&table).into());
-            if commit(txn).await? {
-                let table = Arc::new(table);
-                self.write().replace(Arc::clone(&table));
-                return Ok((table, result));
+            match commit(txn).await? {
+                Ended::Done => return Ok((self.adopt(table), result)),
+                Ended::Conflict => {}
+                Ended::Unknown => unsure = Some((table, result)),
             }
         }
-        Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+        Err(fault::internal())
+    }
+
+    /// Makes this copy of a table the one that requests see, unless they see a newer one.
+    fn adopt(&self, table: Table) -> Arc<Table> {
+        let table = Arc::new(table);
+        self.write().replace(&table);
+        table
     }
 
     /// Takes a table's name away; its record stays until its rows are cleared.
     pub(crate) async fn unname(&self, table: &Table) -> Result<(), Error> {
         let caller = owner(table);
+        let name_row = name_key(&caller, &table.name);
         for _ in 0..CHANGE_TRIES_MAX {
-            let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+            let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+            let rows = txn
+                .get_for_write(std::slice::from_ref(&name_row))
+                .await
+                .map_err(|fault| fault::storage(&fault))?;
+            let named = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row));
+            if named != Some(table.id.0) {
+                // An earlier try of unknown outcome did it.
+                self.write().doom(&caller, table);
+                return Ok(());
+            }
             let mut record = read_record(&mut txn, table.id).await?;
             // A new version, so that writers who are bound to the old one do not get through.
             record.version += 1;
             txn.put(record_key(table.id), record::encode(&record).into());
-            txn.delete(name_key(&caller, &table.name));
-            if commit(txn).await? {
-                self.write().doom(&caller, &table.name);
+            txn.delete(name_row.clone());
+            if commit(txn).await? == Ended::Done {
+                self.write().doom(&caller, table);
                 return Ok(());
             }
         }
-        Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+        Err(fault::internal())
     }
 
     /// Forgets a table whose rows are cleared.
     pub(crate) async fn forget(&self, id: TableId) -> Result<(), Error> {
-        let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+        let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
         txn.delete(record_key(id));
-        if commit(txn).await? {
+        // If it is unsure whether the record is gone, a later step clears and forgets the table again.
+        if commit(txn).await? == Ended::Done {
             self.write().doomed.remove(&id);
         }
         Ok(())
@@ -278,9 +315,9 @@ impl<S: Store> Catalogue<S> {
 
     /// Takes over what the store says of a table; for writers who met a newer record than theirs.
     pub(crate) async fn refresh(&self, table: &Table) -> Result<(), Error> {
-        let mut txn = self.store.begin().await.map_err(|fault| internal(&fault))?;
+        let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
         let newest = read_record(&mut txn, table.id).await?;
-        self.write().replace(Arc::new(newest));
+        self.adopt(newest);
         Ok(())
     }
 
@@ -298,19 +335,36 @@ impl Cache {
         self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
     }
 
-    /// Puts a newer copy in the old one's place, wherever that is; an older copy changes nothing.
-    fn replace(&mut self, table: Arc<Table>) {
-        let named = self.names.get_mut(&owner(&table)).and_then(|tables| tables.get_mut(&table.name));
-        let named = named.filter(|named| named.id == table.id);
-        let place = named.or_else(|| self.doomed.get_mut(&table.id));
-        if let Some(place) = place.filter(|place| place.version < table.version) {
-            *place = table;
+    /// Lets requests see a table that the store has, unless they see it already or do no more.
+    fn admit(&mut self, table: &Arc<Table>) {
+        let known = self.names.get(&owner(table)).and_then(|tables| tables.get(&table.name));
+        if known.is_some_and(|known| known.id == table.id) {
+            self.replace(table);
+        } else if !self.doomed.contains_key(&table.id) {
+            self.insert(Arc::clone(table));
         }
     }
 
-    fn doom(&mut self, caller: &Caller, name: &str) {
-        if let Some(table) = self.names.get_mut(caller).and_then(|tables| tables.remove(name)) {
-            self.doomed.insert(table.id, table);
+    /// Puts a newer copy in the old one's place, wherever that is; an older copy changes nothing.
+    fn replace(&mut self, table: &Arc<Table>) {
+        let named = self.names.get_mut(&owner(table)).and_then(|tables| tables.get_mut(&table.name));
+        let named = named.filter(|named| named.id == table.id);
+        let place = named.or_else(|| self.doomed.get_mut(&table.id));
+        if let Some(place) = place.filter(|place| place.version < table.version) {
+            *place = Arc::clone(table);
+        }
+    }
+
+    /// Takes a table out of the names, if it is still the one of that name.
+    fn doom(&mut self, caller: &Caller, table: &Table) {
+        let Some(tables) = self.names.get_mut(caller) else { return };
+        if tables.get(&table.name).is_some_and(|named| named.id == table.id)
+            && let Some(doomed) = tables.remove(&table.name)
+        {
+            self.doomed.insert(doomed.id, doomed);
+        }
+        if tables.is_empty() {
+            self.names.remove(caller);
         }
     }
 }
@@ -333,20 +387,27 @@ fn check_scope(caller: &Caller, table: &TableRef) -> Result<(), Error> {
 }
 
 async fn read_record<T: Transaction>(txn: &mut T, id: TableId) -> Result<Table, Error> {
-    let rows = txn.get_for_write(&[record_key(id)]).await.map_err(|fault| internal(&fault))?;
+    let rows = txn.get_for_write(&[record_key(id)]).await.map_err(|fault| fault::storage(&fault))?;
     let row = rows.into_iter().next().flatten();
     let row = row.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::RESOURCE_NOT_FOUND))?;
-    record::decode(&row).map_err(|_fault| Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
+    record::decode(&row).map_err(|_unreadable| fault::internal())
 }
 
-/// Commits; `false` asks for another try. An unknown outcome is an internal error: the client looks before it repeats.
-async fn commit<T: Transaction>(txn: T) -> Result<bool, Error> {
+/// How a commit ended that may be tried again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Done,
+    Conflict,
+    /// The next try finds out: whatever it commits makes the unknown one impossible, or shows that it happened.
+    Unknown,
+}
+
+async fn commit<T: Transaction>(txn: T) -> Result<Ended, Error> {
     match txn.commit().await {
-        Ok(_version) => Ok(true),
-        Err(CommitError::Conflict) => Ok(false),
-        Err(CommitError::TooLarge | CommitError::Unknown | CommitError::Failed(_)) => {
-            Err(Error::new(ErrorKind::InternalServerError, transport::INTERNAL))
-        }
+        Ok(_version) => Ok(Ended::Done),
+        Err(CommitError::Conflict) => Ok(Ended::Conflict),
+        Err(CommitError::Unknown) => Ok(Ended::Unknown),
+        Err(CommitError::TooLarge | CommitError::Failed(_)) => Err(fault::internal()),
     }
 }
 
