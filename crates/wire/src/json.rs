@@ -174,6 +174,11 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
+/// Whether the bytes are one JSON value, without keeping any of it.
+pub fn is_json(body: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
