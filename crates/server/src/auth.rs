@@ -11,7 +11,7 @@ use keywright_wire::sigv4::{Keyring, SignedRequest, SigningKeys, TimeCheck, Time
 use crate::credentials::Credential;
 
 /// The account of any access key that does not name one.
-const DEFAULT_ACCOUNT: &str = "000000000000";
+const DEFAULT_ACCOUNT: &str = "123456789012";
 
 /// How requests are told apart.
 #[derive(Debug)]

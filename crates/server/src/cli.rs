@@ -103,7 +103,7 @@ enum CredentialAction {
     /// Make a new access key, add it to the file and print it once.
     Add {
         /// The 12-digit account whose tables the key sees
-        #[arg(long, default_value = "000000000000")]
+        #[arg(long, default_value = "123456789012")]
         account: String,
     },
     /// List the access keys and their accounts, without their secrets.
