@@ -1,296 +1,427 @@
-//! The thread that commits. It alone decides conflicts, numbers commits and writes.
+//! The one thread that writes: it takes all transactions that wait, lets each win or lose in order, and writes the winners
+//! as one batch with one sync.
 //!
-//! Group commit: while one group is being synced the next one gathers, so that many writers share one sync and a single
-//! writer waits for nobody.
+//! Readers see a commit only through the view that this thread publishes after the sync. The engine's own idea of what
+//! is visible is not used: its flushes and compactions move it while a batch is still being written, so that a reader
+//! could see half a batch.
 
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use fjall::{OwnedWriteBatch, PersistMode};
-use keywright_store::{Capabilities, CommitError, CommitVersion, LogId, StoreError};
+use fjall::{Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
+use keywright_store::{CommitError, CommitVersion, LogId, LogPosition, StoreError};
 use tokio::sync::oneshot;
 
-use crate::journal::Group;
-use crate::open::{Durability, GROUP_KEY, Opened};
+use crate::acknowledged::Acknowledged;
+use crate::keys::{VERSION_KEY, log_key};
+use crate::options::{Durability, LocalOptions};
+use crate::recent::RecentKeys;
 
-/// Transactions of one group.
-const GROUP_TRANSACTIONS_MAX: usize = 1024;
-/// Bytes after which a group takes no more transactions.
-const GROUP_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// How long relaxed commits may stay unsynced.
-const RELAXED_SYNC: Duration = Duration::from_secs(1);
-/// Remembered keys beyond which old ones are looked for.
-const RECENT_KEYS_MIN: usize = 4096;
+/// A group ends with the transaction that reaches this.
+const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How often the thread lets others run before it writes a group that is smaller than the last ones were.
+const YIELDS_MAX: usize = 8;
 
-pub(crate) const CAPABILITIES: Capabilities = Capabilities {
-    key_bytes_max: 16 * 1024,
-    value_bytes_max: 16 * 1024 * 1024,
-    transaction_bytes_max: 128 * 1024 * 1024,
-};
-
-/// What a transaction asks the thread to do.
-pub(crate) struct Request {
-    pub started: u64,
-    pub protected: Vec<Bytes>,
-    pub writes: BTreeMap<Bytes, Option<Bytes>>,
-    pub appends: Vec<(LogId, Bytes)>,
-    /// Log rows to take away.
-    pub trims: Vec<Bytes>,
-    pub answer: oneshot::Sender<Result<CommitVersion, CommitError>>,
+/// What readers see: everything up to `version`.
+pub(crate) struct Published {
+    pub(crate) version: u64,
+    pub(crate) snapshot: fjall::Snapshot,
+    /// Shared with the transactions begun here; while one lives, keys committed since are remembered.
+    pub(crate) transactions: Arc<()>,
 }
 
-impl Request {
-    fn bytes(&self) -> usize {
-        let writes = self.writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len));
-        writes.chain(self.appends.iter().map(|(_, bytes)| bytes.len())).sum()
+/// A transaction on its way.
+pub(crate) struct Work {
+    pub(crate) started: Started,
+    /// Hashes of the keys that it only protects.
+    pub(crate) protected: Vec<u64>,
+    /// Hashes of the keys that it writes.
+    pub(crate) written: Vec<u64>,
+    /// Stored keys; `None` deletes.
+    pub(crate) writes: Vec<(Slice, Option<Slice>)>,
+    pub(crate) appends: Vec<(LogId, bytes::Bytes)>,
+    pub(crate) bytes: usize,
+    pub(crate) reply: Reply,
+}
+
+pub(crate) type Reply = oneshot::Sender<Result<CommitVersion, CommitError>>;
+
+/// Where a transaction stands in time.
+pub(crate) enum Started {
+    /// Its conflict set must not have moved since; the second field keeps what is needed to tell.
+    At(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
+    /// It replaces whatever is there.
+    Anywhere,
+}
+
+impl Work {
+    fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.appends.is_empty()
     }
 
-    fn fits(&self) -> bool {
-        let row = |(key, value): (&Bytes, &Option<Bytes>)| {
-            key.len() <= CAPABILITIES.key_bytes_max
-                && value.as_ref().is_none_or(|value| value.len() <= CAPABILITIES.value_bytes_max)
-        };
-        self.writes.iter().all(row) && self.bytes() <= CAPABILITIES.transaction_bytes_max
-    }
-
-    fn writes_nothing(&self) -> bool {
-        self.writes.is_empty() && self.appends.is_empty() && self.trims.is_empty()
+    fn refuse(self, error: CommitError) {
+        // Whoever waited may be gone.
+        let _ = self.reply.send(Err(error));
     }
 }
 
-/// What transactions and the thread share.
+/// What the handles of a store share with its thread.
+pub(crate) struct Shared {
+    queue: Mutex<Queue>,
+    arrived: Condvar,
+    published: RwLock<Arc<Published>>,
+}
+
 #[derive(Default)]
-pub(crate) struct Progress {
-    /// The last version that is in the trees.
-    published: AtomicU64,
-    /// Start versions of open transactions, with their number.
-    live: Mutex<BTreeMap<u64, usize>>,
+struct Queue {
+    waiting: VecDeque<Work>,
+    state: State,
 }
 
-impl Progress {
-    pub(crate) fn starting_at(version: u64) -> Self {
-        Self { published: AtomicU64::new(version), live: Mutex::default() }
+#[derive(Clone, Default)]
+enum State {
+    #[default]
+    Open,
+    Closing,
+    /// A write or sync failed, or the thread ended.
+    Poisoned(Arc<str>),
+}
+
+impl Shared {
+    fn new(published: Published) -> Self {
+        Self { queue: Mutex::default(), arrived: Condvar::new(), published: RwLock::new(Arc::new(published)) }
     }
 
-    pub(crate) fn published(&self) -> u64 {
-        self.published.load(Ordering::Acquire)
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn live(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Registers a transaction. Reading the version and registering it are one step, so that no conflict a transaction
-    /// could have is forgotten before it is over.
-    pub(crate) fn begin(&self) -> u64 {
-        let mut live = self.live();
-        let version = self.published();
-        *live.entry(version).or_default() += 1;
-        version
+    fn publish(&self, published: Published) {
+        let next = Arc::new(published);
+        let last =
+            std::mem::replace(&mut *self.published.write().unwrap_or_else(PoisonError::into_inner), next);
+        // Not under the lock: the last handle of a snapshot has work to do.
+        drop(last);
     }
 
-    pub(crate) fn end(&self, version: u64) {
-        let mut live = self.live();
-        if let Some(count) = live.get_mut(&version) {
-            *count -= 1;
-            if *count == 0 {
-                live.remove(&version);
+    /// Hands a transaction over, or refuses it at once.
+    pub(crate) fn submit(&self, work: Work) {
+        let mut queue = self.queue();
+        let refusal = match &queue.state {
+            State::Open => {
+                queue.waiting.push_back(work);
+                // The thread waits only while nothing does.
+                let first = queue.waiting.len() == 1;
+                drop(queue);
+                if first {
+                    self.arrived.notify_one();
+                }
+                return;
             }
+            State::Closing => StoreError::Closed,
+            State::Poisoned(_) => StoreError::Poisoned,
+        };
+        drop(queue);
+        work.refuse(CommitError::Failed(refusal));
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        matches!(self.queue().state, State::Closing)
+    }
+
+    /// Why the store takes no more writes.
+    pub(crate) fn fault(&self) -> Option<String> {
+        match &self.queue().state {
+            State::Poisoned(reason) => Some(reason.to_string()),
+            State::Open | State::Closing => None,
         }
     }
 
-    /// No transaction, open or to come, started before this.
-    fn oldest(&self) -> u64 {
-        let live = self.live();
-        live.keys().next().copied().unwrap_or_else(|| self.published())
-    }
-}
-
-/// Which keys changed when, as far back as an open transaction may ask.
-struct Recent {
-    versions: HashMap<u64, u64>,
-    hasher: RandomState,
-    prune_at: usize,
-}
-
-impl Recent {
-    fn new() -> Self {
-        Self { versions: HashMap::new(), hasher: RandomState::new(), prune_at: RECENT_KEYS_MIN }
-    }
-
-    /// Whether a key changed after a version. Two keys of one hash may be taken for each other: a needless conflict.
-    fn changed_after(&self, key: &Bytes, version: u64) -> bool {
-        self.versions.get(&self.hasher.hash_one(key)).is_some_and(|changed| *changed > version)
-    }
-
-    fn note(&mut self, key: &Bytes, version: u64) {
-        self.versions.insert(self.hasher.hash_one(key), version);
-    }
-
-    fn prune(&mut self, progress: &Progress) {
-        if self.versions.len() < self.prune_at {
-            return;
+    /// Lets the thread finish what waits and end.
+    pub(crate) fn close(&self) {
+        let mut queue = self.queue();
+        if matches!(queue.state, State::Open) {
+            queue.state = State::Closing;
         }
-        let oldest = progress.oldest();
-        self.versions.retain(|_, changed| *changed > oldest);
-        self.prune_at = (self.versions.len() * 2).max(RECENT_KEYS_MIN);
+        drop(queue);
+        self.arrived.notify_all();
+    }
+
+    fn poison(&self, reason: &str) {
+        let mut queue = self.queue();
+        if !matches!(queue.state, State::Poisoned(_)) {
+            tracing::error!("the store takes no more writes: {reason}");
+            queue.state = State::Poisoned(reason.into());
+        }
+        let refused = std::mem::take(&mut queue.waiting);
+        drop(queue);
+        for work in refused {
+            work.refuse(CommitError::Failed(StoreError::Poisoned));
+        }
     }
 }
 
-/// A transaction of the present group that will be written.
-struct Accepted {
-    answer: oneshot::Sender<Result<CommitVersion, CommitError>>,
-    version: CommitVersion,
+/// What the thread found when it looked.
+enum Arrival {
+    Group(Vec<Work>),
+    /// Nothing came for as long as it was to wait.
+    Nothing,
+    Closed,
 }
 
 /// The thread's own state.
 pub(crate) struct Committer {
-    opened: Opened,
+    shared: Arc<Shared>,
+    database: Database,
+    rows: Keyspace,
+    acknowledged: Acknowledged,
     durability: Durability,
-    progress: Arc<Progress>,
-    recent: Recent,
-    last: Group,
-    poisoned: bool,
-    unsynced: bool,
+    sync_interval: Duration,
+    version: u64,
+    recent: RecentKeys,
+    /// Published views whose transactions may still come, oldest first.
+    begun: VecDeque<(u64, Weak<()>)>,
+    group_len_last: usize,
+    synced: Synced,
+}
+
+/// What a relaxed store has yet to sync.
+#[derive(Clone, Copy)]
+enum Synced {
+    Everything,
+    /// Up to here is not synced yet, since then.
+    Not(u64, Instant),
+}
+
+/// Marks the store as dead however the thread ends.
+struct EndGuard(Arc<Shared>);
+
+impl Drop for EndGuard {
+    fn drop(&mut self) {
+        if !self.0.is_closing() {
+            self.0.poison("the writing thread ended unexpectedly");
+        }
+    }
 }
 
 impl Committer {
-    pub(crate) fn new(opened: Opened, durability: Durability, progress: Arc<Progress>) -> Self {
-        let last = opened.last;
-        Self { opened, durability, progress, recent: Recent::new(), last, poisoned: false, unsynced: false }
+    pub(crate) fn new(
+        database: Database,
+        rows: Keyspace,
+        acknowledged: Acknowledged,
+        version: u64,
+        options: &LocalOptions,
+    ) -> Self {
+        let published = Published { version, snapshot: database.snapshot(), transactions: Arc::new(()) };
+        let begun = VecDeque::from([(version, Arc::downgrade(&published.transactions))]);
+        Self {
+            shared: Arc::new(Shared::new(published)),
+            database,
+            rows,
+            acknowledged,
+            durability: options.durability,
+            sync_interval: options.relaxed_sync_interval,
+            version,
+            recent: RecentKeys::new(version),
+            begun,
+            group_len_last: 0,
+            synced: Synced::Everything,
+        }
     }
 
-    /// Commits until every handle of the store is gone.
-    pub(crate) fn run(mut self, requests: &Receiver<Request>) {
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
+    /// The thread's work, until the store is closed or poisoned.
+    pub(crate) fn run(mut self) {
+        let _guard = EndGuard(Arc::clone(&self.shared));
         loop {
-            let first = if self.unsynced {
-                match requests.recv_timeout(RELAXED_SYNC) {
-                    Ok(first) => first,
-                    Err(RecvTimeoutError::Timeout) => {
-                        self.sync();
-                        continue;
+            let outcome = match self.next_group() {
+                Arrival::Group(group) => self.commit(group).and_then(|()| self.sync_if_due()),
+                Arrival::Nothing => self.sync_if_due(),
+                Arrival::Closed => break,
+            };
+            if let Err(reason) = outcome {
+                self.shared.poison(&reason);
+                return;
+            }
+        }
+        if let Err(reason) = self.sync().and_then(|()| io(self.acknowledged.sync())) {
+            tracing::error!("the store was not closed cleanly: {reason}");
+        }
+    }
+
+    fn next_group(&mut self) -> Arrival {
+        let mut queue = self.shared.queue();
+        while queue.waiting.is_empty() {
+            if !matches!(queue.state, State::Open) {
+                return Arrival::Closed;
+            }
+            queue = match self.synced {
+                Synced::Everything => self.shared.arrived.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                Synced::Not(..) => {
+                    let waited = self.shared.arrived.wait_timeout(queue, self.sync_interval);
+                    let (queue, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+                    if timeout.timed_out() && queue.waiting.is_empty() {
+                        return Arrival::Nothing;
                     }
-                    Err(RecvTimeoutError::Disconnected) => break,
-                }
-            } else {
-                match requests.recv() {
-                    Ok(first) => first,
-                    Err(_all_handles_gone) => break,
+                    queue
                 }
             };
-            self.commit_group(first, requests);
         }
-        self.sync();
+        drop(queue);
+        self.let_others_join();
+        let mut queue = self.shared.queue();
+        let mut bytes = 0;
+        let fits = queue.waiting.iter().take_while(|work| {
+            let room = bytes < GROUP_BYTES_MAX;
+            bytes += work.bytes;
+            room
+        });
+        let length = fits.count();
+        self.group_len_last = length;
+        Arrival::Group(queue.waiting.drain(..length).collect())
     }
 
-    fn sync(&mut self) {
-        if self.poisoned || self.opened.database.persist(PersistMode::SyncAll).is_err() {
-            self.poisoned = true;
+    /// With many writers, those answered by the last group are about to come again: a sync that waits for them for a few
+    /// turns of the scheduler serves twice as many. With few, there is nothing to wait for.
+    fn let_others_join(&self) {
+        if self.group_len_last < 4 {
+            return;
         }
-        self.unsynced = false;
+        for _ in 0..YIELDS_MAX {
+            if self.shared.queue().waiting.len() >= self.group_len_last {
+                return;
+            }
+            std::thread::yield_now();
+        }
     }
 
-    /// Gathers what waits, decides, writes, answers.
-    fn commit_group(&mut self, first: Request, requests: &Receiver<Request>) {
-        let mut batch = self.opened.database.batch().durability(Some(match self.durability {
+    /// Decides and writes one group. An error poisons the store.
+    fn commit(&mut self, group: Vec<Work>) -> Result<(), String> {
+        let items = group.iter().map(|work| work.writes.len() + work.appends.len()).sum::<usize>();
+        let mode = match self.durability {
             Durability::Synced => PersistMode::SyncAll,
             Durability::Relaxed => PersistMode::Buffer,
-        }));
-        let mut accepted: Vec<Accepted> = Vec::new();
-        let mut version = self.last.version;
-        let mut bytes = 0;
-        let mut next = Some(first);
-        while let Some(request) = next.take() {
-            bytes += request.bytes();
-            self.decide(request, &mut batch, &mut version, &mut accepted);
-            if bytes < GROUP_BYTES_MAX && accepted.len() < GROUP_TRANSACTIONS_MAX {
-                next = requests.try_recv().ok();
-            }
-        }
-        if accepted.is_empty() {
-            return;
-        }
-        let outcome = self.write(batch, version);
-        for member in accepted {
-            // Whoever stopped waiting does not need the answer.
-            let _ = member.answer.send(outcome.clone().map(|()| member.version).map_err(CommitError::Failed));
-        }
-        self.recent.prune(&self.progress);
-    }
-
-    /// Refuses a transaction, or puts its writes into the batch.
-    fn decide(
-        &mut self,
-        request: Request,
-        batch: &mut OwnedWriteBatch,
-        version: &mut u64,
-        accepted: &mut Vec<Accepted>,
-    ) {
-        let refusal = if self.poisoned {
-            Some(CommitError::Failed(StoreError::Poisoned))
-        } else if !request.fits() {
-            Some(CommitError::TooLarge)
-        } else {
-            let moved = |key: &Bytes| self.recent.changed_after(key, request.started);
-            let conflict = request.protected.iter().any(moved) || request.writes.keys().any(moved);
-            conflict.then_some(CommitError::Conflict)
         };
-        if let Some(refusal) = refusal {
-            let _ = request.answer.send(Err(refusal));
-            return;
-        }
-        if request.writes_nothing() {
-            let _ = request.answer.send(Ok(CommitVersion(self.last.version)));
-            return;
-        }
-        *version += 1;
-        for (key, value) in request.writes {
-            self.recent.note(&key, *version);
-            match value {
-                Some(value) => batch.insert(&self.opened.rows, key, value),
-                None => batch.remove(&self.opened.rows, key),
+        let mut batch =
+            OwnedWriteBatch::with_capacity(self.database.clone(), items + 1).durability(Some(mode));
+        let mut winners = Vec::with_capacity(group.len());
+        for work in group {
+            if let Some(winner) = self.decide(work, &mut batch) {
+                winners.push(winner);
             }
         }
-        for (index, (id, bytes)) in (0_u32..).zip(request.appends) {
-            batch.insert(&self.opened.log, log_key(id, *version, index), bytes);
+        if winners.is_empty() {
+            return Ok(());
         }
-        for key in request.trims {
-            batch.remove(&self.opened.log, key);
+        batch.insert(&self.rows, VERSION_KEY, self.version.to_be_bytes());
+        if let Err(error) = batch.commit() {
+            // Its bytes may be in the journal all the same, and be read from there at the next open.
+            for (reply, _) in winners {
+                let _ = reply.send(Err(CommitError::Unknown));
+            }
+            return Err(format!("a commit could not be written: {error}"));
         }
-        accepted.push(Accepted { answer: request.answer, version: CommitVersion(*version) });
+        let noted = self.note_written();
+        self.publish();
+        for (reply, version) in winners {
+            let _ = reply.send(Ok(CommitVersion(version)));
+        }
+        noted
     }
 
-    /// Writes the group and its mark. After a failure nothing more is written: what reached the disk is unknown.
-    fn write(&mut self, mut batch: OwnedWriteBatch, version: u64) -> Result<(), StoreError> {
-        let group = Group { number: self.last.number + 1, version };
-        batch.insert(&self.opened.meta, GROUP_KEY, group.encode(self.opened.mark));
-        match batch.commit() {
-            Ok(()) => {
-                self.last = group;
-                self.progress.published.store(version, Ordering::Release);
-                self.unsynced = self.durability == Durability::Relaxed;
+    /// Lets one transaction win or lose. Losers and those with nothing to write are answered at once.
+    fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch) -> Option<(Reply, u64)> {
+        if let Started::At(version, _) = work.started {
+            let moved = |keys: &[u64]| self.recent.moved_since(version, keys);
+            if moved(&work.protected) || moved(&work.written) {
+                work.refuse(CommitError::Conflict);
+                return None;
+            }
+        }
+        if work.is_empty() {
+            let version = self.shared.published().version;
+            let _ = work.reply.send(Ok(CommitVersion(version)));
+            return None;
+        }
+        self.version += 1;
+        for key in work.written {
+            self.recent.insert(key, self.version);
+        }
+        for (key, value) in work.writes {
+            match value {
+                Some(value) => batch.insert(&self.rows, key, value),
+                None => batch.remove(&self.rows, key),
+            }
+        }
+        for (index, (id, bytes)) in (0..).zip(work.appends) {
+            let position = LogPosition { version: CommitVersion(self.version), index };
+            batch.insert(&self.rows, log_key(id, position), bytes);
+        }
+        Some((work.reply, self.version))
+    }
+
+    fn note_written(&mut self) -> Result<(), String> {
+        match (self.durability, self.synced) {
+            (Durability::Synced, _) => io(self.acknowledged.write(self.version)),
+            (Durability::Relaxed, Synced::Everything) => {
+                self.synced = Synced::Not(self.version, now());
                 Ok(())
             }
-            Err(error) => {
-                self.poisoned = true;
-                tracing::error!(%error, "a commit failed; the store takes no more writes until it is opened anew");
-                Err(StoreError::Io(error.to_string()))
+            (Durability::Relaxed, Synced::Not(_, since)) => {
+                self.synced = Synced::Not(self.version, since);
+                Ok(())
             }
         }
+    }
+
+    fn publish(&mut self) {
+        let transactions = Arc::new(());
+        self.begun.push_back((self.version, Arc::downgrade(&transactions)));
+        // No batch is being written now, so the engine's snapshot holds whole batches only.
+        let snapshot = self.database.snapshot();
+        self.shared.publish(Published { version: self.version, snapshot, transactions });
+        while self.begun.front().is_some_and(|(_, begun)| begun.strong_count() == 0) {
+            self.begun.pop_front();
+        }
+        let oldest = self.begun.front().map_or(self.version, |(version, _)| *version);
+        self.recent.prune(oldest);
+    }
+
+    fn sync_if_due(&mut self) -> Result<(), String> {
+        match self.synced {
+            Synced::Not(_, since) if now().duration_since(since) >= self.sync_interval => self.sync(),
+            Synced::Not(..) | Synced::Everything => Ok(()),
+        }
+    }
+
+    fn sync(&mut self) -> Result<(), String> {
+        if let Synced::Not(version, _) = self.synced {
+            self.database
+                .persist(PersistMode::SyncAll)
+                .map_err(|error| format!("the journal could not be synced: {error}"))?;
+            io(self.acknowledged.write(version))?;
+            self.synced = Synced::Everything;
+        }
+        Ok(())
     }
 }
 
-/// `log, shard, version, index`: bytewise order is commit order.
-pub(crate) fn log_key(id: LogId, version: u64, index: u32) -> Vec<u8> {
-    let mut key = Vec::with_capacity(28);
-    key.extend_from_slice(&id.log.to_be_bytes());
-    key.extend_from_slice(&id.shard.to_be_bytes());
-    key.extend_from_slice(&version.to_be_bytes());
-    key.extend_from_slice(&index.to_be_bytes());
-    key
+fn io(result: std::io::Result<()>) -> Result<(), String> {
+    result.map_err(|error| format!("what was acknowledged could not be noted: {error}"))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only how often a relaxed store syncs depends on it, never a result"
+)]
+fn now() -> Instant {
+    Instant::now()
 }

@@ -1,20 +1,30 @@
-//! The embedded engine behind the store contract: durable, group-committed, on fjall's log-structured trees.
+//! The embedded, durable engine behind the store contract: fjall, one writing thread that commits in groups, and checks at
+//! open. See `docs/adr/0001-embedded-engine.md`.
 //!
-//! It knows folders, files and threads. It does not know what keys and values mean. One named thread commits: it takes
-//! every transaction that waits, decides conflicts, and writes the rest as one batch with one sync. A batch becomes
-//! visible only after its sync, so no read shows what a crash could take back.
+//! What is promised:
+//! - A synced commit is acknowledged and visible only after its journal bytes are on the disk. A failed write or sync stops
+//!   all writing until the store is opened anew; the commits in that group end as unknown.
+//! - After a crash at any moment, all acknowledged commits are there, and no part of any other is.
+//! - At open, a missing, cut or changed file is refused with its name: the format marker, the lists of tables, every table's
+//!   frame, the content of the newest tables (`LocalOptions::verify_bytes_max`), every journal. Older tables are checked
+//!   block by block as they are read.
+//! - Not detected at open: after a loss of power, a journal damaged in exactly the commits of the last seconds before it,
+//!   which cannot be told from commits that were never finished.
 //!
-//! ```text
-//! DIR/keywright.toml   the format, and the mark that every group carries (`marker`)
-//! DIR/DAMAGED          written when a loss was found; the store stays closed until a person decides (`marker`)
-//! DIR/data/            fjall: keyspaces `rows`, `log`, `meta`
-//! ```
+//! Reads run on the caller's thread: they are served from memory mostly, and from the disk otherwise.
 
+mod acknowledged;
 mod committer;
+mod error;
+mod folder;
 mod journal;
-mod marker;
+mod keys;
 mod open;
+mod options;
+mod recent;
 mod store;
+mod tables;
 
-pub use open::{Durability, LocalOptions, OpenFault};
+pub use error::OpenFault;
+pub use options::{Durability, LocalOptions};
 pub use store::{LocalSnapshot, LocalStore, LocalTransaction};

@@ -1,167 +1,123 @@
-//! Opening a folder: format, lock, recovery, and whether anything acknowledged is missing.
+//! From a folder to a running engine: checks, recovery, and the comparison with what was acknowledged.
 
-use std::path::{Path, PathBuf};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
-use fjall::{CompressionType, Database, KeyspaceCreateOptions};
+use fjall::config::HashRatioPolicy;
+use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use crate::journal::{self, Group};
-use crate::marker::{self, Mark};
+use crate::acknowledged::{Acknowledged, Mark};
+use crate::committer::Committer;
+use crate::error::OpenFault;
+use crate::folder::{Contents, Folder};
+use crate::keys::VERSION_KEY;
+use crate::options::LocalOptions;
+use crate::{journal, tables};
 
-/// When a commit counts as done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Durability {
-    /// After it is synced to disk.
-    #[default]
-    Synced,
-    /// After the operating system has it: a crash of the machine may lose the last second.
-    Relaxed,
-}
+/// The engine's name for the one tree.
+const ROWS: &str = "rows";
 
-const MIB: u64 = 1024 * 1024;
+/// Share of a block's rows for which its hash index has a slot.
+const HASH_SLOTS_PER_ROW: f32 = 0.75;
 
-/// Settings of a local store. Memory is bounded by `cache_bytes`, the write buffers (`memtable_bytes` for each of
-/// three keyspaces, twice while one is being flushed) and what open snapshots hold.
-#[derive(Clone, Copy, Debug)]
-pub struct LocalOptions {
-    pub durability: Durability,
-    /// Blocks of data, indexes and filters kept in memory.
-    pub cache_bytes: u64,
-    pub memtable_bytes: u64,
-    /// Journals on disk before the oldest write buffer is flushed to drop some.
-    pub journal_bytes: u64,
-}
-
-impl Default for LocalOptions {
-    fn default() -> Self {
-        Self {
-            durability: Durability::Synced,
-            cache_bytes: 64 * MIB,
-            memtable_bytes: 32 * MIB,
-            journal_bytes: 256 * MIB,
-        }
-    }
-}
-
-/// Why a folder cannot be opened. Each text says what to do.
-#[derive(Debug)]
-pub enum OpenFault {
-    Io { path: PathBuf, text: String },
-    InUse { folder: PathBuf },
-    ForeignFolder { folder: PathBuf },
-    Unreadable { file: PathBuf },
-    UnknownFormat { file: PathBuf, format: u32 },
-    Damaged { file: PathBuf, text: String },
-    Recovery { folder: PathBuf, text: String },
-    NoRandomness,
-}
-
-impl OpenFault {
-    pub(crate) fn io(path: &Path, error: &std::io::Error) -> Self {
-        Self::Io { path: path.to_owned(), text: error.to_string() }
-    }
-
-    fn fjall(folder: &Path, error: &fjall::Error) -> Self {
-        match error {
-            fjall::Error::Locked => Self::InUse { folder: folder.to_owned() },
-            fjall::Error::Io(error) => Self::io(folder, error),
-            other => Self::Recovery { folder: folder.to_owned(), text: other.to_string() },
-        }
-    }
-}
-
-impl std::fmt::Display for OpenFault {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Io { path, text } => write!(formatter, "{}: {text}", path.display()),
-            Self::InUse { folder } => {
-                write!(
-                    formatter,
-                    "{} is open in another process: stop that one, or choose another folder",
-                    folder.display()
-                )
-            }
-            Self::ForeignFolder { folder } => write!(
-                formatter,
-                "{} holds files that are not a Keywright database: choose an empty or new folder",
-                folder.display()
-            ),
-            Self::Unreadable { file } => {
-                write!(formatter, "{} is damaged: restore the folder from a backup", file.display())
-            }
-            Self::UnknownFormat { file, format } => write!(
-                formatter,
-                "{} says format {format}, which this version of Keywright does not know: use the version that wrote it, or a newer one",
-                file.display()
-            ),
-            Self::Damaged { file, text } => write!(formatter, "{text} (see {})", file.display()),
-            Self::Recovery { folder, text } => write!(
-                formatter,
-                "files in {} are damaged and cannot be recovered ({text}): restore the folder from a backup",
-                folder.display()
-            ),
-            Self::NoRandomness => formatter.write_str("the system gave no random bytes"),
-        }
-    }
-}
-
-impl std::error::Error for OpenFault {}
-
-/// An open folder.
+/// An opened engine; the folder stays locked as long as it lives.
 pub(crate) struct Opened {
-    pub database: Database,
-    pub rows: fjall::Keyspace,
-    pub log: fjall::Keyspace,
-    pub meta: fjall::Keyspace,
-    pub mark: Mark,
-    pub last: Group,
+    pub(crate) folder: Folder,
+    pub(crate) rows: Keyspace,
+    pub(crate) committer: Committer,
 }
 
-/// The row of `meta` that each group writes.
-pub(crate) const GROUP_KEY: &[u8] = b"group";
-
-pub(crate) fn open(folder: &Path, options: &LocalOptions) -> Result<Opened, OpenFault> {
-    let mark = marker::open(folder)?;
-    let data = folder.join("data");
-    let mentioned = journal::last_group(&data, mark)?;
-    let database = Database::builder(&data)
-        .cache_size(options.cache_bytes)
-        .journal_compression(CompressionType::None)
-        .max_journaling_size(options.journal_bytes)
-        .manual_journal_persist(true)
-        .worker_threads(2)
-        .open()
-        .map_err(|error| OpenFault::fjall(&data, &error))?;
-    let keyspace = |name: &str, point_reads: bool| {
-        let settings = || {
-            KeyspaceCreateOptions::default()
-                .manual_journal_persist(true)
-                .max_memtable_size(options.memtable_bytes)
-                .expect_point_read_hits(point_reads)
-        };
-        database.keyspace(name, settings).map_err(|error| OpenFault::fjall(&data, &error))
-    };
-    let (rows, log, meta) = (keyspace("rows", false)?, keyspace("log", false)?, keyspace("meta", true)?);
-    let row = meta.get(GROUP_KEY).map_err(|error| OpenFault::fjall(&data, &error))?;
-    let last = match row {
-        None => Group::default(),
-        Some(row) => Group::decode(&row, mark).ok_or_else(|| OpenFault::Unreadable { file: data.clone() })?,
-    };
-    check_complete(folder, mentioned, last)?;
-    Ok(Opened { database, rows, log, meta, mark, last })
-}
-
-/// One group more in the files than in the trees is the torn end of a crash: nobody was told it was done. More are loss.
-fn check_complete(folder: &Path, mentioned: Option<Group>, last: Group) -> Result<(), OpenFault> {
-    let Some(mentioned) = mentioned else { return Ok(()) };
-    let missing = mentioned.number.saturating_sub(last.number);
-    if missing <= 1 {
-        return Ok(());
+pub(crate) fn open(path: &Path, options: &LocalOptions) -> Result<Opened, OpenFault> {
+    let (folder, contents) = Folder::lock(path)?;
+    match contents {
+        Contents::Nothing => create(folder, options),
+        Contents::Store => recover(folder, options),
     }
-    let text = format!(
-        "a journal file in {} is damaged: at least {} groups of acknowledged writes after commit {} cannot be read",
-        folder.join("data").display(),
-        missing - 1,
-        last.version
-    );
-    Err(marker::note_damage(folder, &text))
+}
+
+fn create(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
+    folder.begin_creation()?;
+    let (database, rows) = open_engine(&folder.engine(), options)?;
+    let acknowledged = Acknowledged::create(&folder.acknowledged(), options.durability)?;
+    sync(&folder, &database)?;
+    folder.finish_creation()?;
+    let committer = Committer::new(database, rows.clone(), acknowledged, 0, options);
+    Ok(Opened { folder, rows, committer })
+}
+
+fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
+    let engine = folder.engine();
+    let (mut acknowledged, mark) = Acknowledged::open(&folder.acknowledged(), options.durability)?;
+    tables::verify(&engine, options.verify_bytes_max)?;
+    let saved = journal::verify(&folder, mark)?;
+    let (database, rows) = open_engine(&engine, options)?;
+    let version = read_version(&engine, &rows)?;
+    if version < mark.version {
+        return Err(lost_commits(&engine, version, mark));
+    }
+    if let Some(saved) = saved {
+        std::fs::remove_file(&saved).map_err(OpenFault::io(&saved))?;
+    }
+    sync(&folder, &database)?;
+    acknowledged.write(version).map_err(OpenFault::io(&folder.acknowledged()))?;
+    let committer = Committer::new(database, rows.clone(), acknowledged, version, options);
+    Ok(Opened { folder, rows, committer })
+}
+
+fn lost_commits(engine: &Path, version: u64, mark: Mark) -> OpenFault {
+    OpenFault::corrupt(
+        engine,
+        format!("its newest commit is {version}, but commit {} was acknowledged", mark.version),
+    )
+}
+
+/// What was recovered may be in the operating system's memory only, and readers are about to see it.
+fn sync(folder: &Folder, database: &Database) -> Result<(), OpenFault> {
+    database.persist(PersistMode::SyncAll).map_err(|error| OpenFault::from_engine(&folder.engine(), error))
+}
+
+fn read_version(engine: &Path, rows: &Keyspace) -> Result<u64, OpenFault> {
+    let row = rows.get(VERSION_KEY).map_err(|error| OpenFault::from_engine(engine, error))?;
+    let Some(row) = row else { return Ok(0) };
+    let bytes =
+        row.as_ref().try_into().map_err(|_| OpenFault::corrupt(engine, "its version row is malformed"))?;
+    Ok(u64::from_be_bytes(bytes))
+}
+
+/// Opens the engine; a panic in its recovery is a corrupt folder.
+fn open_engine(engine: &Path, options: &LocalOptions) -> Result<(Database, Keyspace), OpenFault> {
+    let opened = catch_unwind(AssertUnwindSafe(|| {
+        let database = Database::builder(engine)
+            .cache_size(options.cache_bytes)
+            .max_journaling_size(options.journal_bytes.max(JOURNAL_BYTES_LEAST))
+            // Values would be compressed on the writing thread, and again in the tables.
+            .journal_compression(CompressionType::None)
+            .manual_journal_persist(true)
+            .open()?;
+        let rows = database.keyspace(ROWS, || keyspace_options(options))?;
+        Ok((database, rows))
+    }));
+    match opened {
+        Ok(result) => result.map_err(|error| OpenFault::from_engine(engine, error)),
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+                .unwrap_or_default();
+            Err(OpenFault::corrupt(engine, format!("the engine cannot read it: {text}")))
+        }
+    }
+}
+
+/// The engine accepts no smaller limit.
+const JOURNAL_BYTES_LEAST: u64 = 64 * 1024 * 1024;
+
+/// Filters stay on for the last level too: conditional puts look for keys that are not there.
+fn keyspace_options(options: &LocalOptions) -> KeyspaceCreateOptions {
+    KeyspaceCreateOptions::default()
+        .max_memtable_size(options.memtable_bytes)
+        .manual_journal_persist(true)
+        .data_block_hash_ratio_policy(HashRatioPolicy::all(HASH_SLOTS_PER_ROW))
+        .expect_point_read_hits(false)
 }

@@ -1,137 +1,155 @@
-//! The contract's traits over an open folder.
+//! The contract's types over the engine: snapshots, transactions, and bulk work outside of them.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use bytes::Bytes;
-use fjall::{Guard, Readable};
+use fjall::{AbstractTree, Keyspace, Readable, Slice};
 use keywright_store::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 use tokio::sync::oneshot;
 
-use crate::committer::{CAPABILITIES, Committer, Progress, Request, log_key};
-use crate::open::{self, LocalOptions, OpenFault};
+use crate::committer::{Published, Shared, Started, Work};
+use crate::error::{OpenFault, store_error};
+use crate::folder::Folder;
+use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
+use crate::open;
+use crate::options::LocalOptions;
 
-/// Rows that `clear_range` and `trim_log` remove in one commit.
-const CLEAR_ROWS_MAX: usize = 1000;
-/// Rows that a size estimate adds up.
+const CAPABILITIES: Capabilities = Capabilities {
+    key_bytes_max: 16 * 1024,
+    value_bytes_max: 16 * 1024 * 1024,
+    transaction_bytes_max: 128 * 1024 * 1024,
+};
+
+/// Keys that `clear_range` and `trim_log` remove in one commit.
+const CLEAR_KEYS_MAX: usize = 1000;
+
+/// Rows that `size_estimate_bytes` adds up before it estimates from the tables.
 const ESTIMATE_ROWS_MAX: usize = 1000;
 
-/// A store in a folder. Clones are handles to the same store; the folder is released when the last one is gone.
+/// A store in a folder. Clones share one store; it closes when the last clone, snapshot and transaction are gone.
 #[derive(Clone)]
 pub struct LocalStore {
     inner: Arc<Inner>,
 }
 
+/// Fields are dropped in this order: the thread ends before the folder is unlocked.
 struct Inner {
-    database: fjall::Database,
-    rows: fjall::Keyspace,
-    log: fjall::Keyspace,
-    progress: Arc<Progress>,
-    /// Taken at the end, so that the thread sees that nobody will ask again.
-    requests: Mutex<Option<mpsc::Sender<Request>>>,
+    shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    rows: Keyspace,
+    hasher: RandomState,
+    _folder: Folder,
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.requests.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // A thread that panicked has left its last group unanswered, which its waiters saw.
+impl Inner {
+    /// Ends the writing thread after all that waits is written. Idempotent.
+    fn close(&self) {
+        self.shared.close();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the thread has already poisoned the store.
             let _ = thread.join();
         }
     }
 }
 
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 impl LocalStore {
-    /// Opens the folder, made if missing.
-    pub fn open(folder: &Path, options: LocalOptions) -> Result<Self, OpenFault> {
-        let opened = open::open(folder, &options)?;
-        let progress = Arc::new(Progress::starting_at(opened.last.version));
-        let (requests, waiting) = mpsc::channel();
-        let (database, rows, log) = (opened.database.clone(), opened.rows.clone(), opened.log.clone());
-        let committer = Committer::new(opened, options.durability, Arc::clone(&progress));
+    /// Opens the store in a folder, which is created if need be.
+    pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<Self, OpenFault> {
+        let path = path.as_ref();
+        let opened = open::open(path, &options)?;
+        let shared = opened.committer.shared();
         let thread = std::thread::Builder::new()
             .name("keywright-commit".to_owned())
-            .spawn(move || committer.run(&waiting))
-            .map_err(|error| OpenFault::io(folder, &error))?;
-        let (requests, thread) = (Mutex::new(Some(requests)), Mutex::new(Some(thread)));
-        Ok(Self { inner: Arc::new(Inner { database, rows, log, progress, requests, thread }) })
+            .spawn(move || opened.committer.run())
+            .map_err(OpenFault::io(path))?;
+        let inner = Inner {
+            shared,
+            thread: Mutex::new(Some(thread)),
+            rows: opened.rows,
+            hasher: RandomState::new(),
+            _folder: opened.folder,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Writes what waits and stops; later commits fail as closed. Blocks until done.
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    /// Why the store takes no more writes, for the operator; `None` while it does.
+    pub fn fault(&self) -> Option<String> {
+        self.inner.shared.fault()
     }
 
     fn view(&self) -> LocalSnapshot {
-        // The version first: what is committed in between is seen too, and at worst conflicts needlessly.
-        let version = self.inner.progress.published();
-        LocalSnapshot { snapshot: self.inner.database.snapshot(), version, inner: Arc::clone(&self.inner) }
+        LocalSnapshot { published: self.inner.shared.published(), inner: Arc::clone(&self.inner) }
     }
 
-    async fn submit(&self, parts: Parts) -> Result<CommitVersion, CommitError> {
-        self.inner.submit(parts).await
-    }
-}
-
-/// What a commit asks for, without the way back.
-#[derive(Default)]
-struct Parts {
-    started: u64,
-    protected: Vec<Bytes>,
-    writes: BTreeMap<Bytes, Option<Bytes>>,
-    appends: Vec<(LogId, Bytes)>,
-    trims: Vec<Bytes>,
-}
-
-impl Inner {
-    async fn submit(&self, parts: Parts) -> Result<CommitVersion, CommitError> {
-        let (answer, answered) = oneshot::channel();
-        let Parts { started, protected, writes, appends, trims } = parts;
-        let request = Request { started, protected, writes, appends, trims, answer };
-        let sent = match self.requests.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            Some(requests) => requests.send(request).is_ok(),
-            None => false,
-        };
-        if !sent {
-            return Err(CommitError::Failed(StoreError::Closed));
+    /// Deletes stored keys in one commit that conflicts with nothing.
+    async fn delete_stored(&self, keys: Vec<Slice>, hashes: Vec<u64>) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.inner.shared.submit(Work {
+            started: Started::Anywhere,
+            protected: Vec::new(),
+            written: hashes,
+            bytes: keys.iter().map(|key| key.len()).sum(),
+            writes: keys.into_iter().map(|key| (key, None)).collect(),
+            appends: Vec::new(),
+            reply,
+        });
+        match answer.await {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(CommitError::Failed(error))) => Err(error),
+            Ok(Err(CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown)) | Err(_) => {
+                Err(StoreError::Poisoned)
+            }
         }
-        answered.await.unwrap_or(Err(CommitError::Unknown))
     }
 }
 
-fn fault(error: &fjall::Error) -> StoreError {
-    match error {
-        fjall::Error::Io(error) => StoreError::Io(error.to_string()),
-        fjall::Error::Poisoned => StoreError::Poisoned,
-        fjall::Error::KeyspaceDeleted => StoreError::Closed,
-        other => StoreError::Corrupt(other.to_string()),
-    }
-}
-
-/// A view of all commits up to one.
+/// A view at one version. Opening one costs two reference counts.
+#[derive(Clone)]
 pub struct LocalSnapshot {
-    snapshot: fjall::Snapshot,
-    version: u64,
+    published: Arc<Published>,
     inner: Arc<Inner>,
 }
 
 impl LocalSnapshot {
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let found = self.snapshot.get(&self.inner.rows, key).map_err(|error| fault(&error))?;
-        Ok(found.map(Bytes::from))
+        let found = keys::with_row_key(key, |key| self.published.snapshot.get(&self.inner.rows, key));
+        Ok(found.map_err(store_error)?.map(Bytes::from))
     }
 
-    fn lookup_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
+    fn lookup_all(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
         keys.iter().map(|key| self.lookup(key)).collect()
     }
 
+    fn rows(&self, range: &KeyRange) -> fjall::Iter {
+        let start = row_key(&range.start);
+        let end = range.end.as_ref().map_or_else(|| Slice::from(ROWS_END), |end| row_key(end));
+        self.published.snapshot.range(&self.inner.rows, start..end)
+    }
+
     fn page(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        if scan.range.end.as_ref().is_some_and(|end| *end <= scan.range.start) {
+        if is_empty(&scan.range) {
             return Ok(ScanPage::default());
         }
-        let rows = self.snapshot.range(&self.inner.rows, bounds(&scan.range));
+        let rows = self.rows(&scan.range);
         match scan.direction {
             Direction::Forward => fill(rows, scan),
             Direction::Backward => fill(rows.rev(), scan),
@@ -139,58 +157,53 @@ impl LocalSnapshot {
     }
 
     fn log_entries(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-        let key = |position: LogPosition| log_key(read.id, position.version.0, position.index);
-        let start = read
-            .after
-            .map_or_else(|| Bound::Included(key(LogPosition::FIRST)), |after| Bound::Excluded(key(after)));
-        let end = Bound::Included(key(LogPosition::LAST));
         let mut entries = Vec::new();
-        let mut bytes = 0;
-        for guard in self.snapshot.range(&self.inner.log, (start, end)) {
-            if entries.len() >= read.entries_max || (bytes >= read.bytes_max && !entries.is_empty()) {
+        let mut bytes_left = read.bytes_max;
+        let start = log_key(read.id, read.after.unwrap_or(LogPosition::FIRST));
+        let end = log_key(read.id, LogPosition::LAST);
+        for row in self.published.snapshot.range(&self.inner.rows, start..=end) {
+            if entries.len() >= read.entries_max || bytes_left == 0 {
                 break;
             }
-            let (key, value) = guard.into_inner().map_err(|error| fault(&error))?;
-            let position = read_position(&key)
-                .ok_or_else(|| StoreError::Corrupt("a log key is malformed".to_owned()))?;
-            bytes += value.len();
+            let (key, value) = row.into_inner().map_err(store_error)?;
+            let position = log_position(&key)
+                .ok_or_else(|| StoreError::Corrupt("a log entry's key is malformed".to_owned()))?;
+            if read.after == Some(position) {
+                continue;
+            }
+            bytes_left = bytes_left.saturating_sub(value.len());
             entries.push(LogEntry { position, bytes: Bytes::from(value) });
         }
         Ok(entries)
     }
 }
 
-fn read_position(key: &[u8]) -> Option<LogPosition> {
-    let (version, index) = key.get(16..)?.split_first_chunk::<8>()?;
-    let version = CommitVersion(u64::from_be_bytes(*version));
-    Some(LogPosition { version, index: u32::from_be_bytes(index.try_into().ok()?) })
-}
-
-fn bounds(range: &KeyRange) -> (Bound<Bytes>, Bound<Bytes>) {
-    let end = range.end.clone().map_or(Bound::Unbounded, Bound::Excluded);
-    (Bound::Included(range.start.clone()), end)
+/// Ranges that hold nothing are answered here; the engine would refuse a start beyond the end.
+fn is_empty(range: &KeyRange) -> bool {
+    range.end.as_ref().is_some_and(|end| *end <= range.start)
 }
 
 /// Takes rows until the budget of rows or bytes is reached; always at least one.
-fn fill(rows: impl Iterator<Item = Guard>, scan: &Scan) -> Result<ScanPage, StoreError> {
+fn fill(rows: impl Iterator<Item = fjall::Guard>, scan: &Scan) -> Result<ScanPage, StoreError> {
     let mut page = ScanPage::default();
     let mut bytes = 0;
-    for guard in rows {
+    for row in rows {
         if page.entries.len() >= scan.rows_max.max(1) || (bytes >= scan.bytes_max && !page.entries.is_empty())
         {
             page.more = true;
             break;
         }
-        let (key, value) = guard.into_inner().map_err(|error| fault(&error))?;
-        bytes += key.len() + value.len();
-        page.entries.push(Entry { key: Bytes::from(key), value: Bytes::from(value) });
+        let (key, value) = row.into_inner().map_err(store_error)?;
+        let entry = Entry { key: given_key(key), value: Bytes::from(value) };
+        bytes += entry.key.len() + entry.value.len();
+        page.entries.push(entry);
     }
     Ok(page)
 }
 
 impl Snapshot for LocalSnapshot {
     fn version(&self) -> CommitVersion {
-        CommitVersion(self.version)
+        CommitVersion(self.published.version)
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
@@ -198,7 +211,7 @@ impl Snapshot for LocalSnapshot {
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.lookup_many(keys)
+        self.lookup_all(keys)
     }
 
     async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
@@ -210,15 +223,31 @@ impl Snapshot for LocalSnapshot {
     }
 }
 
-/// A transaction: a view, the keys it protects, and the writes it buffers.
+/// A snapshot, the keys it protects, and the writes it buffers.
 pub struct LocalTransaction {
     view: LocalSnapshot,
-    parts: Parts,
+    /// Keeps the keys committed since this began remembered.
+    begun: Arc<()>,
+    protected: Vec<u64>,
+    writes: BTreeMap<Bytes, Option<Bytes>>,
+    appends: Vec<(LogId, Bytes)>,
 }
 
-impl Drop for LocalTransaction {
-    fn drop(&mut self) {
-        self.view.inner.progress.end(self.view.version);
+impl LocalTransaction {
+    fn bytes(&self) -> usize {
+        let writes = self.writes.iter().map(|(key, value)| key.len() + value.as_ref().map_or(0, Bytes::len));
+        writes.chain(self.appends.iter().map(|(_, bytes)| bytes.len())).sum()
+    }
+
+    fn fits(&self, bytes: usize) -> bool {
+        let row_fits = |(key, value): (&Bytes, &Option<Bytes>)| {
+            key.len() <= CAPABILITIES.key_bytes_max
+                && value.as_ref().is_none_or(|value| value.len() <= CAPABILITIES.value_bytes_max)
+        };
+        let entry_fits = |(_, bytes): &(LogId, Bytes)| bytes.len() <= CAPABILITIES.value_bytes_max;
+        bytes <= CAPABILITIES.transaction_bytes_max
+            && self.writes.iter().all(row_fits)
+            && self.appends.iter().all(entry_fits)
     }
 }
 
@@ -232,7 +261,7 @@ impl Snapshot for LocalTransaction {
     }
 
     async fn get_many(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.view.lookup_many(keys)
+        self.view.lookup_all(keys)
     }
 
     async fn scan(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
@@ -246,26 +275,44 @@ impl Snapshot for LocalTransaction {
 
 impl Transaction for LocalTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        self.parts.protected.extend_from_slice(keys);
-        self.view.lookup_many(keys)
+        let hasher = &self.view.inner.hasher;
+        self.protected.extend(keys.iter().map(|key| hasher.hash_one(key)));
+        self.view.lookup_all(keys)
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {
-        self.parts.writes.insert(key, Some(value));
+        self.writes.insert(key, Some(value));
     }
 
     fn delete(&mut self, key: Bytes) {
-        self.parts.writes.insert(key, None);
+        self.writes.insert(key, None);
     }
 
     fn append(&mut self, id: LogId, bytes: Bytes) {
-        self.parts.appends.push((id, bytes));
+        self.appends.push((id, bytes));
     }
 
-    async fn commit(mut self) -> Result<CommitVersion, CommitError> {
-        let mut parts = std::mem::take(&mut self.parts);
-        parts.started = self.view.version;
-        self.view.inner.submit(parts).await
+    async fn commit(self) -> Result<CommitVersion, CommitError> {
+        let bytes = self.bytes();
+        if !self.fits(bytes) {
+            return Err(CommitError::TooLarge);
+        }
+        if self.writes.is_empty() && self.appends.is_empty() && self.protected.is_empty() {
+            return Ok(self.version());
+        }
+        let Self { view, begun, protected, writes, appends } = self;
+        let (reply, answer) = oneshot::channel();
+        let hasher = &view.inner.hasher;
+        view.inner.shared.submit(Work {
+            started: Started::At(view.published.version, begun),
+            protected,
+            written: writes.keys().map(|key| hasher.hash_one(key)).collect(),
+            writes: writes.into_iter().map(|(key, value)| (row_key(&key), value.map(Slice::from))).collect(),
+            appends,
+            bytes,
+            reply,
+        });
+        answer.await.unwrap_or(Err(CommitError::Unknown))
     }
 }
 
@@ -282,70 +329,91 @@ impl Store for LocalStore {
     }
 
     async fn begin(&self) -> Result<LocalTransaction, StoreError> {
-        let version = self.inner.progress.begin();
-        let snapshot = self.inner.database.snapshot();
-        let view = LocalSnapshot { snapshot, version, inner: Arc::clone(&self.inner) };
-        Ok(LocalTransaction { view, parts: Parts::default() })
+        let view = self.view();
+        let begun = Arc::clone(&view.published.transactions);
+        Ok(LocalTransaction {
+            view,
+            begun,
+            protected: Vec::new(),
+            writes: BTreeMap::new(),
+            appends: Vec::new(),
+        })
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
-        let mut range = range.clone();
-        loop {
-            let scan = Scan {
-                range: range.clone(),
-                direction: Direction::Forward,
-                rows_max: CLEAR_ROWS_MAX,
-                bytes_max: usize::MAX,
-            };
-            let page = self.view().page(&scan)?;
-            let Some(last) = page.entries.last() else { return Ok(()) };
-            let mut next = last.key.to_vec();
-            next.push(0);
-            range.start = next.into();
-            let writes = page.entries.into_iter().map(|entry| (entry.key, None)).collect();
-            // Started at the end of time: clearing conflicts with nothing.
-            let parts = Parts { started: u64::MAX, writes, ..Parts::default() };
-            self.submit(parts).await.map_err(commit_fault)?;
-            if !page.more {
-                return Ok(());
+        let mut rest = range.clone();
+        while !is_empty(&rest) {
+            let mut stored = Vec::new();
+            for row in self.view().rows(&rest).take(CLEAR_KEYS_MAX) {
+                stored.push(row.key().map_err(store_error)?);
             }
+            let given: Vec<Bytes> = stored.iter().cloned().map(given_key).collect();
+            let Some(last) = given.last() else { break };
+            // The smallest key after the last one.
+            rest.start = [last.as_ref(), &[0]].concat().into();
+            let hashes = given.iter().map(|key| self.inner.hasher.hash_one(key)).collect();
+            self.delete_stored(stored, hashes).await?;
         }
+        Ok(())
     }
 
     async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
+        let mut start = log_key(id, LogPosition::FIRST);
+        let end = log_key(id, through);
         loop {
-            let read = LogRead { id, after: None, entries_max: CLEAR_ROWS_MAX, bytes_max: usize::MAX };
-            let entries = self.view().log_entries(read)?;
-            let doomed = entries.iter().take_while(|entry| entry.position <= through);
-            let key =
-                |entry: &LogEntry| Bytes::from(log_key(id, entry.position.version.0, entry.position.index));
-            let trims: Vec<Bytes> = doomed.map(key).collect();
-            if trims.is_empty() {
+            let mut stored = Vec::new();
+            let view = self.view();
+            for row in view
+                .published
+                .snapshot
+                .range(&self.inner.rows, start.clone()..=end.clone())
+                .take(CLEAR_KEYS_MAX)
+            {
+                stored.push(row.key().map_err(store_error)?);
+            }
+            drop(view);
+            let Some(last) = stored.last() else { return Ok(()) };
+            start = last.clone();
+            let done = stored.len() < CLEAR_KEYS_MAX;
+            self.delete_stored(stored, Vec::new()).await?;
+            if done {
                 return Ok(());
             }
-            let parts = Parts { started: u64::MAX, trims, ..Parts::default() };
-            self.submit(parts).await.map_err(commit_fault)?;
         }
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
-        let scan = Scan {
-            range: range.clone(),
-            direction: Direction::Forward,
-            rows_max: ESTIMATE_ROWS_MAX,
-            bytes_max: usize::MAX,
-        };
-        let page = self.view().page(&scan)?;
-        let bytes: usize = page.entries.iter().map(|entry| entry.key.len() + entry.value.len()).sum();
-        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
+        if is_empty(range) {
+            return Ok(0);
+        }
+        let view = self.view();
+        let mut rows = view.rows(range);
+        let mut bytes = 0;
+        for row in rows.by_ref().take(ESTIMATE_ROWS_MAX) {
+            let (key, value) = row.into_inner().map_err(store_error)?;
+            bytes += key.len() - 1 + value.len();
+        }
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        if rows.next().is_none() { Ok(bytes) } else { Ok(bytes.max(self.table_bytes(range))) }
     }
 }
 
-fn commit_fault(error: CommitError) -> StoreError {
-    match error {
-        CommitError::Failed(fault) => fault,
-        CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => {
-            StoreError::Io("a clean-up commit did not get through".to_owned())
-        }
+impl LocalStore {
+    /// Bytes of the tables within a range; a table that is only partly within counts half.
+    fn table_bytes(&self, range: &KeyRange) -> u64 {
+        let start = row_key(&range.start);
+        let end = range.end.as_ref().map_or_else(|| Slice::from(ROWS_END), |end| row_key(end));
+        let version = self.inner.rows.tree.current_version();
+        let sizes = version.iter_tables().map(|table| {
+            let keys = &table.metadata.key_range;
+            if *keys.min() >= start && *keys.max() < end {
+                table.metadata.file_size
+            } else if *keys.max() < start || *keys.min() >= end {
+                0
+            } else {
+                table.metadata.file_size / 2
+            }
+        });
+        sizes.sum()
     }
 }

@@ -1,0 +1,142 @@
+//! The files beside the engine's own: the lock, the format marker, and how a folder becomes a store.
+//!
+//! ```text
+//! LOCK            held while the store is open
+//! FORMAT          "keywright store 1"; there once the store was created completely
+//! FORMAT.new      there while it is being created; such a folder holds nothing yet and is begun again
+//! acknowledged    see `acknowledged`
+//! engine/         the engine's files
+//! ```
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::OpenFault;
+
+const LOCK: &str = "LOCK";
+const FORMAT: &str = "FORMAT";
+const FORMAT_NEW: &str = "FORMAT.new";
+const ENGINE: &str = "engine";
+pub(crate) const ACKNOWLEDGED: &str = "acknowledged";
+
+/// Raised whenever an older Keywright could not read the folder any more.
+const FORMAT_TEXT: &str = "keywright store 1\n";
+
+/// A locked folder.
+pub(crate) struct Folder {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// Whether the folder held a complete store when it was locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    Nothing,
+    Store,
+}
+
+impl Folder {
+    /// Creates the folder if need be, locks it and reads its format marker.
+    pub(crate) fn lock(path: &Path) -> Result<(Self, Contents), OpenFault> {
+        fs::create_dir_all(path).map_err(OpenFault::io(path))?;
+        refuse_foreign(path)?;
+        let lock_path = path.join(LOCK);
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(&lock_path)
+            .map_err(OpenFault::io(&lock_path))?;
+        lock.try_lock().map_err(|refusal| match refusal {
+            TryLockError::WouldBlock => OpenFault::InUse { folder: path.to_owned() },
+            TryLockError::Error(error) => OpenFault::Io { file: lock_path.clone(), error },
+        })?;
+        let contents = read_format(path)?;
+        Ok((Self { path: path.to_owned(), _lock: lock }, contents))
+    }
+
+    pub(crate) fn engine(&self) -> PathBuf {
+        self.path.join(ENGINE)
+    }
+
+    pub(crate) fn acknowledged(&self) -> PathBuf {
+        self.path.join(ACKNOWLEDGED)
+    }
+
+    /// Where a journal's bytes are kept while a doubtful end is cut off it.
+    pub(crate) fn saved_journal(&self, name: &str) -> PathBuf {
+        self.path.join(format!("{name}.saved"))
+    }
+
+    /// Marks the folder as being created and removes what an interrupted creation left.
+    pub(crate) fn begin_creation(&self) -> Result<(), OpenFault> {
+        let marker = self.path.join(FORMAT_NEW);
+        write_synced(&marker, FORMAT_TEXT)?;
+        sync_folder(&self.path)?;
+        let engine = self.engine();
+        if engine.try_exists().map_err(OpenFault::io(&engine))? {
+            fs::remove_dir_all(&engine).map_err(OpenFault::io(&engine))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish_creation(&self) -> Result<(), OpenFault> {
+        let marker = self.path.join(FORMAT_NEW);
+        fs::rename(&marker, self.path.join(FORMAT)).map_err(OpenFault::io(&marker))?;
+        sync_folder(&self.path)
+    }
+}
+
+/// Before even a lock file is put into it: a folder with files must be one of ours.
+fn refuse_foreign(path: &Path) -> Result<(), OpenFault> {
+    let known = [LOCK, FORMAT, FORMAT_NEW];
+    let mut foreign = false;
+    for entry in fs::read_dir(path).map_err(OpenFault::io(path))? {
+        let name = entry.map_err(OpenFault::io(path))?.file_name();
+        foreign |= name != "lost+found";
+        if known.iter().any(|known| name == *known) {
+            return Ok(());
+        }
+    }
+    if foreign { Err(OpenFault::NotAStore { folder: path.to_owned() }) } else { Ok(()) }
+}
+
+fn read_format(path: &Path) -> Result<Contents, OpenFault> {
+    let file = path.join(FORMAT);
+    match fs::read(&file) {
+        Ok(text) if text == FORMAT_TEXT.as_bytes() => Ok(Contents::Store),
+        Ok(text) => Err(OpenFault::UnknownFormat {
+            file,
+            found: String::from_utf8_lossy(text.get(..text.len().min(100)).unwrap_or_default())
+                .trim_end()
+                .to_owned(),
+        }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => without_format(path),
+        Err(error) => Err(OpenFault::Io { file, error }),
+    }
+}
+
+/// No marker: an empty folder, a creation that was cut short, or a store whose marker was lost.
+fn without_format(path: &Path) -> Result<Contents, OpenFault> {
+    let begun = path.join(FORMAT_NEW).try_exists().map_err(OpenFault::io(path))?;
+    let engine = path.join(ENGINE).try_exists().map_err(OpenFault::io(path))?;
+    if engine && !begun {
+        return Err(OpenFault::corrupt(&path.join(FORMAT), "the format marker is missing"));
+    }
+    Ok(Contents::Nothing)
+}
+
+fn write_synced(path: &Path, text: &str) -> Result<(), OpenFault> {
+    let mut file = File::create(path).map_err(OpenFault::io(path))?;
+    file.write_all(text.as_bytes()).map_err(OpenFault::io(path))?;
+    file.sync_all().map_err(OpenFault::io(path))
+}
+
+/// Makes names in a folder durable. Windows has no such call and needs none.
+fn sync_folder(path: &Path) -> Result<(), OpenFault> {
+    if cfg!(windows) {
+        return Ok(());
+    }
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(OpenFault::io(path))
+}

@@ -1,0 +1,49 @@
+//! What may be chosen when a store is opened, and what it costs.
+
+use std::time::Duration;
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// After its group is synced to the disk: neither a crash of the process nor a loss of power takes it back.
+    #[default]
+    Synced,
+    /// After the operating system has it: a crash of the process keeps it, a loss of power may take back what was
+    /// committed in the last [`LocalOptions::relaxed_sync_interval`]. What is left is still whole transactions, in
+    /// order.
+    Relaxed,
+}
+
+/// How a store is opened. Memory is bounded by
+/// `cache_bytes + 5 × memtable_bytes + 64 MiB (one commit group) + 16 MiB (recently committed keys)`
+/// plus pinned index and filter blocks of about 1.5 bytes per stored key, and the transactions that callers hold.
+/// (At most four full memtables wait to be written out before commits pause; the fifth is the active one.)
+#[derive(Clone, Copy, Debug)]
+pub struct LocalOptions {
+    pub durability: Durability,
+    /// Blocks of rows kept in memory for reads.
+    pub cache_bytes: u64,
+    /// Rows collected in memory before they are written out as a sorted table.
+    pub memtable_bytes: u64,
+    /// Journal files beyond this make the engine write rows out early.
+    pub journal_bytes: u64,
+    /// How much of the sorted tables is read and compared with its checksums at open, newest tables first. Whatever is
+    /// not is still checked block by block whenever it is read. `u64::MAX` checks everything.
+    pub verify_bytes_max: u64,
+    /// How often a relaxed store syncs.
+    pub relaxed_sync_interval: Duration,
+}
+
+impl Default for LocalOptions {
+    fn default() -> Self {
+        const MIB: u64 = 1024 * 1024;
+        Self {
+            durability: Durability::Synced,
+            cache_bytes: 256 * MIB,
+            memtable_bytes: 64 * MIB,
+            journal_bytes: 512 * MIB,
+            verify_bytes_max: 32 * MIB,
+            relaxed_sync_interval: Duration::from_millis(200),
+        }
+    }
+}
