@@ -158,11 +158,13 @@ impl LocalSnapshot {
 
     fn log_entries(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
         let mut entries = Vec::new();
-        let mut bytes_left = read.bytes_max;
+        let mut bytes_read = 0;
         let start = log_key(read.id, read.after.unwrap_or(LogPosition::FIRST));
         let end = log_key(read.id, LogPosition::LAST);
         for row in self.published.snapshot.range(&self.inner.rows, start..=end) {
-            if entries.len() >= read.entries_max || bytes_left == 0 {
+            if entries.len() >= read.entries_max.max(1)
+                || (bytes_read >= read.bytes_max && !entries.is_empty())
+            {
                 break;
             }
             let (key, value) = row.into_inner().map_err(store_error)?;
@@ -171,7 +173,7 @@ impl LocalSnapshot {
             if read.after == Some(position) {
                 continue;
             }
-            bytes_left = bytes_left.saturating_sub(value.len());
+            bytes_read += value.len();
             entries.push(LogEntry { position, bytes: Bytes::from(value) });
         }
         Ok(entries)

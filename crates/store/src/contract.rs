@@ -127,7 +127,8 @@ pub struct LogEntry {
     pub bytes: Bytes,
 }
 
-/// One bounded read of a log shard, entries strictly after `after` in commit order.
+/// One bounded read of a log shard, entries strictly after `after` in commit order. At least one entry is returned if there
+/// is any, even beyond `bytes_max`.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRead {
     pub id: LogId,

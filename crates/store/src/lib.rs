@@ -4,7 +4,11 @@
 //! faults, `kit` is the set of tests that every backend must pass.
 
 pub mod contract;
+pub mod faulty;
+#[cfg(feature = "kit")]
+pub mod kit;
 pub mod memory;
+mod random;
 
 pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,

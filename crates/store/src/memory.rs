@@ -77,6 +77,22 @@ impl Data {
         }
     }
 
+    /// Writes one commit at the next version.
+    fn commit(
+        &mut self,
+        writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
+        appends: impl IntoIterator<Item = (LogId, Bytes)>,
+    ) {
+        let version = self.version + 1;
+        for (key, value) in writes {
+            self.write(key, value, version);
+        }
+        for (index, (id, bytes)) in (0..).zip(appends) {
+            self.log.insert((id, LogPosition { version: CommitVersion(version), index }), bytes);
+        }
+        self.version = version;
+    }
+
     /// Prunes chains that were replaced at or before `oldest`.
     fn collect_garbage(&mut self, oldest: u64) {
         let kept = self.stale.split_off(&(oldest + 1));
@@ -97,6 +113,11 @@ impl Shared {
         self.data.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// No open snapshot reads before this version.
+    fn oldest(&self, version: u64) -> u64 {
+        self.readers().keys().next().copied().unwrap_or(version).min(version)
+    }
+
     fn readers(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +128,72 @@ impl MemoryStore {
         Self::default()
     }
 
-    fn open_snapshot(&self) -> MemorySnapshot {
+    /// Another store with the same rows, logs and version.
+    pub(crate) fn copy(&self) -> Self {
+        let data = self.shared.read();
+        let newest = |(key, chain): (&Bytes, &Chain)| {
+            let (written, value) = chain.0.last()?;
+            let value = value.clone()?;
+            Some((key.clone(), Chain(vec![(*written, Some(value))])))
+        };
+        let copy = Data {
+            version: data.version,
+            rows: data.rows.iter().filter_map(newest).collect(),
+            log: data.log.clone(),
+            stale: BTreeMap::new(),
+        };
+        Self { shared: Arc::new(Shared { data: RwLock::new(copy), readers: Mutex::default() }) }
+    }
+
+    /// Commits without looking for conflicts.
+    pub(crate) fn commit_unchecked(
+        &self,
+        writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
+        appends: impl IntoIterator<Item = (LogId, Bytes)>,
+    ) {
+        let mut data = self.shared.write();
+        data.commit(writes, appends);
+        let oldest = self.shared.oldest(data.version);
+        data.collect_garbage(oldest);
+    }
+
+    pub(crate) fn clear(&self, range: &KeyRange) {
+        if range.end.as_ref().is_some_and(|end| *end <= range.start) {
+            return;
+        }
+        let end = range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
+        loop {
+            let data = self.shared.read();
+            let rows = data.rows.range((Bound::Included(range.start.clone()), end.clone()));
+            let live = |(key, chain): (&Bytes, &Chain)| chain.at(u64::MAX).map(|_| (key.clone(), None));
+            let doomed: Vec<(Bytes, Option<Bytes>)> = rows.filter_map(live).take(CLEAR_KEYS_MAX).collect();
+            drop(data);
+            if doomed.is_empty() {
+                return;
+            }
+            self.commit_unchecked(doomed, []);
+        }
+    }
+
+    pub(crate) fn trim(&self, id: LogId, through: LogPosition) {
+        let mut data = self.shared.write();
+        let doomed: Vec<_> =
+            data.log.range((id, LogPosition::FIRST)..=(id, through)).map(|(place, _)| *place).collect();
+        for place in doomed {
+            data.log.remove(&place);
+        }
+    }
+
+    pub(crate) fn open_transaction(&self) -> MemoryTransaction {
+        MemoryTransaction {
+            snapshot: self.open_snapshot(),
+            protected: Vec::new(),
+            writes: BTreeMap::new(),
+            appends: Vec::new(),
+        }
+    }
+
+    pub(crate) fn open_snapshot(&self) -> MemorySnapshot {
         let data = self.shared.read();
         // Registered while the data cannot move on, so that nothing this snapshot sees is collected before.
         *self.shared.readers().entry(data.version).or_default() += 1;
@@ -159,20 +245,21 @@ impl MemorySnapshot {
             Bound::Excluded((read.id, after))
         });
         let end = Bound::Included((read.id, LogPosition::LAST));
-        let mut bytes_left = read.bytes_max;
         let data = self.shared.read();
-        let entries =
-            data.log.range((start, end)).filter(|((_, position), _)| position.version.0 <= self.version);
+        let visible =
+            data.log.range((start, end)).take_while(|((_, position), _)| position.version.0 <= self.version);
+        let mut entries = Vec::new();
+        let mut bytes_read = 0;
+        for ((_, position), bytes) in visible {
+            if entries.len() >= read.entries_max.max(1)
+                || (bytes_read >= read.bytes_max && !entries.is_empty())
+            {
+                break;
+            }
+            bytes_read += bytes.len();
+            entries.push(LogEntry { position: *position, bytes: bytes.clone() });
+        }
         entries
-            .take(read.entries_max)
-            .map_while(|((_, position), bytes)| {
-                if bytes_left == 0 {
-                    return None;
-                }
-                bytes_left = bytes_left.saturating_sub(bytes.len());
-                Some(LogEntry { position: *position, bytes: bytes.clone() })
-            })
-            .collect()
     }
 }
 
@@ -237,7 +324,8 @@ impl MemoryTransaction {
         self.writes.iter().all(fits) && self.bytes() <= capabilities.transaction_bytes_max
     }
 
-    fn apply(mut self) -> Result<CommitVersion, CommitError> {
+    /// Commits at once.
+    pub(crate) fn apply(mut self) -> Result<CommitVersion, CommitError> {
         if !self.is_within(CAPABILITIES) {
             return Err(CommitError::TooLarge);
         }
@@ -251,17 +339,11 @@ impl MemoryTransaction {
         if self.writes.is_empty() && self.appends.is_empty() {
             return Ok(CommitVersion(data.version));
         }
-        let version = data.version + 1;
-        for (key, value) in std::mem::take(&mut self.writes) {
-            data.write(key, value, version);
-        }
-        for (index, (id, bytes)) in (0..).zip(std::mem::take(&mut self.appends)) {
-            data.log.insert((id, LogPosition { version: CommitVersion(version), index }), bytes);
-        }
-        data.version = version;
+        data.commit(std::mem::take(&mut self.writes), std::mem::take(&mut self.appends));
+        let version = data.version;
         drop(self);
-        let oldest = shared.readers().keys().next().copied().unwrap_or(version);
-        data.collect_garbage(oldest.min(version));
+        let oldest = shared.oldest(version);
+        data.collect_garbage(oldest);
         Ok(CommitVersion(version))
     }
 }
@@ -324,44 +406,16 @@ impl Store for MemoryStore {
     }
 
     async fn begin(&self) -> Result<MemoryTransaction, StoreError> {
-        Ok(MemoryTransaction {
-            snapshot: self.open_snapshot(),
-            protected: Vec::new(),
-            writes: BTreeMap::new(),
-            appends: Vec::new(),
-        })
+        Ok(self.open_transaction())
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
-        loop {
-            let mut data = self.shared.write();
-            let end = range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
-            if range.end.as_ref().is_some_and(|end| *end <= range.start) {
-                return Ok(());
-            }
-            let live = |(key, chain): (&Bytes, &Chain)| chain.at(u64::MAX).map(|_| key.clone());
-            let rows = data.rows.range((Bound::Included(range.start.clone()), end));
-            let keys: Vec<Bytes> = rows.filter_map(live).take(CLEAR_KEYS_MAX).collect();
-            if keys.is_empty() {
-                return Ok(());
-            }
-            let version = data.version + 1;
-            for key in keys {
-                data.write(key, None, version);
-            }
-            data.version = version;
-            let oldest = self.shared.readers().keys().next().copied().unwrap_or(version);
-            data.collect_garbage(oldest.min(version));
-        }
+        self.clear(range);
+        Ok(())
     }
 
     async fn trim_log(&self, id: LogId, through: LogPosition) -> Result<(), StoreError> {
-        let mut data = self.shared.write();
-        let doomed: Vec<_> =
-            data.log.range((id, LogPosition::FIRST)..=(id, through)).map(|(place, _)| *place).collect();
-        for place in doomed {
-            data.log.remove(&place);
-        }
+        self.trim(id, through);
         Ok(())
     }
 

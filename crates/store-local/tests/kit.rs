@@ -1,0 +1,62 @@
+//! The kit on the local store: as it is opened by default, relaxed, and with write buffers so small that the engine writes
+//! tables and compacts all the time.
+
+use std::sync::Mutex;
+
+use keywright_store::kit::Subject;
+use keywright_store_local::{Durability, LocalOptions, LocalStore};
+use tempfile::TempDir;
+
+struct Local {
+    options: LocalOptions,
+    folder: Mutex<TempDir>,
+}
+
+impl Local {
+    fn with(options: LocalOptions) -> Self {
+        Self { options, folder: Mutex::new(tempfile::tempdir().unwrap()) }
+    }
+
+    fn open(&self) -> LocalStore {
+        LocalStore::open(self.folder.lock().unwrap().path(), self.options).unwrap()
+    }
+}
+
+impl Subject for Local {
+    type Store = LocalStore;
+
+    fn create(&self) -> LocalStore {
+        self.open()
+    }
+
+    fn reopen(&self, store: LocalStore) -> LocalStore {
+        drop(store);
+        self.open()
+    }
+}
+
+mod by_default {
+    use super::{Local, LocalOptions};
+
+    keywright_store::store_kit!(Local::with(LocalOptions::default()));
+}
+
+mod relaxed {
+    use super::{Durability, Local, LocalOptions};
+
+    keywright_store::store_kit!(Local::with(LocalOptions {
+        durability: Durability::Relaxed,
+        ..LocalOptions::default()
+    }));
+}
+
+mod with_small_buffers {
+    use super::{Local, LocalOptions};
+
+    keywright_store::store_kit!(Local::with(LocalOptions {
+        cache_bytes: 64 * 1024,
+        memtable_bytes: 4 * 1024,
+        verify_bytes_max: u64::MAX,
+        ..LocalOptions::default()
+    }));
+}

@@ -1,0 +1,162 @@
+//! The tests that every backend must pass: what the contract promises, as functions over any store.
+//!
+//! A backend implements [`Subject`] and calls [`store_kit!`](crate::store_kit), which makes a test of every check. The
+//! checks assume a store that meets no faults; how a caller lives with faults is tested where the caller is.
+
+mod conflicts;
+mod logs;
+mod reading;
+mod threads;
+mod writing;
+
+pub use conflicts::*;
+pub use logs::*;
+pub use reading::*;
+pub use threads::*;
+pub use writing::*;
+
+use bytes::Bytes;
+pub use pollster::block_on;
+
+use crate::contract::{
+    CommitError, CommitVersion, Direction, KeyRange, Scan, ScanPage, Snapshot, Store, Transaction,
+};
+
+/// How the kit gets at a store.
+pub trait Subject {
+    type Store: Store;
+
+    /// A new, empty store.
+    fn create(&self) -> Self::Store;
+
+    /// Ends a store, as roughly as the backend can from inside one process, and opens what it left. All other handles are
+    /// gone by then. A store that cannot be opened again returns itself.
+    fn reopen(&self, store: Self::Store) -> Self::Store;
+}
+
+/// Makes a test of every check of the kit.
+#[macro_export]
+macro_rules! store_kit {
+    ($subject:expr) => {
+        $crate::store_kit!(@each $subject;
+            rows_are_in_bytewise_order
+            empty_and_inverted_ranges_hold_nothing
+            a_scan_stops_at_its_budget_in_both_directions
+            pages_join_to_the_whole_range
+            values_of_any_size_come_back
+            a_snapshot_never_moves
+            get_many_answers_in_the_order_asked
+            a_size_estimate_is_of_the_right_order
+            a_transaction_does_not_see_its_own_writes
+            the_last_write_of_a_key_counts
+            a_dropped_transaction_writes_nothing
+            a_transaction_that_writes_nothing_commits
+            versions_grow_across_reopening
+            acknowledged_commits_survive_reopening
+            a_large_transaction_is_written_whole
+            a_transaction_beyond_the_capabilities_is_refused
+            long_keys_are_kept
+            clearing_a_range_leaves_its_neighbours
+            a_commit_nobody_waits_for_is_whole_or_absent
+            a_token_row_tells_whether_an_unknown_commit_happened
+            a_lost_update_is_refused
+            write_skew_is_refused
+            a_condition_alone_is_refused_when_its_key_moved
+            a_protected_absent_key_conflicts_when_it_appears
+            a_blind_write_conflicts_with_a_later_commit
+            a_key_written_and_deleted_again_has_moved
+            reads_and_scans_are_not_protected
+            transactions_apart_do_not_conflict
+            clearing_a_range_moves_its_keys
+            a_conflict_is_found_however_long_the_transaction_was_open
+            log_entries_are_in_commit_order_under_a_slow_writer
+            log_entries_of_a_commit_keep_their_order
+            log_shards_are_apart_from_each_other_and_from_rows
+            a_snapshot_does_not_see_later_log_entries
+            a_log_read_stops_at_its_budget
+            a_trimmed_log_keeps_what_comes_after
+            logs_survive_reopening
+            counters_of_many_threads_lose_nothing
+            put_if_absent_lets_one_thread_win
+            readers_see_whole_commits_only
+            a_log_reader_misses_nothing_while_threads_append
+            what_one_thread_committed_another_sees
+        );
+    };
+    (@each $subject:expr; $($check:ident)*) => {
+        $(
+            #[test]
+            fn $check() {
+                $crate::kit::$check(&$subject);
+            }
+        )*
+    };
+}
+
+pub(crate) fn key(text: &str) -> Bytes {
+    Bytes::copy_from_slice(text.as_bytes())
+}
+
+/// A key that sorts by its number.
+pub(crate) fn numbered(prefix: &str, number: usize) -> Bytes {
+    Bytes::from(format!("{prefix}{number:08}"))
+}
+
+pub(crate) fn everything() -> KeyRange {
+    KeyRange { start: Bytes::new(), end: None }
+}
+
+pub(crate) fn range(start: &str, end: &str) -> KeyRange {
+    KeyRange { start: key(start), end: Some(key(end)) }
+}
+
+pub(crate) fn begin<S: Store>(store: &S) -> S::Transaction {
+    block_on(store.begin()).expect("a transaction begins")
+}
+
+pub(crate) fn snapshot<S: Store>(store: &S) -> S::Snapshot {
+    block_on(store.snapshot()).expect("a snapshot opens")
+}
+
+pub(crate) fn get(view: &impl Snapshot, key: &[u8]) -> Option<Bytes> {
+    block_on(view.get(key)).expect("a read succeeds")
+}
+
+pub(crate) fn get_for_write(transaction: &mut impl Transaction, keys: &[Bytes]) -> Vec<Option<Bytes>> {
+    block_on(transaction.get_for_write(keys)).expect("a read succeeds")
+}
+
+pub(crate) fn commit(transaction: impl Transaction) -> Result<CommitVersion, CommitError> {
+    block_on(transaction.commit())
+}
+
+/// Commits rows that nothing else touches.
+pub(crate) fn put_all<S: Store>(store: &S, rows: impl IntoIterator<Item = (Bytes, Bytes)>) -> CommitVersion {
+    let mut transaction = begin(store);
+    for (key, value) in rows {
+        transaction.put(key, value);
+    }
+    commit(transaction).expect("nothing conflicts")
+}
+
+pub(crate) fn put<S: Store>(store: &S, name: &str, value: &str) -> CommitVersion {
+    put_all(store, [(key(name), key(value))])
+}
+
+pub(crate) fn scan(view: &impl Snapshot, range: KeyRange, direction: Direction) -> ScanPage {
+    scan_within(view, range, direction, usize::MAX, usize::MAX)
+}
+
+pub(crate) fn scan_within(
+    view: &impl Snapshot,
+    range: KeyRange,
+    direction: Direction,
+    rows_max: usize,
+    bytes_max: usize,
+) -> ScanPage {
+    block_on(view.scan(&Scan { range, direction, rows_max, bytes_max })).expect("a scan succeeds")
+}
+
+pub(crate) fn keys(page: &ScanPage) -> Vec<Bytes> {
+    page.entries.iter().map(|entry| entry.key.clone()).collect()
+}

@@ -1,0 +1,180 @@
+//! Checks of order, scans and snapshots.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::{
+    Subject, everything, get, key, keys, numbered, put, put_all, range, scan, scan_within, snapshot,
+};
+use crate::contract::{Direction, KeyRange, Snapshot, Store, Transaction};
+use crate::kit::{begin, block_on, commit};
+use crate::random::Random;
+
+fn random_key(random: &mut Random) -> Bytes {
+    // Few different bytes, the extremes among them, so that prefixes of other keys are common.
+    const BYTES: [u8; 6] = [0, 1, 2, 0x7F, 0xFE, 0xFF];
+    let length = usize::try_from(random.below(6)).unwrap_or_default() + 1;
+    (0..length).filter_map(|_| BYTES.iter().nth(usize::try_from(random.below(6)).ok()?).copied()).collect()
+}
+
+pub fn rows_are_in_bytewise_order<S: Subject>(subject: &S) {
+    let store = subject.create();
+    let mut random = Random::new(1);
+    let mut expected = BTreeMap::new();
+    for round in 0..20 {
+        let mut transaction = begin(&store);
+        for _ in 0..30 {
+            let key = random_key(&mut random);
+            if random.below(4) == 0 {
+                expected.remove(&key);
+                transaction.delete(key);
+            } else {
+                let value = Bytes::from(format!("{round}"));
+                expected.insert(key.clone(), value.clone());
+                transaction.put(key, value);
+            }
+        }
+        commit(transaction).expect("nothing conflicts");
+        let view = snapshot(&store);
+        let expected_keys: Vec<Bytes> = expected.keys().cloned().collect();
+        let page = scan(&view, everything(), Direction::Forward);
+        assert_eq!(keys(&page), expected_keys);
+        assert!(page.entries.iter().all(|entry| expected.get(&entry.key) == Some(&entry.value)));
+        let mut backward = keys(&scan(&view, everything(), Direction::Backward));
+        backward.reverse();
+        assert_eq!(backward, expected_keys);
+        let (start, end) = (random_key(&mut random), random_key(&mut random));
+        if start < end {
+            let within: Vec<Bytes> =
+                expected.range(start.clone()..end.clone()).map(|(key, _)| key.clone()).collect();
+            let part = KeyRange { start, end: Some(end) };
+            assert_eq!(keys(&scan(&view, part, Direction::Forward)), within);
+        }
+    }
+}
+
+pub fn empty_and_inverted_ranges_hold_nothing<S: Subject>(subject: &S) {
+    let store = subject.create();
+    let empty = scan(&snapshot(&store), everything(), Direction::Forward);
+    assert!(empty.entries.is_empty() && !empty.more);
+    put(&store, "b", "1");
+    let view = snapshot(&store);
+    for direction in [Direction::Forward, Direction::Backward] {
+        for nothing in [range("b", "b"), range("c", "a"), range("a", "b"), range("ba", "z")] {
+            let page = scan(&view, nothing, direction);
+            assert!(page.entries.is_empty() && !page.more);
+        }
+    }
+    block_on(store.clear_range(&range("c", "a"))).expect("nothing to clear");
+    assert_eq!(get(&snapshot(&store), b"b"), Some(key("1")));
+}
+
+pub fn a_scan_stops_at_its_budget_in_both_directions<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put_all(&store, (0..10).map(|number| (numbered("k", number), Bytes::from(vec![7; 91]))));
+    let view = snapshot(&store);
+    for direction in [Direction::Forward, Direction::Backward] {
+        // Nine bytes of key and 91 of value each.
+        let within = |rows_max, bytes_max| {
+            let page = scan_within(&view, everything(), direction, rows_max, bytes_max);
+            (page.entries.len(), page.more)
+        };
+        assert_eq!(within(3, usize::MAX), (3, true));
+        assert_eq!(within(10, usize::MAX), (10, false));
+        assert_eq!(within(11, usize::MAX), (10, false));
+        assert_eq!(within(usize::MAX, 300), (3, true), "the row that reaches the budget is the last");
+        assert_eq!(within(usize::MAX, 301), (4, true));
+        assert_eq!(within(usize::MAX, 1000), (10, false));
+        assert_eq!(within(usize::MAX, 1), (1, true), "one row is always returned");
+        assert_eq!(within(usize::MAX, 0), (1, true));
+    }
+    let first = scan_within(&view, everything(), Direction::Backward, 1, usize::MAX);
+    assert_eq!(keys(&first), [numbered("k", 9)]);
+}
+
+pub fn pages_join_to_the_whole_range<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put_all(&store, (0..57).map(|number| (numbered("k", number), numbered("v", number))));
+    let view = snapshot(&store);
+    let mut forward = Vec::new();
+    let mut rest = everything();
+    loop {
+        let page = scan_within(&view, rest.clone(), Direction::Forward, 10, usize::MAX);
+        forward.extend(keys(&page));
+        let Some(last) = page.entries.last().filter(|_| page.more) else { break };
+        rest.start = [last.key.as_ref(), &[0]].concat().into();
+    }
+    let mut backward = Vec::new();
+    let mut rest = everything();
+    loop {
+        let page = scan_within(&view, rest.clone(), Direction::Backward, 10, usize::MAX);
+        backward.extend(keys(&page));
+        let Some(last) = page.entries.last().filter(|_| page.more) else { break };
+        rest.end = Some(last.key.clone());
+    }
+    backward.reverse();
+    let expected: Vec<Bytes> = (0..57).map(|number| numbered("k", number)).collect();
+    assert_eq!(forward, expected);
+    assert_eq!(backward, expected);
+}
+
+pub fn values_of_any_size_come_back<S: Subject>(subject: &S) {
+    let store = subject.create();
+    let sizes = [0, 1, 20, 21, 4095, 4096, 70_000, 400 * 1024, 1024 * 1024];
+    let value = |size: usize| {
+        Bytes::from((0..size).map(|place| u8::try_from(place % 251).unwrap_or(0)).collect::<Vec<u8>>())
+    };
+    put_all(&store, sizes.iter().map(|size| (numbered("size", *size), value(*size))));
+    let store = subject.reopen(store);
+    let view = snapshot(&store);
+    for size in sizes {
+        assert_eq!(get(&view, &numbered("size", size)), Some(value(size)));
+    }
+    assert_eq!(get(&view, b"size"), None);
+}
+
+pub fn a_snapshot_never_moves<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put(&store, "kept", "old");
+    put(&store, "deleted", "old");
+    put(&store, "cleared", "old");
+    let before = snapshot(&store);
+    let page = scan(&before, everything(), Direction::Forward);
+    for round in 0..50 {
+        put(&store, "kept", &format!("{round}"));
+    }
+    put(&store, "new", "new");
+    let mut transaction = begin(&store);
+    transaction.delete(key("deleted"));
+    commit(transaction).expect("nothing conflicts");
+    block_on(store.clear_range(&range("cleared", "cleared0"))).expect("a range is cleared");
+    assert_eq!(get(&before, b"kept"), Some(key("old")));
+    assert_eq!(get(&before, b"deleted"), Some(key("old")));
+    assert_eq!(get(&before, b"cleared"), Some(key("old")));
+    assert_eq!(get(&before, b"new"), None);
+    assert_eq!(scan(&before, everything(), Direction::Forward), page);
+    let after = snapshot(&store);
+    assert!(after.version() > before.version());
+    assert_eq!(get(&after, b"kept"), Some(key("49")));
+    assert_eq!(keys(&scan(&after, everything(), Direction::Forward)), [key("kept"), key("new")]);
+}
+
+pub fn get_many_answers_in_the_order_asked<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put_all(&store, [(key("a"), key("1")), (key("b"), key("2"))]);
+    let asked = [key("b"), key("missing"), key("a"), key("b")];
+    let found = block_on(snapshot(&store).get_many(&asked)).expect("a read succeeds");
+    assert_eq!(found, [Some(key("2")), None, Some(key("1")), Some(key("2"))]);
+}
+
+pub fn a_size_estimate_is_of_the_right_order<S: Subject>(subject: &S) {
+    let store = subject.create();
+    let estimate =
+        |range: &KeyRange| block_on(store.size_estimate_bytes(range)).expect("an estimate is made");
+    assert_eq!(estimate(&everything()), 0);
+    put_all(&store, (0..100).map(|number| (numbered("k", number), Bytes::from(vec![1; 1000]))));
+    let bytes = estimate(&range("k", "l"));
+    assert!((50_000..200_000).contains(&bytes), "{bytes}");
+    assert_eq!(estimate(&range("l", "m")), 0);
+}
