@@ -198,6 +198,26 @@ enum Synced {
     Not(u64, Instant),
 }
 
+/// Who of a group won and who lost, to be told once the group is written.
+#[derive(Default)]
+struct Outcomes {
+    won: Vec<(Reply, u64)>,
+    lost: Vec<Reply>,
+}
+
+impl Outcomes {
+    /// The losers are told last and not before: whoever tries again at once must see what they lost to.
+    fn answer(self, written: Result<(), CommitError>) {
+        // Whoever waited may be gone.
+        for (reply, version) in self.won {
+            let _ = reply.send(written.clone().map(|()| CommitVersion(version)));
+        }
+        for reply in self.lost {
+            let _ = reply.send(Err(CommitError::Conflict));
+        }
+    }
+}
+
 /// Marks the store as dead however the thread ends.
 struct EndGuard(Arc<Shared>);
 
@@ -312,44 +332,39 @@ impl Committer {
         };
         let mut batch =
             OwnedWriteBatch::with_capacity(self.database.clone(), items + 1).durability(Some(mode));
-        let mut winners = Vec::with_capacity(group.len());
+        let mut outcomes = Outcomes::default();
         for work in group {
-            if let Some(winner) = self.decide(work, &mut batch) {
-                winners.push(winner);
-            }
+            self.decide(work, &mut batch, &mut outcomes);
         }
-        if winners.is_empty() {
+        if outcomes.won.is_empty() {
+            outcomes.answer(Ok(()));
             return Ok(());
         }
         batch.insert(&self.rows, VERSION_KEY, self.version.to_be_bytes());
         if let Err(error) = batch.commit() {
             // Its bytes may be in the journal all the same, and be read from there at the next open.
-            for (reply, _) in winners {
-                let _ = reply.send(Err(CommitError::Unknown));
-            }
+            outcomes.answer(Err(CommitError::Unknown));
             return Err(format!("a commit could not be written: {error}"));
         }
         let noted = self.note_written();
         self.publish();
-        for (reply, version) in winners {
-            let _ = reply.send(Ok(CommitVersion(version)));
-        }
+        outcomes.answer(Ok(()));
         noted
     }
 
-    /// Lets one transaction win or lose. Losers and those with nothing to write are answered at once.
-    fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch) -> Option<(Reply, u64)> {
+    /// Lets one transaction win or lose.
+    fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch, outcomes: &mut Outcomes) {
         if let Started::At(version, _) = work.started {
             let moved = |keys: &[u64]| self.recent.moved_since(version, keys);
             if moved(&work.protected) || moved(&work.written) {
-                work.refuse(CommitError::Conflict);
-                return None;
+                outcomes.lost.push(work.reply);
+                return;
             }
         }
         if work.is_empty() {
             let version = self.shared.published().version;
             let _ = work.reply.send(Ok(CommitVersion(version)));
-            return None;
+            return;
         }
         self.version += 1;
         for key in work.written {
@@ -365,7 +380,7 @@ impl Committer {
             let position = LogPosition { version: CommitVersion(self.version), index };
             batch.insert(&self.rows, log_key(id, position), bytes);
         }
-        Some((work.reply, self.version))
+        outcomes.won.push((work.reply, self.version));
     }
 
     fn note_written(&mut self) -> Result<(), String> {
