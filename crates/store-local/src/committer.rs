@@ -207,7 +207,7 @@ struct Outcomes {
 
 impl Outcomes {
     /// The losers are told last and not before: whoever tries again at once must see what they lost to.
-    fn answer(self, written: Result<(), CommitError>) {
+    fn answer(self, written: &Result<(), CommitError>) {
         // Whoever waited may be gone.
         for (reply, version) in self.won {
             let _ = reply.send(written.clone().map(|()| CommitVersion(version)));
@@ -337,18 +337,18 @@ impl Committer {
             self.decide(work, &mut batch, &mut outcomes);
         }
         if outcomes.won.is_empty() {
-            outcomes.answer(Ok(()));
+            outcomes.answer(&Ok(()));
             return Ok(());
         }
         batch.insert(&self.rows, VERSION_KEY, self.version.to_be_bytes());
         if let Err(error) = batch.commit() {
             // Its bytes may be in the journal all the same, and be read from there at the next open.
-            outcomes.answer(Err(CommitError::Unknown));
+            outcomes.answer(&Err(CommitError::Unknown));
             return Err(format!("a commit could not be written: {error}"));
         }
         let noted = self.note_written();
         self.publish();
-        outcomes.answer(Ok(()));
+        outcomes.answer(&Ok(()));
         noted
     }
 

@@ -357,11 +357,11 @@ mod tests {
 
     #[test]
     fn whole_batches_are_counted_and_the_laid_out_rest_is_empty() {
-        let (first, second) = (batch(1, b"a"), batch(2, &[7; 100_000]));
+        let (first, second) = (batch(1, b"a"), batch(2, &vec![7; 100_000]));
         let valid_bytes = u64::try_from(first.len() + second.len()).unwrap();
         let expected = Contents { valid_bytes, version: Some(2), rest: Rest::Empty };
         assert_eq!(contents(&[&first, &second]), expected);
-        assert_eq!(contents(&[&first, &second, &[0; 700_000]]), expected);
+        assert_eq!(contents(&[&first, &second, &vec![0; 700_000]]), expected);
     }
 
     #[test]

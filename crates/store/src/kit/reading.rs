@@ -15,7 +15,7 @@ fn random_key(random: &mut Random) -> Bytes {
     // Few different bytes, the extremes among them, so that prefixes of other keys are common.
     const BYTES: [u8; 6] = [0, 1, 2, 0x7F, 0xFE, 0xFF];
     let length = usize::try_from(random.below(6)).unwrap_or_default() + 1;
-    (0..length).filter_map(|_| BYTES.iter().nth(usize::try_from(random.below(6)).ok()?).copied()).collect()
+    (0..length).filter_map(|_| BYTES.get(usize::try_from(random.below(6)).ok()?).copied()).collect()
 }
 
 pub fn rows_are_in_bytewise_order<S: Subject>(subject: &S) {
