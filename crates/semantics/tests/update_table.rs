@@ -1,0 +1,268 @@
+//! UpdateTable: the faults that need no table, one row each, the last column the message.
+
+use keywright_semantics::request::UpdateTable;
+use keywright_semantics::request::parts::{
+    AttributeDefinitionParts, BillingMode, CreateGlobalSecondaryIndexActionParts,
+    DeleteGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, KeySchemaElementParts, KeyType,
+    MultiRegionConsistency, OnDemandThroughputParts, ProjectionParts, ProjectionType,
+    ProvisionedThroughputParts, ScalarAttributeType, SseSpecificationParts, StreamSpecificationParts,
+    StreamViewType, TableClass, UpdateGlobalSecondaryIndexActionParts, UpdateTableParts, WarmThroughputParts,
+};
+
+type Parts = UpdateTableParts;
+type IndexUpdate = GlobalSecondaryIndexUpdateParts;
+
+const INVALID: &str = "One or more parameter values were invalid: ";
+const NOTHING: &str = "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, \
+    GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, \
+    MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
+
+fn nothing() -> Parts {
+    Parts {
+        attribute_definitions: None,
+        table_name: "Shop".into(),
+        billing_mode: None,
+        provisioned_throughput: None,
+        global_secondary_index_updates: None,
+        stream_specification: None,
+        sse_specification: None,
+        replica_updates: None,
+        table_class: None,
+        deletion_protection_enabled: None,
+        multi_region_consistency: None,
+        global_table_witness_updates: None,
+        on_demand_throughput: None,
+        warm_throughput: None,
+        global_table_settings_replication_mode: None,
+    }
+}
+
+fn units() -> Option<ProvisionedThroughputParts> {
+    Some(ProvisionedThroughputParts { read_capacity_units: 5, write_capacity_units: 5 })
+}
+
+const NO_ACTION: IndexUpdate = IndexUpdate { update: None, create: None, delete: None };
+
+fn create(hash: &str, range: Option<&str>) -> IndexUpdate {
+    let element = |name: &str, key_type| KeySchemaElementParts { attribute_name: name.into(), key_type };
+    let range = range.map(|name| element(name, KeyType::Range));
+    let create = CreateGlobalSecondaryIndexActionParts {
+        index_name: "idx".into(),
+        key_schema: std::iter::once(element(hash, KeyType::Hash)).chain(range).collect(),
+        projection: ProjectionParts { projection_type: Some(ProjectionType::All), non_key_attributes: None },
+        provisioned_throughput: None,
+        on_demand_throughput: None,
+        warm_throughput: None,
+    };
+    IndexUpdate { create: Some(create), ..NO_ACTION }
+}
+
+fn delete(name: &str) -> IndexUpdate {
+    IndexUpdate {
+        delete: Some(DeleteGlobalSecondaryIndexActionParts { index_name: name.into() }),
+        ..NO_ACTION
+    }
+}
+
+fn change(warm: WarmThroughputParts) -> IndexUpdate {
+    let update = UpdateGlobalSecondaryIndexActionParts {
+        index_name: "idx".into(),
+        provisioned_throughput: None,
+        on_demand_throughput: None,
+        warm_throughput: Some(warm),
+    };
+    IndexUpdate { update: Some(update), ..NO_ACTION }
+}
+
+fn indexes(updates: Vec<IndexUpdate>) -> Parts {
+    let definition =
+        AttributeDefinitionParts { attribute_name: "g".into(), attribute_type: ScalarAttributeType::S };
+    Parts {
+        attribute_definitions: Some(vec![definition]),
+        global_secondary_index_updates: Some(updates),
+        ..nothing()
+    }
+}
+
+fn warm(read: Option<i64>) -> WarmThroughputParts {
+    WarmThroughputParts { read_units_per_second: read, write_units_per_second: None }
+}
+
+fn stream(
+    stream_enabled: bool,
+    stream_view_type: Option<StreamViewType>,
+) -> Option<StreamSpecificationParts> {
+    Some(StreamSpecificationParts { stream_enabled, stream_view_type })
+}
+
+fn enable() -> Option<StreamSpecificationParts> {
+    stream(true, Some(StreamViewType::KeysOnly))
+}
+
+fn sse() -> Option<SseSpecificationParts> {
+    Some(SseSpecificationParts { enabled: Some(true), sse_type: None, kms_master_key_id: None })
+}
+
+fn ceilings() -> Option<OnDemandThroughputParts> {
+    Some(OnDemandThroughputParts { max_read_request_units: Some(-1), max_write_request_units: None })
+}
+
+fn each_has_its_message(cases: Vec<(Parts, &str)>) {
+    for (place, (parts, message)) in cases.into_iter().enumerate() {
+        let expected = message.replace("P:", INVALID);
+        let fault = UpdateTable::sense(&parts).expect_err("it has a fault");
+        assert_eq!(fault.message, expected, "row {place}");
+    }
+}
+
+#[test]
+fn a_request_must_ask_for_something() {
+    each_has_its_message(vec![
+        (nothing(), NOTHING),
+        (Parts { global_secondary_index_updates: None, ..indexes(vec![]) }, NOTHING),
+        (indexes(vec![]), NOTHING),
+        (
+            Parts { multi_region_consistency: Some(MultiRegionConsistency::Strong), ..nothing() },
+            &NOTHING.replace("MultiRegionConsistency, ", ""),
+        ),
+        (
+            Parts { deletion_protection_enabled: Some(true), ..indexes(vec![]) },
+            "P:List of GlobalSecondaryIndexUpdates is empty",
+        ),
+    ]);
+}
+
+#[test]
+fn an_index_update_is_one_action_on_an_index_of_its_own() {
+    let both = IndexUpdate { delete: delete("idx").delete, ..create("g", None) };
+    each_has_its_message(vec![
+        (
+            indexes(vec![NO_ACTION]),
+            "P:One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, \
+             GlobalSecondaryIndexUpdate.Delete must not be null",
+        ),
+        (
+            indexes(vec![both]),
+            "P:Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate object",
+        ),
+        (
+            indexes(vec![delete("idx"), create("g", None)]),
+            "P:Only one global secondary index update per index is allowed simultaneously. Index: idx",
+        ),
+        (
+            indexes(vec![change(warm(None))]),
+            "P:WarmThroughput must have at least one of ReadUnitsPerSecond or WriteUnitsPerSecond specified for \
+             index: idx",
+        ),
+    ]);
+}
+
+#[test]
+fn a_new_index_defines_its_own_key_attributes() {
+    each_has_its_message(vec![
+        (
+            Parts { attribute_definitions: None, ..indexes(vec![create("g", None)]) },
+            "P:AttributeDefinitions is not specified for index: idx",
+        ),
+        (
+            indexes(vec![create("g", Some("pk"))]),
+            "Invalid KeySchema: Some index key attribute have no definition",
+        ),
+        (
+            indexes(vec![create("h", None)]),
+            "P:Some index key attributes are not defined in AttributeDefinitions. Keys: [h], \
+             AttributeDefinitions: [g]",
+        ),
+    ]);
+    let unused =
+        AttributeDefinitionParts { attribute_name: "unused".into(), attribute_type: ScalarAttributeType::N };
+    let mut parts = indexes(vec![create("g", None)]);
+    parts.attribute_definitions.as_mut().expect("it has one").push(unused);
+    assert!(UpdateTable::sense(&parts).is_ok());
+}
+
+#[test]
+fn some_changes_come_alone() {
+    let capacity = Parts { provisioned_throughput: units(), ..nothing() };
+    each_has_its_message(vec![
+        (
+            Parts {
+                sse_specification: sse(),
+                table_class: Some(TableClass::Standard),
+                deletion_protection_enabled: Some(true),
+                ..nothing()
+            },
+            "P:Server-Side Encryption modification must be the only operation in the request",
+        ),
+        (
+            Parts {
+                table_class: Some(TableClass::Standard),
+                deletion_protection_enabled: Some(true),
+                ..nothing()
+            },
+            "P:TableClass modification must be the only operation in the request",
+        ),
+        (
+            Parts { deletion_protection_enabled: Some(false), ..capacity.clone() },
+            "P:DeletionProtection modification must be the only operation in the request",
+        ),
+        (
+            Parts { warm_throughput: Some(warm(Some(1))), ..indexes(vec![create("g", None)]) },
+            "P:Create global secondary index cannot be specified when updating WarmThroughput",
+        ),
+        (
+            Parts { warm_throughput: Some(warm(Some(1))), ..capacity.clone() },
+            "P:WarmThroughput must be the only operation in the request",
+        ),
+        (
+            Parts { on_demand_throughput: ceilings(), ..indexes(vec![delete("idx")]) },
+            "P:OnDemandThroughput can only be combined with BillingMode in an UpdateTable request",
+        ),
+        (
+            Parts { stream_specification: enable(), ..capacity.clone() },
+            "P:You cannot modify stream status while updating table IOPS",
+        ),
+        (
+            Parts { provisioned_throughput: units(), ..indexes(vec![delete("idx")]) },
+            "P:You cannot create or delete index while updating table IOPS",
+        ),
+        (
+            Parts { stream_specification: enable(), ..indexes(vec![delete("idx")]) },
+            "P:You cannot create or delete index while changing stream status",
+        ),
+    ]);
+    let on_demand = Some(BillingMode::PayPerRequest);
+    for fine in [
+        Parts { billing_mode: on_demand, stream_specification: enable(), ..nothing() },
+        Parts { billing_mode: on_demand, on_demand_throughput: ceilings(), ..nothing() },
+        Parts { billing_mode: on_demand, ..indexes(vec![create("g", None)]) },
+    ] {
+        assert!(UpdateTable::sense(&fine).is_ok(), "{fine:?}");
+    }
+}
+
+#[test]
+fn capacity_and_streams_must_agree_with_themselves() {
+    each_has_its_message(vec![
+        (
+            Parts { billing_mode: Some(BillingMode::Provisioned), ..nothing() },
+            "P:ProvisionedThroughput must be specified when BillingMode is PROVISIONED",
+        ),
+        (
+            Parts {
+                billing_mode: Some(BillingMode::PayPerRequest),
+                provisioned_throughput: units(),
+                ..nothing()
+            },
+            "P:Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
+        ),
+        (
+            Parts { stream_specification: stream(true, None), ..nothing() },
+            "P:If stream is being enabled then UpdateViewType is required",
+        ),
+        (
+            Parts { stream_specification: stream(false, Some(StreamViewType::KeysOnly)), ..nothing() },
+            "P:If stream is being disabled, then UpdateViewType must not be specified",
+        ),
+    ]);
+}
