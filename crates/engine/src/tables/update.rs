@@ -163,12 +163,12 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// Deleting the very index that is being built is allowed.
+    /// Deleting the very index that is being built is allowed, once its building has begun (`doom_index`).
     fn cancels_a_build(&self, table: &Table) -> bool {
         table.doomed_indexes.is_empty()
             && self.request.index_updates.iter().all(|update| match update {
                 IndexUpdate::Delete { name } => {
-                    table.index(name).is_some_and(|(_, state)| state.backfill == Some(Backfill::Scanning))
+                    table.index(name).is_some_and(|(_, state)| state.backfill.is_some())
                 }
                 IndexUpdate::Create(_) | IndexUpdate::Update { .. } => false,
             })

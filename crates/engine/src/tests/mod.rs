@@ -8,5 +8,7 @@ mod harness;
 mod live_index;
 mod oracle;
 mod pages;
+mod restart;
+mod tables;
 mod transactions;
 mod writes;
