@@ -205,7 +205,7 @@ impl Number {
             match byte ^ mask {
                 0 => break,
                 pair @ 1..=100 => {
-                    coefficient = coefficient.checked_mul(100)?.checked_add(u128::from(pair - 1))?
+                    coefficient = coefficient.checked_mul(100)?.checked_add(u128::from(pair - 1))?;
                 }
                 _ => return None,
             }

@@ -41,7 +41,7 @@ pub(crate) enum DurabilityArgument {
     Relaxed,
 }
 
-/// Every flag may also be a variable KEYWRIGHT_NAME, or a line `name = …` of the configuration file; a flag wins over a
+/// Every flag may also be a variable `KEYWRIGHT_NAME`, or a line `name = …` of the configuration file; a flag wins over a
 /// variable, a variable over the file.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ServeArguments {

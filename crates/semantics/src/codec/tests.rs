@@ -67,7 +67,7 @@ proptest! {
 
     #[test]
     fn a_subset_is_the_item_of_the_wanted_names(item in item()) {
-        let wanted = |name: &str| name.len() % 2 == 0;
+        let wanted = |name: &str| name.len().is_multiple_of(2);
         let subset: Item = item.clone().into_iter().filter(|(name, _)| wanted(name)).collect();
         prop_assert_eq!(EncodedItem::encode(&item).view().encode_subset(wanted), EncodedItem::encode(&subset));
     }

@@ -50,15 +50,21 @@ pub(super) fn value(value: &AttributeValue, out: &mut Vec<u8>) {
         AttributeValue::M(map) => sized(TAG_M, out, |out| members(map, out)),
         AttributeValue::Ss(set) => sized(TAG_SS, out, |out| {
             varint(set.len(), out);
-            set.iter().for_each(|member| blob(member.as_bytes(), out));
+            for member in set {
+                blob(member.as_bytes(), out);
+            }
         }),
         AttributeValue::Ns(set) => sized(TAG_NS, out, |out| {
             varint(set.len(), out);
-            set.iter().for_each(|member| member.encode_into(out));
+            for member in set {
+                member.encode_into(out);
+            }
         }),
         AttributeValue::Bs(set) => sized(TAG_BS, out, |out| {
             varint(set.len(), out);
-            set.iter().for_each(|member| blob(member, out));
+            for member in set {
+                blob(member, out);
+            }
         }),
     }
 }

@@ -1,5 +1,7 @@
 //! A real server process for tests, on a free port, stopped when dropped.
 
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};

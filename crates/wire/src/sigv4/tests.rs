@@ -1,5 +1,6 @@
 //! Signatures made by the official signer, and every way to spoil one.
 
+use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::http_request::{
@@ -38,7 +39,7 @@ impl Sent {
         let mut settings = SigningSettings::default();
         settings.signature_location = location;
         if location == SignatureLocation::QueryParams {
-            settings.expires_in = Some(Duration::from_secs(900));
+            settings.expires_in = Some(Duration::from_mins(15));
         }
         let params: SigningParams<'_> = v4::SigningParams::builder()
             .identity(&identity)
@@ -68,8 +69,12 @@ impl Sent {
             headers.push((header.name().to_owned(), header.value().to_owned()));
         }
         for (name, value) in new_parameters {
-            let encoded: String = value.bytes().map(|byte| format!("%{byte:02X}")).collect();
-            query.push_str(&format!("&{name}={encoded}"));
+            query.push('&');
+            query.push_str(name);
+            query.push('=');
+            for byte in value.bytes() {
+                write!(query, "%{byte:02X}").unwrap();
+            }
         }
         Self { path: "/".to_owned(), query, headers, body: BODY.to_vec() }
     }
