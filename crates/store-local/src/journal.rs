@@ -238,13 +238,20 @@ fn holds_batch(bytes: &[u8]) -> bool {
     starts.any(|mut tail| matches!(read_batch(&mut tail), Ok(Some(_))))
 }
 
-/// Checks every journal against what was acknowledged, and cuts a torn end off the newest one. Returns a copy of the
-/// journal that is to be deleted once the store was found to hold all that was acknowledged.
-pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Option<PathBuf>, OpenFault> {
+/// What is to be known of the journals once the store was found to hold all that was acknowledged, or not to.
+#[derive(Default)]
+pub(crate) struct Verified {
+    pub(crate) newest: Option<PathBuf>,
+    /// A copy of it as it was, to be deleted when all is well.
+    pub(crate) saved: Option<PathBuf>,
+}
+
+/// Checks every journal against what was acknowledged, and cuts a torn end off the newest one.
+pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Verified, OpenFault> {
     let journals = list(&folder.engine())?;
     let mut version = None;
     let Some((newest, sealed)) = journals.split_last() else {
-        return Ok(None);
+        return Ok(Verified::default());
     };
     for path in sealed {
         let contents = read_journal(path).map_err(OpenFault::io(path))?;
@@ -256,7 +263,7 @@ pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Option<PathBuf>, Ope
     let contents = read_journal(newest).map_err(OpenFault::io(newest))?;
     version = contents.version.or(version);
     let lost = version.is_some_and(|version| version < mark.version);
-    match contents.rest {
+    let saved = match contents.rest {
         Rest::Empty if lost => Err(OpenFault::corrupt(
             newest,
             format!(
@@ -273,7 +280,8 @@ pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Option<PathBuf>, Ope
             cut(folder, newest, contents.valid_bytes, version, mark)
         }
         Rest::Torn | Rest::Damaged => Err(damaged(newest, contents.valid_bytes)),
-    }
+    }?;
+    Ok(Verified { newest: Some(newest.clone()), saved })
 }
 
 fn damaged(path: &Path, offset: u64) -> OpenFault {

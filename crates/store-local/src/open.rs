@@ -49,13 +49,13 @@ fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> 
     let engine = folder.engine();
     let (mut acknowledged, mark) = Acknowledged::open(&folder.acknowledged(), options.durability)?;
     tables::verify(&engine, options.verify_bytes_max)?;
-    let saved = journal::verify(&folder, mark)?;
+    let journals = journal::verify(&folder, mark)?;
     let (database, rows) = open_engine(&engine, options)?;
     let version = read_version(&engine, &rows)?;
     if version < mark.version {
-        return Err(lost_commits(&engine, version, mark));
+        return Err(lost_commits(journals.newest.as_deref().unwrap_or(&engine), version, mark));
     }
-    if let Some(saved) = saved {
+    if let Some(saved) = journals.saved {
         std::fs::remove_file(&saved).map_err(OpenFault::io(&saved))?;
     }
     sync(&folder, &database)?;
@@ -64,10 +64,10 @@ fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> 
     Ok(Opened { folder, rows, committer })
 }
 
-fn lost_commits(engine: &Path, version: u64, mark: Mark) -> OpenFault {
+fn lost_commits(file: &Path, version: u64, mark: Mark) -> OpenFault {
     OpenFault::corrupt(
-        engine,
-        format!("its newest commit is {version}, but commit {} was acknowledged", mark.version),
+        file,
+        format!("the newest commit found is {version}, but commit {} was acknowledged", mark.version),
     )
 }
 

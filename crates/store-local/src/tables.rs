@@ -25,7 +25,7 @@ struct Table {
 
 /// Checks all lists, the presence of all tables, and the content of the newest tables up to `verify_bytes_max`.
 pub(crate) fn verify(engine: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
-    require(&engine.join("version"))?;
+    check_version(&engine.join("version"))?;
     let mut bytes_left = verify_bytes_max;
     for tree in TREES {
         let mut tables = read_list(&engine.join("keyspaces").join(tree))?;
@@ -38,6 +38,17 @@ pub(crate) fn verify(engine: &Path, verify_bytes_max: u64) -> Result<(), OpenFau
         }
     }
     Ok(())
+}
+
+/// The engine's own format marker, as the pinned version writes it.
+fn check_version(file: &Path) -> Result<(), OpenFault> {
+    require(file)?;
+    let found = fs::read(file).map_err(OpenFault::io(file))?;
+    if found == b"FJL\x03" {
+        Ok(())
+    } else {
+        Err(OpenFault::corrupt(file, "it is not the engine's format marker"))
+    }
 }
 
 fn require(file: &Path) -> Result<u64, OpenFault> {
@@ -64,7 +75,9 @@ fn read_list(tree: &Path) -> Result<Vec<Table>, OpenFault> {
     }
     let list = fs::read(&path).map_err(OpenFault::io(&path))?;
     if xxh3_128(&list) != checksum {
-        return Err(OpenFault::corrupt(&path, "the list of tables does not have its checksum"));
+        let detail =
+            format!("the list of tables does not have the checksum that {} gives", current.display());
+        return Err(OpenFault::corrupt(&path, detail));
     }
     let entries =
         parse_list(&list).ok_or_else(|| OpenFault::corrupt(&path, "the list of tables is malformed"))?;

@@ -14,11 +14,12 @@ struct Local {
 
 impl Local {
     fn with(options: LocalOptions) -> Self {
-        Self { options, folder: Mutex::new(tempfile::tempdir().unwrap()) }
+        Self { options, folder: Mutex::new(tempfile::tempdir().expect("a folder is made")) }
     }
 
     fn open(&self) -> LocalStore {
-        LocalStore::open(self.folder.lock().unwrap().path(), self.options).unwrap()
+        let folder = self.folder.lock().expect("no test panics while it holds the lock");
+        LocalStore::open(folder.path(), self.options).expect("the store opens")
     }
 }
 

@@ -8,7 +8,7 @@ use keywright_store::{Snapshot, Store, Transaction};
 use keywright_store_local::{LocalOptions, LocalStore};
 
 const ROWS: usize = 64;
-const COMMITS: u64 = 1500;
+const COMMITS: u64 = 600;
 
 #[test]
 fn a_commit_appears_at_once_while_the_engine_flushes_and_compacts() {

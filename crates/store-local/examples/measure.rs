@@ -1,0 +1,139 @@
+//! Measures the local store on this machine: reads per second, and durable commits per second beside the rate at which the
+//! disk syncs at all. `cargo run --release -p keywright-store-local --example measure [FOLDER]`
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "measures time and prints it")]
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use keywright_store::kit::block_on;
+use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store_local::{Durability, LocalOptions, LocalStore};
+
+const ROWS: u64 = 200_000;
+const VALUE_BYTES: usize = 300;
+const SECONDS: u64 = 3;
+
+fn main() {
+    let folder = match std::env::args().nth(1) {
+        Some(parent) => tempfile::tempdir_in(parent),
+        None => tempfile::tempdir(),
+    }
+    .expect("a folder is made");
+    syncs(folder.path());
+    for threads in [1, 4, 16, 64] {
+        commits(&folder.path().join(format!("synced{threads}")), threads, Durability::Synced);
+    }
+    for threads in [1, 16] {
+        commits(&folder.path().join(format!("relaxed{threads}")), threads, Durability::Relaxed);
+    }
+    reads(&folder.path().join("reads"));
+}
+
+fn rate(name: &str, count: u64, elapsed: Duration) {
+    let micros = u64::try_from(elapsed.as_micros()).expect("a short time").max(1);
+    println!("{name:<44} {:>10}/s  {:>9} ns each", count * 1_000_000 / micros, micros * 1000 / count.max(1));
+}
+
+/// What the disk can do: one small append and one sync after the other, into a file that is laid out like a journal.
+fn syncs(folder: &Path) {
+    let kinds: [(&str, fn(&File) -> std::io::Result<()>); 2] =
+        [("bare fsync", File::sync_all), ("bare fdatasync", File::sync_data)];
+    for (name, sync) in kinds {
+        let mut file = File::create(folder.join("sync")).expect("a file is made");
+        file.set_len(64 * 1024 * 1024).and_then(|()| file.sync_all()).expect("the file is laid out");
+        let (started, mut count) = (Instant::now(), 0);
+        while started.elapsed() < Duration::from_secs(SECONDS) {
+            file.write_all(&[7; 400]).and_then(|()| sync(&file)).expect("the file is synced");
+            count += 1;
+        }
+        rate(name, count, started.elapsed());
+    }
+}
+
+fn key(number: u64) -> Bytes {
+    // Spread like hashes.
+    let spread = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    Bytes::from([spread.to_be_bytes().as_slice(), &[1; 40]].concat())
+}
+
+fn commits(folder: &Path, threads: u64, durability: Durability) {
+    let store =
+        LocalStore::open(folder, LocalOptions { durability, ..LocalOptions::default() }).expect("it opens");
+    let (done, count) = (AtomicBool::new(false), AtomicU64::new(0));
+    let started = Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (store, done, count) = (&store, &done, &count);
+            scope.spawn(move || {
+                let mut number = thread << 32;
+                while !done.load(Ordering::Relaxed) {
+                    number += 1;
+                    let mut transaction = block_on(store.begin()).expect("a transaction begins");
+                    let own = key(number);
+                    block_on(transaction.get_for_write(std::slice::from_ref(&own))).expect("a read succeeds");
+                    transaction.put(own, Bytes::from(vec![7; VALUE_BYTES]));
+                    block_on(transaction.commit()).expect("nothing conflicts");
+                    count.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        std::thread::sleep(Duration::from_secs(SECONDS));
+        done.store(true, Ordering::Relaxed);
+    });
+    rate(
+        &format!("{durability:?} commits, {threads} threads"),
+        count.load(Ordering::Relaxed),
+        started.elapsed(),
+    );
+}
+
+fn reads(folder: &Path) {
+    let store = LocalStore::open(folder, LocalOptions::default()).expect("it opens");
+    for batch in 0..ROWS / 1000 {
+        let mut transaction = block_on(store.begin()).expect("a transaction begins");
+        for number in batch * 1000..(batch + 1) * 1000 {
+            transaction.put(key(number), Bytes::from(vec![7; VALUE_BYTES]));
+        }
+        block_on(transaction.commit()).expect("nothing conflicts");
+    }
+    gets("gets, newest rows in memory", &store, ROWS - 1000..ROWS);
+    gets("gets, all rows", &store, 0..ROWS);
+    gets("gets, all rows, again", &store, 0..ROWS);
+    gets("gets of absent keys", &store, ROWS..2 * ROWS);
+    scans(&store);
+    drop(store);
+    let started = Instant::now();
+    let store = LocalStore::open(folder, LocalOptions::default()).expect("it opens");
+    println!("{:<44} {:>10} ms", "opening it again", started.elapsed().as_millis());
+    gets("gets after opening, cold blocks", &store, 0..ROWS);
+    gets("gets after opening, cached blocks", &store, 0..ROWS);
+}
+
+fn gets(name: &str, store: &LocalStore, numbers: std::ops::Range<u64>) {
+    let started = Instant::now();
+    let mut count = 0;
+    while count < ROWS {
+        for number in numbers.clone() {
+            let view = block_on(store.snapshot()).expect("a snapshot opens");
+            std::hint::black_box(block_on(view.get(&key(number))).expect("a read succeeds"));
+            count += 1;
+        }
+    }
+    rate(name, count, started.elapsed());
+}
+
+fn scans(store: &LocalStore) {
+    let started = Instant::now();
+    let mut count = 0;
+    for number in 0..2000 {
+        let view = block_on(store.snapshot()).expect("a snapshot opens");
+        let range = KeyRange { start: key(number), end: None };
+        let scan = Scan { range, direction: Direction::Forward, rows_max: 100, bytes_max: usize::MAX };
+        count += block_on(view.scan(&scan)).expect("a scan succeeds").entries.len();
+    }
+    rate("rows scanned, 100 at a time", u64::try_from(count).expect("a small number"), started.elapsed());
+}

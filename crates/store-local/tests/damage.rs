@@ -1,0 +1,239 @@
+//! Files changed, cut, or taken away while the store is closed: each is refused with its name, or harmless. Never is a store
+//! opened that holds something else than was written.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use keywright_store::kit::block_on;
+use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store_local::{LocalOptions, LocalStore, OpenFault};
+use tempfile::TempDir;
+
+type Rows = BTreeMap<Bytes, Bytes>;
+
+fn options() -> LocalOptions {
+    LocalOptions { memtable_bytes: 64 * 1024, verify_bytes_max: u64::MAX, ..LocalOptions::default() }
+}
+
+fn rows(store: &LocalStore) -> Rows {
+    let view = block_on(store.snapshot()).expect("a snapshot opens");
+    let range = KeyRange { start: Bytes::new(), end: None };
+    let scan = Scan { range, direction: Direction::Forward, rows_max: usize::MAX, bytes_max: usize::MAX };
+    let page = block_on(view.scan(&scan)).expect("a scan succeeds");
+    page.entries.into_iter().map(|entry| (entry.key, entry.value)).collect()
+}
+
+fn write(store: &LocalStore, number: usize) {
+    let mut transaction = block_on(store.begin()).expect("a transaction begins");
+    transaction.put(Bytes::from(format!("k{number:05}")), Bytes::from(format!("{number}").repeat(100)));
+    block_on(transaction.commit()).expect("nothing conflicts");
+}
+
+/// A closed store with tables and a journal, and what is in it.
+fn sample() -> (TempDir, Rows) {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let open = || LocalStore::open(folder.path(), options()).expect("the store opens");
+    let store = open();
+    for number in 0..600 {
+        write(&store, number);
+    }
+    drop(store);
+    // The second opening cuts the laid-out rest off the journal.
+    let store = open();
+    for number in 600..640 {
+        write(&store, number);
+    }
+    let rows = rows(&store);
+    drop(store);
+    (folder, rows)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("the folder can be listed") {
+        let path = entry.expect("the folder can be listed").path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+fn copy(from: &Path) -> TempDir {
+    let to = tempfile::tempdir().expect("a folder is made");
+    for file in files(from) {
+        let target = to.path().join(file.strip_prefix(from).expect("the file is in the folder"));
+        fs::create_dir_all(target.parent().expect("a file has a folder")).expect("a folder is made");
+        fs::copy(&file, &target).expect("a file is copied");
+    }
+    to
+}
+
+/// Damages one file of a copy and opens it: what came of it.
+fn open_damaged(sample: &Path, file: &Path, damage: impl FnOnce(&Path)) -> Result<Rows, OpenFault> {
+    let folder = copy(sample);
+    damage(&folder.path().join(file));
+    LocalStore::open(folder.path(), options()).map(|store| rows(&store))
+}
+
+/// Whether the text names the file.
+fn names(fault: &OpenFault, file: &Path) -> bool {
+    fault.to_string().contains(file.to_str().expect("a path is text"))
+}
+
+/// The locks hold nothing.
+fn is_lock(file: &Path) -> bool {
+    file.file_name().is_some_and(|name| name.eq_ignore_ascii_case("lock"))
+}
+
+fn relative(folder: &Path) -> Vec<PathBuf> {
+    let strip = |file: PathBuf| file.strip_prefix(folder).expect("the file is in the folder").to_owned();
+    files(folder).into_iter().map(strip).filter(|file| !is_lock(file)).collect()
+}
+
+#[test]
+fn a_flipped_bit_is_refused_with_the_file_or_harmless() {
+    let (folder, expected) = sample();
+    let mut refused = 0;
+    for file in relative(folder.path()) {
+        let length = fs::metadata(folder.path().join(&file)).unwrap().len();
+        let last = length.saturating_sub(1);
+        for place in [0, length / 4, length / 2, length * 3 / 4, last].map(|place| place.min(last)) {
+            let outcome = open_damaged(folder.path(), &file, |path| {
+                let mut bytes = fs::read(path).unwrap();
+                if let Some(byte) = usize::try_from(place).ok().and_then(|place| bytes.get_mut(place)) {
+                    *byte ^= 0x20;
+                }
+                fs::write(path, bytes).unwrap();
+            });
+            match outcome {
+                Err(fault) => {
+                    refused += 1;
+                    assert!(names(&fault, &file), "{}: {fault}", file.display());
+                }
+                Ok(found) => assert!(found == expected, "{} at {place}: other rows", file.display()),
+            }
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[test]
+fn a_cut_or_missing_file_is_refused_with_its_name_or_harmless() {
+    let (folder, expected) = sample();
+    for file in relative(folder.path()) {
+        let cut = |bytes: u64| {
+            move |path: &Path| {
+                let length = fs::metadata(path).unwrap().len();
+                fs::OpenOptions::new()
+                    .write(true)
+                    .open(path)
+                    .unwrap()
+                    .set_len(length.saturating_sub(bytes))
+                    .unwrap();
+            }
+        };
+        for bytes in [1, 40, 2000, u64::MAX] {
+            match open_damaged(folder.path(), &file, cut(bytes)) {
+                Err(fault) => assert!(names(&fault, &file), "{}: {fault}", file.display()),
+                Ok(found) => assert!(found == expected, "{} less {bytes}: other rows", file.display()),
+            }
+        }
+        match open_damaged(folder.path(), &file, |path| fs::remove_file(path).unwrap()) {
+            Err(_) => {}
+            Ok(found) => assert!(found == expected, "{} missing: other rows", file.display()),
+        }
+    }
+}
+
+fn journal(folder: &Path) -> PathBuf {
+    let is_journal = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "jnl");
+    relative(folder).into_iter().rfind(is_journal).expect("there is a journal")
+}
+
+#[test]
+fn every_acknowledged_commit_in_the_journal_is_guarded() {
+    let (folder, expected) = sample();
+    let file = journal(folder.path());
+    let length = fs::metadata(folder.path().join(&file)).unwrap().len();
+    assert!(length > 5000, "{length}");
+    for place in (0..length).step_by(usize::try_from(length / 60).unwrap()) {
+        let outcome = open_damaged(folder.path(), &file, |path| {
+            let mut bytes = fs::read(path).unwrap();
+            bytes[usize::try_from(place).unwrap()] ^= 1;
+            fs::write(path, bytes).unwrap();
+        });
+        match outcome {
+            Err(fault) => assert!(names(&fault, &file), "{fault}"),
+            Ok(found) => assert!(found == expected, "byte {place} of the journal: other rows"),
+        }
+    }
+}
+
+#[test]
+fn a_refused_store_is_left_as_it_is() {
+    let (folder, expected) = sample();
+    let file = folder.path().join(journal(folder.path()));
+    let bytes = fs::read(&file).unwrap();
+    let mut damaged = bytes.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    fs::write(&file, &damaged).unwrap();
+    assert!(LocalStore::open(folder.path(), options()).is_err());
+    assert!(fs::read(&file).unwrap() == damaged, "nothing was cut off");
+    fs::write(&file, &bytes).unwrap();
+    assert!(rows(&LocalStore::open(folder.path(), options()).unwrap()) == expected);
+}
+
+#[test]
+fn the_torn_end_of_an_unfinished_commit_is_dropped_silently() {
+    let (folder, expected) = sample();
+    let file = journal(folder.path());
+    let whole = fs::read(folder.path().join(&file)).unwrap();
+    // The beginning of the journal's own first batch, as a write that was cut short.
+    for torn in [1, 12, 13, 14, 30, 60, 100] {
+        let outcome = open_damaged(folder.path(), &file, |path| {
+            fs::write(path, [whole.as_slice(), &whole[..torn], &[0; 4096]].concat()).unwrap();
+        });
+        assert!(outcome.unwrap() == expected, "{torn} bytes of an unfinished commit");
+    }
+}
+
+#[test]
+fn a_second_opener_is_refused_and_the_folder_is_free_afterwards() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(folder.path(), options()).unwrap();
+    let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
+    assert!(matches!(refusal, OpenFault::InUse { .. }), "{refusal}");
+    assert!(refusal.to_string().contains("open in another process"));
+    drop(store);
+    LocalStore::open(folder.path(), options()).unwrap();
+}
+
+#[test]
+fn an_unknown_format_and_a_foreign_folder_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(LocalStore::open(folder.path(), options()).unwrap());
+    fs::write(folder.path().join("FORMAT"), "keywright store 9\n").unwrap();
+    let refusal = LocalStore::open(folder.path(), options()).err().unwrap();
+    assert!(refusal.to_string().contains("\"keywright store 9\""), "{refusal}");
+    let foreign = tempfile::tempdir().unwrap();
+    fs::write(foreign.path().join("thesis.txt"), "do not touch").unwrap();
+    let refusal = LocalStore::open(foreign.path(), options()).err().unwrap();
+    assert!(matches!(refusal, OpenFault::NotAStore { .. }), "{refusal}");
+    assert_eq!(files(foreign.path()).len(), 1, "nothing was put into it");
+}
+
+#[test]
+fn a_closed_store_takes_no_commits_but_kept_what_it_had() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = LocalStore::open(folder.path(), options()).unwrap();
+    write(&store, 1);
+    store.close();
+    let mut transaction = block_on(store.begin()).unwrap();
+    transaction.put(Bytes::from_static(b"late"), Bytes::new());
+    let refusal = block_on(transaction.commit());
+    assert_eq!(refusal, Err(keywright_store::CommitError::Failed(keywright_store::StoreError::Closed)));
+    assert_eq!(rows(&store).len(), 1);
+}
