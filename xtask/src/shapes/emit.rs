@@ -150,16 +150,25 @@ pub(super) fn parts(reached: &Reached<'_>) -> Result<String, String> {
     }
     for (rust, name, shape) in reached.structures() {
         let mut fields = String::new();
+        let mut default = ", Default";
         for (field, _, kind) in reached.members(name, shape)? {
+            if !has_default(&kind) {
+                default = "";
+            }
             let _ = write!(fields, "pub {field}: {kind},");
         }
         let _ = write!(
             out,
-            "\n/// `{name}` of the service model.\n#[derive(Clone, Debug, PartialEq)]\n\
+            "\n/// `{name}` of the service model.\n#[derive(Clone, Debug{default}, PartialEq)]\n\
              pub struct {rust} {{ {fields} }}\n"
         );
     }
     Ok(out)
+}
+
+/// Whether a member of this kind has an empty value, so that programs can write the members they mean and no others.
+fn has_default(kind: &str) -> bool {
+    kind.starts_with("Option<") || kind.starts_with("Vec<") || ["String", "AttributeMapPart"].contains(&kind)
 }
 
 /// `crates/wire/src/decode/parts.rs`.

@@ -509,21 +509,21 @@ pub struct AttributeDefinitionParts {
 }
 
 /// `AttributeValueUpdate` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct AttributeValueUpdateParts {
     pub value: Option<ValuePart>,
     pub action: Option<AttributeAction>,
 }
 
 /// `BatchGetItemInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchGetItemParts {
     pub request_items: Vec<(String, KeysAndAttributesParts)>,
     pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
 }
 
 /// `BatchWriteItemInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchWriteItemParts {
     pub request_items: Vec<(String, Vec<WriteRequestParts>)>,
     pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
@@ -549,13 +549,13 @@ pub struct CreateGlobalSecondaryIndexActionParts {
 }
 
 /// `CreateGlobalTableWitnessGroupMemberAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateGlobalTableWitnessGroupMemberActionParts {
     pub region_name: String,
 }
 
 /// `CreateReplicationGroupMemberAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateReplicationGroupMemberActionParts {
     pub region_name: String,
     pub kms_master_key_id: Option<String>,
@@ -566,7 +566,7 @@ pub struct CreateReplicationGroupMemberActionParts {
 }
 
 /// `CreateTableInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateTableParts {
     pub attribute_definitions: Option<Vec<AttributeDefinitionParts>>,
     pub table_name: String,
@@ -588,19 +588,19 @@ pub struct CreateTableParts {
 }
 
 /// `DeleteGlobalSecondaryIndexAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteGlobalSecondaryIndexActionParts {
     pub index_name: String,
 }
 
 /// `DeleteGlobalTableWitnessGroupMemberAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteGlobalTableWitnessGroupMemberActionParts {
     pub region_name: String,
 }
 
 /// `DeleteItemInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteItemParts {
     pub table_name: String,
     pub key: AttributeMapPart,
@@ -616,39 +616,39 @@ pub struct DeleteItemParts {
 }
 
 /// `DeleteReplicationGroupMemberAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteReplicationGroupMemberActionParts {
     pub region_name: String,
 }
 
 /// `DeleteRequest` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteRequestParts {
     pub key: AttributeMapPart,
 }
 
 /// `DeleteTableInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteTableParts {
     pub table_name: String,
 }
 
 /// `DescribeEndpointsRequest` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeEndpointsParts {}
 
 /// `DescribeLimitsInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeLimitsParts {}
 
 /// `DescribeTableInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DescribeTableParts {
     pub table_name: String,
 }
 
 /// `ExpectedAttributeValue` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpectedAttributeValueParts {
     pub value: Option<ValuePart>,
     pub exists: Option<bool>,
@@ -657,7 +657,7 @@ pub struct ExpectedAttributeValueParts {
 }
 
 /// `GetItemInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GetItemParts {
     pub table_name: String,
     pub key: AttributeMapPart,
@@ -680,7 +680,7 @@ pub struct GlobalSecondaryIndexParts {
 }
 
 /// `GlobalSecondaryIndexUpdate` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalSecondaryIndexUpdateParts {
     pub update: Option<UpdateGlobalSecondaryIndexActionParts>,
     pub create: Option<CreateGlobalSecondaryIndexActionParts>,
@@ -688,7 +688,7 @@ pub struct GlobalSecondaryIndexUpdateParts {
 }
 
 /// `GlobalTableWitnessGroupUpdate` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GlobalTableWitnessGroupUpdateParts {
     pub create: Option<CreateGlobalTableWitnessGroupMemberActionParts>,
     pub delete: Option<DeleteGlobalTableWitnessGroupMemberActionParts>,
@@ -702,7 +702,7 @@ pub struct KeySchemaElementParts {
 }
 
 /// `KeysAndAttributes` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct KeysAndAttributesParts {
     pub keys: Vec<AttributeMapPart>,
     pub attributes_to_get: Option<Vec<String>>,
@@ -712,14 +712,14 @@ pub struct KeysAndAttributesParts {
 }
 
 /// `ListTablesInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListTablesParts {
     pub exclusive_start_table_name: Option<String>,
     pub limit: Option<i64>,
 }
 
 /// `ListTagsOfResourceInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListTagsOfResourceParts {
     pub resource_arn: String,
     pub next_token: Option<String>,
@@ -734,27 +734,27 @@ pub struct LocalSecondaryIndexParts {
 }
 
 /// `OnDemandThroughputOverride` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughputOverrideParts {
     pub max_read_request_units: Option<i64>,
 }
 
 /// `OnDemandThroughput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct OnDemandThroughputParts {
     pub max_read_request_units: Option<i64>,
     pub max_write_request_units: Option<i64>,
 }
 
 /// `Projection` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProjectionParts {
     pub projection_type: Option<ProjectionType>,
     pub non_key_attributes: Option<Vec<String>>,
 }
 
 /// `ProvisionedThroughputOverride` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProvisionedThroughputOverrideParts {
     pub read_capacity_units: Option<i64>,
 }
@@ -767,7 +767,7 @@ pub struct ProvisionedThroughputParts {
 }
 
 /// `PutItemInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PutItemParts {
     pub table_name: String,
     pub item: AttributeMapPart,
@@ -783,13 +783,13 @@ pub struct PutItemParts {
 }
 
 /// `PutRequest` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PutRequestParts {
     pub item: AttributeMapPart,
 }
 
 /// `QueryInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct QueryParts {
     pub table_name: String,
     pub index_name: Option<String>,
@@ -811,7 +811,7 @@ pub struct QueryParts {
 }
 
 /// `ReplicaGlobalSecondaryIndex` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicaGlobalSecondaryIndexParts {
     pub index_name: String,
     pub provisioned_throughput_override: Option<ProvisionedThroughputOverrideParts>,
@@ -819,7 +819,7 @@ pub struct ReplicaGlobalSecondaryIndexParts {
 }
 
 /// `ReplicationGroupUpdate` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplicationGroupUpdateParts {
     pub create: Option<CreateReplicationGroupMemberActionParts>,
     pub update: Option<UpdateReplicationGroupMemberActionParts>,
@@ -827,7 +827,7 @@ pub struct ReplicationGroupUpdateParts {
 }
 
 /// `ScanInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScanParts {
     pub table_name: String,
     pub index_name: Option<String>,
@@ -848,7 +848,7 @@ pub struct ScanParts {
 }
 
 /// `SSESpecification` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SseSpecificationParts {
     pub enabled: Option<bool>,
     pub sse_type: Option<SseType>,
@@ -863,21 +863,21 @@ pub struct StreamSpecificationParts {
 }
 
 /// `Tag` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TagParts {
     pub key: String,
     pub value: String,
 }
 
 /// `TagResourceInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TagResourceParts {
     pub resource_arn: String,
     pub tags: Vec<TagParts>,
 }
 
 /// `ConditionCheck` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactConditionCheckParts {
     pub key: AttributeMapPart,
     pub table_name: String,
@@ -888,7 +888,7 @@ pub struct TransactConditionCheckParts {
 }
 
 /// `Delete` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactDeleteParts {
     pub key: AttributeMapPart,
     pub table_name: String,
@@ -905,14 +905,14 @@ pub struct TransactGetItemParts {
 }
 
 /// `TransactGetItemsInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactGetItemsParts {
     pub transact_items: Vec<TransactGetItemParts>,
     pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
 }
 
 /// `Get` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactGetParts {
     pub key: AttributeMapPart,
     pub table_name: String,
@@ -921,7 +921,7 @@ pub struct TransactGetParts {
 }
 
 /// `Put` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactPutParts {
     pub item: AttributeMapPart,
     pub table_name: String,
@@ -932,7 +932,7 @@ pub struct TransactPutParts {
 }
 
 /// `Update` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactUpdateParts {
     pub key: AttributeMapPart,
     pub update_expression: String,
@@ -944,7 +944,7 @@ pub struct TransactUpdateParts {
 }
 
 /// `TransactWriteItem` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactWriteItemParts {
     pub condition_check: Option<TransactConditionCheckParts>,
     pub put: Option<TransactPutParts>,
@@ -953,7 +953,7 @@ pub struct TransactWriteItemParts {
 }
 
 /// `TransactWriteItemsInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactWriteItemsParts {
     pub transact_items: Vec<TransactWriteItemParts>,
     pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
@@ -962,14 +962,14 @@ pub struct TransactWriteItemsParts {
 }
 
 /// `UntagResourceInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UntagResourceParts {
     pub resource_arn: String,
     pub tag_keys: Vec<String>,
 }
 
 /// `UpdateGlobalSecondaryIndexAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateGlobalSecondaryIndexActionParts {
     pub index_name: String,
     pub provisioned_throughput: Option<ProvisionedThroughputParts>,
@@ -978,7 +978,7 @@ pub struct UpdateGlobalSecondaryIndexActionParts {
 }
 
 /// `UpdateItemInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateItemParts {
     pub table_name: String,
     pub key: AttributeMapPart,
@@ -996,7 +996,7 @@ pub struct UpdateItemParts {
 }
 
 /// `UpdateReplicationGroupMemberAction` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateReplicationGroupMemberActionParts {
     pub region_name: String,
     pub kms_master_key_id: Option<String>,
@@ -1007,7 +1007,7 @@ pub struct UpdateReplicationGroupMemberActionParts {
 }
 
 /// `UpdateTableInput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateTableParts {
     pub attribute_definitions: Option<Vec<AttributeDefinitionParts>>,
     pub table_name: String,
@@ -1027,14 +1027,14 @@ pub struct UpdateTableParts {
 }
 
 /// `WarmThroughput` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmThroughputParts {
     pub read_units_per_second: Option<i64>,
     pub write_units_per_second: Option<i64>,
 }
 
 /// `WriteRequest` of the service model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct WriteRequestParts {
     pub put_request: Option<PutRequestParts>,
     pub delete_request: Option<DeleteRequestParts>,
