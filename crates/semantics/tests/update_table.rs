@@ -37,9 +37,8 @@ fn nothing() -> Parts {
     }
 }
 
-fn units() -> Option<ProvisionedThroughputParts> {
-    Some(ProvisionedThroughputParts { read_capacity_units: 5, write_capacity_units: 5 })
-}
+const UNITS: ProvisionedThroughputParts =
+    ProvisionedThroughputParts { read_capacity_units: 5, write_capacity_units: 5 };
 
 const NO_ACTION: IndexUpdate = IndexUpdate { update: None, create: None, delete: None };
 
@@ -88,24 +87,19 @@ fn warm(read: Option<i64>) -> WarmThroughputParts {
     WarmThroughputParts { read_units_per_second: read, write_units_per_second: None }
 }
 
-fn stream(
-    stream_enabled: bool,
-    stream_view_type: Option<StreamViewType>,
-) -> Option<StreamSpecificationParts> {
-    Some(StreamSpecificationParts { stream_enabled, stream_view_type })
+fn stream(stream_enabled: bool, stream_view_type: Option<StreamViewType>) -> Parts {
+    let specification = StreamSpecificationParts { stream_enabled, stream_view_type };
+    Parts { stream_specification: Some(specification), ..nothing() }
 }
 
-fn enable() -> Option<StreamSpecificationParts> {
-    stream(true, Some(StreamViewType::KeysOnly))
-}
+const ENABLE: StreamSpecificationParts =
+    StreamSpecificationParts { stream_enabled: true, stream_view_type: Some(StreamViewType::KeysOnly) };
 
-fn sse() -> Option<SseSpecificationParts> {
-    Some(SseSpecificationParts { enabled: Some(true), sse_type: None, kms_master_key_id: None })
-}
+const SSE: SseSpecificationParts =
+    SseSpecificationParts { enabled: Some(true), sse_type: None, kms_master_key_id: None };
 
-fn ceilings() -> Option<OnDemandThroughputParts> {
-    Some(OnDemandThroughputParts { max_read_request_units: Some(-1), max_write_request_units: None })
-}
+const CEILINGS: OnDemandThroughputParts =
+    OnDemandThroughputParts { max_read_request_units: Some(-1), max_write_request_units: None };
 
 fn each_has_its_message(cases: Vec<(Parts, &str)>) {
     for (place, (parts, message)) in cases.into_iter().enumerate() {
@@ -183,11 +177,11 @@ fn a_new_index_defines_its_own_key_attributes() {
 
 #[test]
 fn some_changes_come_alone() {
-    let capacity = Parts { provisioned_throughput: units(), ..nothing() };
+    let capacity = Parts { provisioned_throughput: Some(UNITS), ..nothing() };
     each_has_its_message(vec![
         (
             Parts {
-                sse_specification: sse(),
+                sse_specification: Some(SSE),
                 table_class: Some(TableClass::Standard),
                 deletion_protection_enabled: Some(true),
                 ..nothing()
@@ -215,26 +209,26 @@ fn some_changes_come_alone() {
             "P:WarmThroughput must be the only operation in the request",
         ),
         (
-            Parts { on_demand_throughput: ceilings(), ..indexes(vec![delete("idx")]) },
+            Parts { on_demand_throughput: Some(CEILINGS), ..indexes(vec![delete("idx")]) },
             "P:OnDemandThroughput can only be combined with BillingMode in an UpdateTable request",
         ),
         (
-            Parts { stream_specification: enable(), ..capacity.clone() },
+            Parts { stream_specification: Some(ENABLE), ..capacity.clone() },
             "P:You cannot modify stream status while updating table IOPS",
         ),
         (
-            Parts { provisioned_throughput: units(), ..indexes(vec![delete("idx")]) },
+            Parts { provisioned_throughput: Some(UNITS), ..indexes(vec![delete("idx")]) },
             "P:You cannot create or delete index while updating table IOPS",
         ),
         (
-            Parts { stream_specification: enable(), ..indexes(vec![delete("idx")]) },
+            Parts { stream_specification: Some(ENABLE), ..indexes(vec![delete("idx")]) },
             "P:You cannot create or delete index while changing stream status",
         ),
     ]);
     let on_demand = Some(BillingMode::PayPerRequest);
     for fine in [
-        Parts { billing_mode: on_demand, stream_specification: enable(), ..nothing() },
-        Parts { billing_mode: on_demand, on_demand_throughput: ceilings(), ..nothing() },
+        Parts { billing_mode: on_demand, stream_specification: Some(ENABLE), ..nothing() },
+        Parts { billing_mode: on_demand, on_demand_throughput: Some(CEILINGS), ..nothing() },
         Parts { billing_mode: on_demand, ..indexes(vec![create("g", None)]) },
     ] {
         assert!(UpdateTable::sense(&fine).is_ok(), "{fine:?}");
@@ -251,17 +245,14 @@ fn capacity_and_streams_must_agree_with_themselves() {
         (
             Parts {
                 billing_mode: Some(BillingMode::PayPerRequest),
-                provisioned_throughput: units(),
+                provisioned_throughput: Some(UNITS),
                 ..nothing()
             },
             "P:Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST",
         ),
+        (stream(true, None), "P:If stream is being enabled then UpdateViewType is required"),
         (
-            Parts { stream_specification: stream(true, None), ..nothing() },
-            "P:If stream is being enabled then UpdateViewType is required",
-        ),
-        (
-            Parts { stream_specification: stream(false, Some(StreamViewType::KeysOnly)), ..nothing() },
+            stream(false, Some(StreamViewType::KeysOnly)),
             "P:If stream is being disabled, then UpdateViewType must not be specified",
         ),
     ]);

@@ -22,7 +22,7 @@ use super::transactions::{act, key, transaction};
 
 /// How a commit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+pub(super) enum Fate {
     Conflict,
     /// Written, but the caller is not told.
     UnknownWritten,
@@ -33,22 +33,22 @@ enum Fate {
 
 /// A memory store whose next commits go as told; without a word they succeed.
 #[derive(Clone, Default)]
-struct FlakyStore {
+pub(super) struct FlakyStore {
     inner: MemoryStore,
     fates: Arc<Mutex<VecDeque<Fate>>>,
 }
 
 impl FlakyStore {
-    fn next(&self, fates: &[Fate]) {
+    pub(super) fn next(&self, fates: &[Fate]) {
         self.fates.lock().expect("not poisoned").extend(fates);
     }
 
-    fn untouched(&self) -> usize {
+    pub(super) fn untouched(&self) -> usize {
         self.fates.lock().expect("not poisoned").len()
     }
 }
 
-struct FlakyTransaction {
+pub(super) struct FlakyTransaction {
     inner: MemoryTransaction,
     fates: Arc<Mutex<VecDeque<Fate>>>,
 }

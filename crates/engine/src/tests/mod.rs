@@ -4,6 +4,7 @@ mod capacity;
 mod conflicts;
 mod errors;
 mod flaky;
+mod flaky_tables;
 mod harness;
 mod live_index;
 mod oracle;
