@@ -126,11 +126,16 @@ async fn count_missing<Snap: Snapshot>(snapshot: &Snap, entries: &[IndexEntry]) 
     Ok(added)
 }
 
-/// Removes the row that says how far a backfill has come. If that is unsure a few bytes may stay behind until the table
-/// goes; ids are never used twice, so nobody reads them.
-pub(crate) async fn forget<S: Store>(engine: &Engine<S>, cursor: Bytes) -> Result<(), Error> {
+/// Removes rows that nobody reads any more, as the one that says how far a backfill has come. If the outcome is unsure
+/// a few bytes may stay behind; ids are never used twice, so nobody mistakes them.
+pub(crate) async fn forget<S: Store>(
+    engine: &Engine<S>,
+    rows: impl IntoIterator<Item = Bytes> + Send,
+) -> Result<(), Error> {
     let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
-    txn.delete(cursor);
+    for row in rows {
+        txn.delete(row);
+    }
     match txn.commit().await {
         Ok(_) | Err(CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown) => Ok(()),
         Err(CommitError::Failed(fault)) => Err(fault::storage(&fault)),

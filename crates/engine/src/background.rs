@@ -8,10 +8,10 @@ use keywright_store::Store;
 
 use crate::backfill::{self, Progress};
 use crate::catalogue::{Backfill, IndexStatus, Table, TableStatus, backfill_key};
+use crate::clearing::{Cleared, clear_some};
 use crate::engine::{Engine, NextWake};
-use crate::fault;
 use crate::layout::{self, Space};
-use crate::stats::Counted;
+use crate::stats::{self, Counted};
 use crate::stats_rows;
 use crate::tokens;
 
@@ -29,9 +29,11 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
         wake = wake.earlier(wish);
     }
     for table in engine.catalogue().doomed() {
-        if clear_table(engine, &table).await.is_err() {
-            wake = wake.earlier(retry);
-        }
+        wake = wake.earlier(match clear_table(engine, &table).await {
+            Ok(Cleared::All) => NextWake::default(),
+            Ok(Cleared::Some) => NextWake { at_ms: Some(now_ms) },
+            Err(_fault) => retry,
+        });
     }
     wake
 }
@@ -112,41 +114,47 @@ async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -
                 engine.catalogue().change(table.id, complete).await?;
                 // Writers' changes of items that had no entry yet were counted as if they had one.
                 engine.stats().recount([Counted::Entries(table.id, index)]);
-                backfill::forget(engine, backfill_key(table.id, index)).await?;
+                backfill::forget(engine, [backfill_key(table.id, index)]).await?;
             }
         }
     }
     Ok(NextWake { at_ms: Some(now_ms) })
 }
 
-/// Clears the rows of a deleted index, then forgets it.
+/// Clears rows of a deleted index; forgets it when there are no more.
 async fn clear_index<S: Store>(
     engine: &Engine<S>,
     table: &Table,
     index: layout::IndexId,
 ) -> Result<(), Error> {
-    let range = layout::prefix_range(layout::index_prefix(table.id, index));
-    engine.store().clear_range(&range).await.map_err(|fault| fault::storage(&fault))?;
-    backfill::forget(engine, backfill_key(table.id, index)).await?;
+    if clear_some(engine, layout::index_prefix(table.id, index)).await? == Cleared::Some {
+        return Ok(());
+    }
+    let counted = Counted::Entries(table.id, index);
+    backfill::forget(engine, [backfill_key(table.id, index), stats::row_key(counted)]).await?;
     let forget = |table: &mut Table| {
         table.doomed_indexes.retain(|doomed| doomed.state.id != index);
         Ok(())
     };
     engine.catalogue().change(table.id, forget).await?;
-    engine.stats().forget(Counted::Entries(table.id, index));
+    engine.stats().forget(counted);
     Ok(())
 }
 
-/// Clears the rows of a deleted table, then forgets it.
-async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<(), Error> {
-    for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats] {
-        let range = layout::prefix_range(layout::table_prefix(space, table.id));
-        engine.store().clear_range(&range).await.map_err(|fault| fault::storage(&fault))?;
-    }
+/// Clears rows of a deleted table; forgets it when there are no more.
+async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Cleared, Error> {
     for (_, id, _) in table.indexes() {
         engine.stats().forget(Counted::Entries(table.id, id));
-        backfill::forget(engine, backfill_key(table.id, id)).await?;
     }
     engine.stats().forget(Counted::Items(table.id));
-    engine.catalogue().forget(table.id).await
+    for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats] {
+        if clear_some(engine, layout::table_prefix(space, table.id)).await? == Cleared::Some {
+            return Ok(Cleared::Some);
+        }
+    }
+    for (_, id, _) in table.indexes() {
+        backfill::forget(engine, [backfill_key(table.id, id)]).await?;
+    }
+    engine.catalogue().forget(table.id).await?;
+    Ok(Cleared::All)
 }

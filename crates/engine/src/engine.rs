@@ -12,6 +12,7 @@ use keywright_store::{Store, StoreError};
 use crate::batch_get_item::batch_get_item;
 use crate::batch_write_item::batch_write_item;
 use crate::catalogue::{Catalogue, CatalogueFault};
+use crate::clearing::Clearing;
 use crate::config::EngineConfig;
 use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
@@ -45,6 +46,7 @@ struct Shared<S: Store> {
     catalogue: Catalogue<S>,
     stats: Stats,
     recounting: Recounting<S::Snapshot>,
+    clearing: Clearing,
     gates: Arc<Gates>,
 }
 
@@ -106,6 +108,7 @@ impl<S: Store> Engine<S> {
             catalogue,
             stats: Stats::default(),
             recounting: Recounting::default(),
+            clearing: Clearing::default(),
             gates: Gates::new(),
         };
         let engine = Self { shared: Arc::new(shared) };
@@ -179,6 +182,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn gates(&self) -> &Arc<Gates> {
         &self.shared.gates
+    }
+
+    pub(crate) fn clearing(&self) -> &Clearing {
+        &self.shared.clearing
     }
 
     pub(crate) fn recounting(&self) -> &Recounting<S::Snapshot> {

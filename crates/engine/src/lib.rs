@@ -10,6 +10,7 @@ mod bind;
 mod cancel;
 mod catalogue;
 mod change;
+mod clearing;
 mod collections;
 mod config;
 mod delete_item;

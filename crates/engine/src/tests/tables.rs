@@ -287,6 +287,25 @@ fn a_deleted_table_leaves_no_rows_and_its_name_begins_anew() {
 }
 
 #[test]
+fn a_large_table_goes_piece_by_piece_also_when_the_engine_stops_between() {
+    let store = MemoryStore::new();
+    let bed = open(store.clone(), EngineConfig::default());
+    bed.create(creation("Shop", plain())).expect("it is new");
+    for place in 0..12_000 {
+        bed.put("Shop", item([("pk", s(&place.to_string()))]));
+    }
+    bed.delete("Shop").expect("it may go");
+    bed.step();
+    assert_eq!(rows(&store, 2), 7000);
+    drop(bed);
+    let bed = open(store.clone(), EngineConfig::default());
+    bed.step();
+    assert_eq!(rows(&store, 2), 2000);
+    bed.settle();
+    assert_eq!((rows(&store, 1), rows(&store, 2)), (1, 0));
+}
+
+#[test]
 fn deletion_protection_holds_until_it_is_taken_away() {
     let bed = bed();
     bed.create(CreateTable { deletion_protection: true, ..creation("Shop", plain()) }).expect("it is new");
