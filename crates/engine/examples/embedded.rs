@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
 use keywright_semantics::request::parts::{
-    AttributeDefinitionParts, BillingMode, CreateTableParts, KeySchemaElementParts, KeyType, PutItemParts, QueryParts,
-    ScalarAttributeType,
+    AttributeDefinitionParts, BillingMode, CreateTableParts, KeySchemaElementParts, KeyType, PutItemParts,
+    QueryParts, ScalarAttributeType,
 };
 use keywright_semantics::request::{CreateTable, PutItem, Query, Request};
 use keywright_semantics::response::Response;

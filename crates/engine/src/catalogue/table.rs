@@ -43,6 +43,16 @@ pub(crate) struct Throughput {
     pub decreases_today: u64,
 }
 
+const DAY_MS: u64 = 86_400_000;
+
+impl Throughput {
+    /// Decreases on the day of this time, in UTC.
+    pub(crate) fn decreases_on(&self, now_ms: u64) -> u64 {
+        let same_day = self.last_decrease_ms.is_some_and(|last| last / DAY_MS == now_ms / DAY_MS);
+        if same_day { self.decreases_today } else { 0 }
+    }
+}
+
 /// Ceilings of on-demand capacity, as the client set them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OnDemandLimits {

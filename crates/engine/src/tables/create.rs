@@ -13,7 +13,7 @@ use keywright_semantics::response::{
 };
 use keywright_store::Store;
 
-use super::describe::{INITIAL_ON_DEMAND, describe};
+use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, StreamState,
     StreamView, Table, TableStatus, Throughput, Warm,
@@ -247,7 +247,7 @@ fn uuid(bits: u128) -> String {
 
 /// The service answers as the table begins: creating, its indexes too, and without what only becomes known later.
 fn answer<S: Store>(table: &Table, request: &CreateTable, engine: &Engine<S>) -> TableDescription {
-    let mut description = describe(table, engine.stats());
+    let mut description = describe(table, View::of(engine));
     description.table_status = TableStatusName::Creating;
     description.warm_throughput = request
         .warm

@@ -6,7 +6,7 @@ use keywright_semantics::request::DeleteTable;
 use keywright_semantics::response::{Response, TableStatus as TableStatusName};
 use keywright_store::Store;
 
-use super::describe::describe;
+use super::describe::{View, describe};
 use crate::catalogue::{IndexStatus, Table, TableStatus};
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -25,7 +25,7 @@ pub(crate) async fn run<S: Store>(
         Ok(())
     };
     let (table, ()) = engine.catalogue().change(found.id, doom).await?;
-    let mut description = describe(&table, engine.stats());
+    let mut description = describe(&table, View::of(engine));
     description.table_status = TableStatusName::Deleting;
     description.global_secondary_indexes = None;
     description.warm_throughput = None;

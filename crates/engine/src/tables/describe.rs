@@ -21,7 +21,7 @@ use crate::catalogue::{
 };
 use crate::engine::Engine;
 use crate::env::Caller;
-use crate::stats::{Counted, Stats, Tally};
+use crate::stats::{Counted, Stats};
 
 /// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm = Warm { read_units: 12_000, write_units: 4_000 };
@@ -32,7 +32,7 @@ pub(crate) fn run<S: Store>(
     request: &DescribeTable,
 ) -> Result<Response, Error> {
     let table = engine.catalogue().lookup_any(caller, &request.table)?;
-    Ok(Response::DescribeTable(describe(&table, engine.stats())))
+    Ok(Response::DescribeTable(describe(&table, View::of(engine))))
 }
 
 /// The service's default quotas of an account.
@@ -50,9 +50,22 @@ pub(crate) fn endpoints(caller: &Caller) -> Response {
     Response::DescribeEndpoints(vec![Endpoint { address, cache_period_in_minutes: 1440 }])
 }
 
+/// What a description takes from beside the table's record.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    stats: &'a Stats,
+    now_ms: u64,
+}
+
+impl<'a> View<'a> {
+    pub(crate) fn of<S: Store>(engine: &'a Engine<S>) -> Self {
+        Self { stats: engine.stats(), now_ms: engine.env().now_ms() }
+    }
+}
+
 /// A table as DescribeTable tells it.
-pub(crate) fn describe(table: &Table, stats: &Stats) -> TableDescription {
-    let items = stats.get(Counted::Items(table.id));
+pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
+    let items = view.stats.get(Counted::Items(table.id));
     let arn = table.arn();
     let labelled = table.stream.label.as_ref();
     TableDescription {
@@ -61,13 +74,13 @@ pub(crate) fn describe(table: &Table, stats: &Stats) -> TableDescription {
         key_schema: Some(key_schema(&table.schema.key)),
         table_status: status_name(table.status),
         creation_date_time: Some(TimestampMs(table.created_ms)),
-        provisioned_throughput: Some(throughput(table.throughput)),
+        provisioned_throughput: Some(throughput(table.throughput, view.now_ms)),
         table_size_bytes: unsigned(items.bytes),
         item_count: unsigned(items.rows),
         table_id: table.public_id.clone(),
         billing_mode_summary: billing_summary(table),
-        local_secondary_indexes: locals(table, stats, &arn),
-        global_secondary_indexes: globals(table, stats, &arn),
+        local_secondary_indexes: locals(table, view, &arn),
+        global_secondary_indexes: globals(table, view, &arn),
         stream_specification: table.stream.view.map(|view| StreamSpecification {
             stream_enabled: true,
             stream_view_type: Some(view_name(view)),
@@ -117,11 +130,11 @@ fn projection(projection: &Projection) -> ProjectionDescription {
     ProjectionDescription { projection_type, non_key_attributes }
 }
 
-fn throughput(throughput: Throughput) -> ProvisionedThroughputDescription {
+fn throughput(throughput: Throughput, now_ms: u64) -> ProvisionedThroughputDescription {
     ProvisionedThroughputDescription {
         last_increase_date_time: throughput.last_increase_ms.map(TimestampMs),
         last_decrease_date_time: throughput.last_decrease_ms.map(TimestampMs),
-        number_of_decreases_today: throughput.decreases_today,
+        number_of_decreases_today: throughput.decreases_on(now_ms),
         read_capacity_units: throughput.read_units,
         write_capacity_units: throughput.write_units,
     }
@@ -166,12 +179,12 @@ fn warm<Status>(
     }
 }
 
-fn locals(table: &Table, stats: &Stats, arn: &str) -> Option<Vec<LocalSecondaryIndexDescription>> {
+fn locals(table: &Table, view: View<'_>, arn: &str) -> Option<Vec<LocalSecondaryIndexDescription>> {
     let described: Vec<_> = table
         .indexes_with_states()
         .filter(|(schema, _)| schema.kind == IndexKind::Local)
         .map(|(schema, state)| {
-            let tally = stats.get(Counted::Entries(table.id, state.id));
+            let tally = view.stats.get(Counted::Entries(table.id, state.id));
             LocalSecondaryIndexDescription {
                 index_name: schema.name.clone(),
                 key_schema: key_schema(&schema.key),
@@ -185,24 +198,21 @@ fn locals(table: &Table, stats: &Stats, arn: &str) -> Option<Vec<LocalSecondaryI
     (!described.is_empty()).then_some(described)
 }
 
-fn globals(table: &Table, stats: &Stats, arn: &str) -> Option<Vec<GlobalSecondaryIndexDescription>> {
+fn globals(table: &Table, view: View<'_>, arn: &str) -> Option<Vec<GlobalSecondaryIndexDescription>> {
     let live = table.indexes_with_states().filter(|(schema, _)| schema.kind == IndexKind::Global);
     let doomed = table.doomed_indexes.iter().map(|index| (&index.schema, &index.state));
-    let described: Vec<_> = live
-        .chain(doomed)
-        .map(|(schema, state)| {
-            global(table, (schema, state), stats.get(Counted::Entries(table.id, state.id)), arn)
-        })
-        .collect();
+    let described: Vec<_> =
+        live.chain(doomed).map(|(schema, state)| global(table, (schema, state), view, arn)).collect();
     (!described.is_empty()).then_some(described)
 }
 
 fn global(
     table: &Table,
     (schema, state): (&IndexSchema, &IndexState),
-    tally: Tally,
+    view: View<'_>,
     arn: &str,
 ) -> GlobalSecondaryIndexDescription {
+    let tally = view.stats.get(Counted::Entries(table.id, state.id));
     let active = state.status == IndexStatus::Active;
     GlobalSecondaryIndexDescription {
         index_name: schema.name.clone(),
@@ -210,7 +220,7 @@ fn global(
         projection: projection(&schema.projection),
         index_status: index_status_name(state.status),
         backfilling: state.backfill.map(|phase| phase == Backfill::Scanning),
-        provisioned_throughput: throughput(state.throughput),
+        provisioned_throughput: throughput(state.throughput, view.now_ms),
         index_size_bytes: unsigned(tally.bytes),
         item_count: unsigned(tally.rows),
         index_arn: format!("{arn}/index/{}", schema.name),

@@ -22,7 +22,7 @@ use super::create::{
     check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, class_state,
     encryption_state, on_demand_limits, provisioned, stream_state, warm_state,
 };
-use super::describe::{INITIAL_ON_DEMAND, describe};
+use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus,
     Throughput, Warm,
@@ -30,8 +30,6 @@ use crate::catalogue::{
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::layout::IndexId;
-
-const DAY_MS: u64 = 86_400_000;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -46,7 +44,7 @@ pub(crate) async fn run<S: Store>(
         transition_ms: engine.config().transition_ms,
     };
     let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
-    let description = update.answer(describe(&before, engine.stats()), describe(&table, engine.stats()));
+    let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
     Ok(Response::UpdateTable(description))
 }
 
@@ -498,8 +496,7 @@ fn move_units(throughput: &mut Throughput, units: Units, now_ms: u64) {
         throughput.last_increase_ms = Some(now_ms);
     }
     if units.read_units < throughput.read_units || units.write_units < throughput.write_units {
-        let same_day = throughput.last_decrease_ms.is_some_and(|last| last / DAY_MS == now_ms / DAY_MS);
-        throughput.decreases_today = if same_day { throughput.decreases_today + 1 } else { 1 };
+        throughput.decreases_today = throughput.decreases_on(now_ms) + 1;
         throughput.last_decrease_ms = Some(now_ms);
     }
     throughput.read_units = units.read_units;

@@ -417,6 +417,9 @@ fn units_change_and_the_answer_still_shows_the_old_ones() {
     assert_eq!(units.last_increase_date_time.expect("it went up").0, 1000);
     assert_eq!(units.last_decrease_date_time.expect("it went down").0, 1000);
     assert_eq!(units.number_of_decreases_today, 1);
+    bed.pass_time(86_400_000);
+    let tomorrow = bed.describe("Shop").expect("it is there").provisioned_throughput.expect("always");
+    assert_eq!(tomorrow.number_of_decreases_today, 0);
 }
 
 #[test]
