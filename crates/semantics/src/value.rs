@@ -85,7 +85,8 @@ pub enum ValueFault {
     /// The set as the client wrote it, rendered for the message.
     DuplicateInSet {
         set_type: ValueType,
-        rendered: String,
+        /// As the client wrote them, binary as base64.
+        members: Vec<String>,
     },
     /// A null where a set has its members.
     EmptyStringInSet,
@@ -120,22 +121,17 @@ impl AttributeValue {
 
     /// A string set, sorted; empty sets and duplicates are faults.
     pub fn string_set(members: Vec<String>) -> Result<Self, ValueFault> {
-        sorted_set(members, ValueType::Ss, |members| members.join(", ")).map(Self::Ss)
+        sorted_set(members, ValueType::Ss, Clone::clone).map(Self::Ss)
     }
 
     /// A number set, sorted by value; `1` and `1.0` are duplicates.
     pub fn number_set(members: Vec<Number>) -> Result<Self, ValueFault> {
-        let render =
-            |members: &[Number]| members.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        sorted_set(members, ValueType::Ns, render).map(Self::Ns)
+        sorted_set(members, ValueType::Ns, ToString::to_string).map(Self::Ns)
     }
 
     /// A binary set, sorted by bytes.
     pub fn binary_set(members: Vec<Vec<u8>>) -> Result<Self, ValueFault> {
-        let render = |members: &[Vec<u8>]| {
-            members.iter().map(|bytes| BASE64.encode(bytes)).collect::<Vec<_>>().join(", ")
-        };
-        sorted_set(members, ValueType::Bs, render).map(Self::Bs)
+        sorted_set(members, ValueType::Bs, |bytes| BASE64.encode(bytes)).map(Self::Bs)
     }
 
     /// Levels of lists and maps: a scalar has none.
@@ -156,7 +152,7 @@ impl AttributeValue {
 fn sorted_set<T: Ord>(
     mut members: Vec<T>,
     set_type: ValueType,
-    render: impl Fn(&[T]) -> String,
+    render: impl Fn(&T) -> String,
 ) -> Result<Vec<T>, ValueFault> {
     if members.is_empty() {
         return Err(ValueFault::EmptySet(set_type));
@@ -167,7 +163,7 @@ fn sorted_set<T: Ord>(
         places.array_windows::<2>().any(|[one, next]| one == next)
     };
     if duplicate {
-        return Err(ValueFault::DuplicateInSet { set_type, rendered: render(&members) });
+        return Err(ValueFault::DuplicateInSet { set_type, members: members.iter().map(render).collect() });
     }
     members.sort();
     Ok(members)

@@ -179,7 +179,8 @@ fn values(values: &Item) -> Vec<(String, Result<AttributeValue, keywright_semant
 fn bound<T>(with: &Item, parse: impl FnOnce(&mut Placeholders<'_>) -> Result<T, Error>) -> T {
     let with = values(with);
     let with = (!with.is_empty()).then_some(&with);
-    let mut placeholders = Placeholders::new(None, with).expect("placeholders of tests are right");
+    let mut placeholders = Placeholders::new(None, with, keywright_semantics::messages::Wording::Present)
+        .expect("placeholders of tests are right");
     parse(&mut placeholders).expect("expressions of tests are right")
 }
 

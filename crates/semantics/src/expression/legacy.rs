@@ -123,7 +123,8 @@ fn expected_without_operator(attribute: &str, parts: &ExpectedAttributeValuePart
 }
 
 fn valid(part: &ValuePart) -> Result<&AttributeValue, Fault> {
-    part.as_ref().map_err(|fault| Fault::new(crate::messages::value::fault(fault)))
+    part.as_ref()
+        .map_err(|fault| Fault::new(crate::messages::value::fault(fault, crate::messages::Wording::Present)))
 }
 
 /// The operands, if they are as many and of the types that the operator takes.

@@ -5,7 +5,7 @@
 use super::fault::Fault;
 use crate::error::Error;
 use crate::limits::PLACEHOLDER_BYTES_MAX;
-use crate::messages::expression as messages;
+use crate::messages::{Wording, expression as messages};
 use crate::request::parts::{AttributeMapPart, ValuePart};
 use crate::value::AttributeValue;
 
@@ -32,9 +32,11 @@ impl<'r> Placeholders<'r> {
     pub fn new(
         names: Option<&'r [(String, String)]>,
         values: Option<&'r AttributeMapPart>,
+        wording: Wording,
     ) -> Result<Self, Error> {
         let names = names.map(check_names).transpose().map_err(Error::validation)?;
-        let values = values.map(|values| check_values(values)).transpose().map_err(Error::validation)?;
+        let values =
+            values.map(|values| check_values(values, wording)).transpose().map_err(Error::validation)?;
         Ok(Self { names: sorted(names.unwrap_or_default()), values: sorted(values.unwrap_or_default()) })
     }
 
@@ -75,7 +77,10 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, str>>, String
 }
 
 /// All keys are checked before any value.
-fn check_values(values: &[(String, ValuePart)]) -> Result<Vec<Entry<'_, AttributeValue>>, String> {
+fn check_values(
+    values: &[(String, ValuePart)],
+    wording: Wording,
+) -> Result<Vec<Entry<'_, AttributeValue>>, String> {
     if values.is_empty() {
         return Err(messages::values_empty().to_owned());
     }
@@ -89,7 +94,13 @@ fn check_values(values: &[(String, ValuePart)]) -> Result<Vec<Entry<'_, Attribut
     }
     let entries = values.iter().map(|(placeholder, value)| match value {
         Ok(value) => Ok(Entry { placeholder: placeholder.as_str(), stands_for: value, used: false }),
-        Err(fault) => Err(messages::value_invalid(&crate::messages::value::fault(fault), placeholder)),
+        Err(fault) => {
+            let text = crate::messages::value::fault(fault, wording);
+            Err(match wording {
+                Wording::Present => text,
+                Wording::Former => messages::value_invalid(&text, placeholder),
+            })
+        }
     });
     entries.collect()
 }

@@ -23,7 +23,10 @@ pub fn mixed_parameters(legacy: &[&str], expressions: &[&str]) -> String {
 pub const NAMES_WITHOUT_EXPRESSION: &str =
     "ExpressionAttributeNames can only be specified when using expressions";
 
-/// Names every expression of the operation that could have used a value.
+pub const VALUES_WITHOUT_EXPRESSION: &str =
+    "ExpressionAttributeValues can only be specified when using expressions";
+
+/// The former text names every expression of the operation that could have used a value.
 pub fn values_without_expression(expressions: &[&str]) -> String {
     let verb = if expressions.len() == 1 { "is" } else { "are" };
     format!(

@@ -13,3 +13,13 @@ pub mod tags;
 pub mod transaction;
 pub mod transport;
 pub mod value;
+
+/// Which of its two generations of texts the service answers an operation with: it is moving one operation after the
+/// other (observed in us-east-1 in October 2026).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wording {
+    /// PutItem, UpdateItem, DeleteItem, GetItem, BatchGetItem, Query.
+    Present,
+    /// Scan, BatchWriteItem, transactions.
+    Former,
+}

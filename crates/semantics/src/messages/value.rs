@@ -2,11 +2,15 @@
 //!
 //! Source: the service's answers as public compatibility suites recorded them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+use super::Wording;
 use crate::number::NumberFault;
 use crate::value::{ValueFault, ValueType};
 
 /// The text of a value's fault.
-pub fn fault(fault: &ValueFault) -> String {
+pub fn fault(fault: &ValueFault, wording: Wording) -> String {
     match fault {
         ValueFault::Empty => {
             "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes".to_owned()
@@ -18,6 +22,7 @@ pub fn fault(fault: &ValueFault) -> String {
         ValueFault::NullNotTrue => {
             "One or more parameter values were invalid: Null attribute value types must have the value of true".to_owned()
         }
+        ValueFault::Number { fault: NumberFault::NotNumeric, text } if text.is_empty() => not_numeric_nothing(wording),
         ValueFault::Number { fault, text } => number(*fault, text),
         ValueFault::EmptySet(set_type) => match set_type {
             ValueType::Ss => {
@@ -28,7 +33,10 @@ pub fn fault(fault: &ValueFault) -> String {
             }
             _ => "One or more parameter values were invalid: Binary sets should not be empty".to_owned(),
         },
-        ValueFault::DuplicateInSet { set_type, rendered } => duplicate_in_set(*set_type, rendered),
+        ValueFault::DuplicateInSet { set_type, members } => match wording {
+            Wording::Present => duplicate_in_set(*set_type, members),
+            Wording::Former => duplicate_in_set_formerly(*set_type, members),
+        },
         ValueFault::EmptyStringInSet => {
             "One or more parameter values were invalid: An string set may not have a null string as a member".to_owned()
         }
@@ -41,8 +49,41 @@ pub fn fault(fault: &ValueFault) -> String {
     }
 }
 
+fn not_numeric_nothing(wording: Wording) -> String {
+    let colon = match wording {
+        Wording::Present => ": ",
+        Wording::Former => "",
+    };
+    format!("The parameter cannot be converted to a numeric value{colon}")
+}
+
+/// Observed: members up to the first repeated one are sorted, the rest is as it was sent, all are quoted; a binary set
+/// lacks spaces, and a set of numbers its members.
+fn duplicate_in_set(set_type: ValueType, members: &[String]) -> String {
+    let repeated = members
+        .iter()
+        .enumerate()
+        .find(|(place, member)| members.iter().take(*place).any(|other| other == *member));
+    let sorted = repeated.map_or(0, |(place, _)| place);
+    let (start, rest) = members.split_at_checked(sorted).unwrap_or((members, &[]));
+    let mut start: Vec<&String> = start.iter().collect();
+    // Binary members are base64 here and sort by their bytes.
+    start.sort_by_cached_key(|member| match set_type {
+        ValueType::Bs => BASE64.decode(member.as_bytes()).unwrap_or_default(),
+        _ => member.as_bytes().to_vec(),
+    });
+    let quoted: Vec<String> = start.into_iter().chain(rest).map(|member| format!("\"{member}\"")).collect();
+    let collection = match set_type {
+        ValueType::Ns => "Input collection contains duplicates.".to_owned(),
+        ValueType::Bs => format!("Input collection [{}]of type BS contains duplicates.", quoted.join(",")),
+        _ => format!("Input collection [{}] contains duplicates.", quoted.join(", ")),
+    };
+    format!("One or more parameter values were invalid: {collection}")
+}
+
 /// Observed: a binary set lacks a space, and a set of numbers the introduction, the members and the full stop.
-fn duplicate_in_set(set_type: ValueType, rendered: &str) -> String {
+fn duplicate_in_set_formerly(set_type: ValueType, members: &[String]) -> String {
+    let rendered = members.join(", ");
     match set_type {
         ValueType::Ns => "Input collection contains duplicates".to_owned(),
         ValueType::Bs => format!(
@@ -57,9 +98,6 @@ fn duplicate_in_set(set_type: ValueType, rendered: &str) -> String {
 /// The text of a number's fault.
 pub fn number(fault: NumberFault, text: &str) -> String {
     match fault {
-        NumberFault::NotNumeric if text.is_empty() => {
-            "The parameter cannot be converted to a numeric value".to_owned()
-        }
         NumberFault::NotNumeric => format!("The parameter cannot be converted to a numeric value: {text}"),
         NumberFault::TooManyDigits => {
             "Attempting to store more than 38 significant digits in a Number".to_owned()
@@ -83,18 +121,29 @@ mod tests {
 
     #[test]
     fn members_of_a_set_are_told_as_they_were_sent() {
-        let text = |value: Result<AttributeValue, ValueFault>| fault(&value.unwrap_err());
-        let strings = AttributeValue::string_set(vec!["b".to_owned(), "a".to_owned(), "b".to_owned()]);
-        assert_eq!(
-            text(strings),
-            "One or more parameter values were invalid: Input collection [b, a, b] contains duplicates."
-        );
-        let binaries = AttributeValue::binary_set(vec![vec![0xff], vec![0], vec![0]]);
-        assert_eq!(
-            text(binaries),
-            "One or more parameter values were invalid: Input collection [/w==, AA==, AA==]of type BS contains duplicates."
-        );
-        let numbers = AttributeValue::number_set([2_i64, 1, 2].map(Number::from).to_vec());
-        assert_eq!(text(numbers), "Input collection contains duplicates");
+        let text = |value: Result<AttributeValue, ValueFault>, wording| fault(&value.unwrap_err(), wording);
+        let strings = || AttributeValue::string_set(vec!["b".to_owned(), "a".to_owned(), "b".to_owned()]);
+        let binaries = || AttributeValue::binary_set(vec![vec![0xff], vec![0], vec![0]]);
+        let numbers = || AttributeValue::number_set([2_i64, 1, 2].map(Number::from).to_vec());
+        for (value, present, former) in [
+            (
+                strings as fn() -> _,
+                r#"One or more parameter values were invalid: Input collection ["a", "b", "b"] contains duplicates."#,
+                "One or more parameter values were invalid: Input collection [b, a, b] contains duplicates.",
+            ),
+            (
+                binaries,
+                r#"One or more parameter values were invalid: Input collection ["AA==","/w==","AA=="]of type BS contains duplicates."#,
+                "One or more parameter values were invalid: Input collection [/w==, AA==, AA==]of type BS contains duplicates.",
+            ),
+            (
+                numbers,
+                "One or more parameter values were invalid: Input collection contains duplicates.",
+                "Input collection contains duplicates",
+            ),
+        ] {
+            assert_eq!(text(value(), Wording::Present), present);
+            assert_eq!(text(value(), Wording::Former), former);
+        }
     }
 }

@@ -10,6 +10,7 @@ use crate::codec::EncodedItem;
 use crate::error::Error;
 use crate::expression::{Placeholders, Projection};
 use crate::limits::BATCH_GET_KEYS_MAX;
+use crate::messages::Wording;
 use crate::messages::item as messages;
 use crate::value::Item;
 
@@ -58,10 +59,12 @@ impl BatchGetTable {
             expressions: &[],
             names: sense::names(parts.expression_attribute_names.as_ref()),
             values: sense::NO_VALUES,
+            wording: Wording::Present,
         }
         .check()?;
         sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
-        let mut placeholders = Placeholders::new(parts.expression_attribute_names.as_deref(), None)?;
+        let mut placeholders =
+            Placeholders::new(parts.expression_attribute_names.as_deref(), None, Wording::Present)?;
         let projection = sense::projection(
             parts.projection_expression.as_ref(),
             parts.attributes_to_get.as_ref(),
@@ -77,7 +80,7 @@ impl BatchGetTable {
 fn distinct_keys(parts: &KeysAndAttributesParts, keys_left: &mut usize) -> Result<Vec<Item>, Error> {
     let mut seen = BTreeSet::new();
     let keys = parts.keys.iter().map(|part| {
-        let key = sense::item_ref(part)?;
+        let key = sense::item_ref(part, Wording::Present)?;
         if !seen.insert(EncodedItem::encode(&key).as_bytes().clone()) {
             return Err(Error::validation(messages::KEYS_REPEATED));
         }

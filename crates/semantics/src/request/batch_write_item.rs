@@ -7,7 +7,7 @@ use super::sense;
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::limits::BATCH_WRITES_MAX;
-use crate::messages::{item as messages, value as value_messages};
+use crate::messages::{Wording, item as messages, value as value_messages};
 use crate::value::{Item, ValueFault};
 
 const OPERATION: &str = "BatchWriteItem";
@@ -62,11 +62,13 @@ impl BatchWriteTable {
         let table = TableRef::parse(name)?;
         if parts.iter().any(|part| part.put_request.is_some() == part.delete_request.is_some()) {
             // Observed: the service says it as it says it of an attribute value, even when there is none.
-            return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes)));
+            return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes, Wording::Former)));
         }
         let writes = parts.iter().filter_map(|part| match (&part.put_request, &part.delete_request) {
-            (Some(put), _) => Some(sense::item_ref(&put.item).map(BatchWrite::Put)),
-            (None, Some(delete)) => Some(sense::item_ref(&delete.key).map(BatchWrite::Delete)),
+            (Some(put), _) => Some(sense::item_ref(&put.item, Wording::Former).map(BatchWrite::Put)),
+            (None, Some(delete)) => {
+                Some(sense::item_ref(&delete.key, Wording::Former).map(BatchWrite::Delete))
+            }
             (None, None) => None,
         });
         let writes = writes.collect::<Result<_, _>>()?;

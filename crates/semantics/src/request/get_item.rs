@@ -6,6 +6,7 @@ use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Placeholders, Projection};
+use crate::messages::Wording;
 use crate::value::Item;
 
 /// A GetItem that makes sense without knowing the table.
@@ -28,11 +29,13 @@ impl GetItem {
             expressions: &[],
             names: sense::names(parts.expression_attribute_names.as_ref()),
             values: sense::NO_VALUES,
+            wording: Wording::Present,
         }
         .check()?;
-        let key = sense::item(parts.key)?;
+        let key = sense::item(parts.key, Wording::Present)?;
         sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
-        let mut placeholders = Placeholders::new(parts.expression_attribute_names.as_deref(), None)?;
+        let mut placeholders =
+            Placeholders::new(parts.expression_attribute_names.as_deref(), None, Wording::Present)?;
         let projection = sense::projection(
             parts.projection_expression.as_ref(),
             parts.attributes_to_get.as_ref(),

@@ -6,6 +6,7 @@ use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders};
+use crate::messages::Wording;
 use crate::value::Item;
 
 /// A PutItem that makes sense without knowing the table.
@@ -25,13 +26,18 @@ impl PutItem {
     /// (observed: a missing table is answered first).
     pub fn sense(parts: PutItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
+        Self::understand(parts, table).map_err(sense::enveloped)
+    }
+
+    fn understand(parts: PutItemParts, table: TableRef) -> Result<Self, Error> {
         check_dialects(&parts)?;
-        let item = sense::item(parts.item)?;
+        let item = sense::item(parts.item, Wording::Present)?;
         let return_values = sense::return_old(parts.return_values)?;
         let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
+            Wording::Present,
         )?;
         let text = parts.condition_expression.as_ref();
         let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
@@ -58,6 +64,7 @@ fn check_dialects(parts: &PutItemParts) -> Result<(), Error> {
         expressions: &[Member::of("ConditionExpression", parts.condition_expression.as_ref())],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
+        wording: Wording::Present,
     }
     .check()
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::expression::{
     Condition, ConditionKind, KeyCondition, Placeholders, Projection, legacy, parse_key_condition,
 };
-use crate::messages::{item as messages, shape};
+use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
 
 /// A Query that makes sense without knowing the table.
@@ -40,13 +40,14 @@ impl Query {
         sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let select =
             selection(&parts).mode().map_err(|text| Error::validation(messages::enveloped(&text)))?;
-        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key)?;
+        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key, Wording::Present)?;
         if parts.key_conditions.is_none() && parts.key_condition_expression.is_none() {
             return Err(Error::validation(messages::NO_KEY_CONDITION));
         }
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
+            Wording::Present,
         )?;
         let text = parts.key_condition_expression.as_deref();
         let key_condition = text.map(|text| parse_key_condition(text, &mut placeholders)).transpose()?;
@@ -95,6 +96,7 @@ fn check_dialects(parts: &QueryParts) -> Result<(), Error> {
         ],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
+        wording: Wording::Present,
     }
     .check()
 }

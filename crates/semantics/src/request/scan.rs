@@ -9,7 +9,7 @@ use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection};
 use crate::limits::SCAN_SEGMENTS_MAX;
-use crate::messages::{item as messages, shape};
+use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
 
 /// One segment of a parallel scan. Invariant: `number < total`, `1 <= total <= 1,000,000`.
@@ -82,11 +82,12 @@ impl Scan {
         sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let legacy_filter = sense::filter(parts.scan_filter.as_ref(), parts.conditional_operator)?;
         let select = selection(&parts).mode().map_err(Error::validation)?;
-        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key)?;
+        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key, Wording::Former)?;
         let segment = Segment::sense(parts.segment, parts.total_segments)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
+            Wording::Former,
         )?;
         let text = parts.filter_expression.as_ref();
         let filter = sense::condition(text, ConditionKind::Filter, &mut placeholders)?;
@@ -122,6 +123,7 @@ fn check_dialects(parts: &ScanParts) -> Result<(), Error> {
         expressions: &[Member::of("FilterExpression", parts.filter_expression.as_ref())],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
+        wording: Wording::Former,
     }
     .check()
 }

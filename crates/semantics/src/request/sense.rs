@@ -12,7 +12,7 @@ use super::{OnConditionFailure, ReturnOld, SelectMode};
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection, legacy};
 use crate::expression::{parse_condition, parse_projection};
-use crate::messages::{item as messages, shape, value as value_messages};
+use crate::messages::{Wording, item as messages, shape, value as value_messages};
 use crate::value::{Item, ValueFault};
 
 /// One request member of the legacy dialect or of the expressions, and whether the request has it.
@@ -38,6 +38,7 @@ pub(super) struct Dialects<'r> {
     pub expressions: &'r [Member],
     pub names: Member,
     pub values: Member,
+    pub wording: Wording,
 }
 
 /// What an operation without such a map says of it.
@@ -66,7 +67,10 @@ impl Dialects<'_> {
         }
         if self.values.present && !any(self.expressions) {
             let all: Vec<&str> = self.expressions.iter().map(|member| member.name).collect();
-            return Err(Error::validation(messages::values_without_expression(&all)));
+            return Err(Error::validation(match self.wording {
+                Wording::Present => messages::VALUES_WITHOUT_EXPRESSION.to_owned(),
+                Wording::Former => messages::values_without_expression(&all),
+            }));
         }
         Ok(())
     }
@@ -76,20 +80,29 @@ fn present(members: &[Member]) -> Vec<&'static str> {
     members.iter().filter(|member| member.present).map(|member| member.name).collect()
 }
 
+/// The envelope that PutItem, UpdateItem and DeleteItem put around every fault that needs no table.
+pub(super) fn enveloped(error: Error) -> Error {
+    match error.kind {
+        crate::error::ErrorKind::Validation => Error::validation(messages::enveloped(&error.message)),
+        _ => error,
+    }
+}
+
 /// An item or a key: names first, then values, the first fault wins.
-pub(super) fn item(part: AttributeMapPart) -> Result<Item, Error> {
+pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Error> {
     check_names(&part)?;
-    let values =
-        part.into_iter().map(|(name, value)| Ok((name, value.map_err(|fault| value_error(&fault))?)));
+    let values = part
+        .into_iter()
+        .map(|(name, value)| Ok((name, value.map_err(|fault| value_error(&fault, wording))?)));
     values.collect()
 }
 
 /// The same for an item that is also given back as it was sent.
-pub(super) fn item_ref(part: &AttributeMapPart) -> Result<Item, Error> {
+pub(super) fn item_ref(part: &AttributeMapPart, wording: Wording) -> Result<Item, Error> {
     check_names(part)?;
     let values = part.iter().map(|(name, value)| match value {
         Ok(value) => Ok((name.clone(), value.clone())),
-        Err(fault) => Err(value_error(fault)),
+        Err(fault) => Err(value_error(fault, wording)),
     });
     values.collect()
 }
@@ -101,16 +114,16 @@ fn check_names(part: &AttributeMapPart) -> Result<(), Error> {
     Ok(())
 }
 
-fn value_error(fault: &ValueFault) -> Error {
-    Error::validation(value_messages::fault(fault))
+fn value_error(fault: &ValueFault, wording: Wording) -> Error {
+    Error::validation(value_messages::fault(fault, wording))
 }
 
 /// A starting key. Observed: numbers, sets of numbers and repeated members are told without an introduction.
-pub(super) fn starting_key(part: Option<AttributeMapPart>) -> Result<Option<Item>, Error> {
+pub(super) fn starting_key(part: Option<AttributeMapPart>, wording: Wording) -> Result<Option<Item>, Error> {
     let Some(part) = part else { return Ok(None) };
     let values = part.into_iter().map(|(name, value)| Ok((name, value?)));
     let item = values.collect::<Result<Item, ValueFault>>().map_err(|fault| {
-        let text = value_messages::fault(&fault);
+        let text = value_messages::fault(&fault, wording);
         Error::validation(if is_told_plainly(&fault) { text } else { messages::starting_key_invalid(&text) })
     })?;
     Ok(Some(item))

@@ -5,6 +5,7 @@ use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Placeholders, Projection};
+use crate::messages::Wording;
 use crate::value::Item;
 
 /// One item to read.
@@ -42,12 +43,14 @@ impl TransactGet {
             expressions: &[],
             names: sense::names(parts.expression_attribute_names.as_ref()),
             values: sense::NO_VALUES,
+            wording: Wording::Former,
         }
         .check()?;
-        let mut placeholders = Placeholders::new(parts.expression_attribute_names.as_deref(), None)?;
+        let mut placeholders =
+            Placeholders::new(parts.expression_attribute_names.as_deref(), None, Wording::Former)?;
         let projection = sense::projection(parts.projection_expression.as_ref(), None, &mut placeholders)?;
         placeholders.finish()?;
-        let key = sense::item(parts.key)?;
+        let key = sense::item(parts.key, Wording::Former)?;
         Ok(Self { table, key, projection })
     }
 }

@@ -10,6 +10,7 @@ use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Update, parse_update};
+use crate::messages::Wording;
 use crate::messages::transaction as messages;
 use crate::value::Item;
 
@@ -156,7 +157,8 @@ impl ActionParts {
     fn sense(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
         let table = TableRef::parse(&self.table_name)?;
         self.check_dialects()?;
-        let mut placeholders = Placeholders::new(self.names.as_deref(), self.values.as_ref())?;
+        let mut placeholders =
+            Placeholders::new(self.names.as_deref(), self.values.as_ref(), Wording::Former)?;
         let update = self.update.as_deref().map(|text| parse_update(text, &mut placeholders)).transpose()?;
         let text = self.condition.as_ref();
         let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
@@ -165,7 +167,7 @@ impl ActionParts {
             self.add_to(digest);
         }
         let on_condition_failure = sense::on_condition_failure(self.on_condition_failure);
-        let subject = sense::item(self.subject)?;
+        let subject = sense::item(self.subject, Wording::Former)?;
         let action = match (self.kind, update) {
             (ActionKind::Put, _) => TransactAction::Put { item: subject },
             (ActionKind::Delete, _) => TransactAction::Delete { key: subject },
@@ -187,6 +189,7 @@ impl ActionParts {
             expressions,
             names: sense::names(self.names.as_ref()),
             values: sense::values(self.values.as_ref()),
+            wording: Wording::Former,
         }
         .check()
     }

@@ -6,6 +6,7 @@ use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Update, legacy, parse_update};
+use crate::messages::Wording;
 use crate::value::Item;
 
 /// An UpdateItem that makes sense without knowing the table.
@@ -26,14 +27,19 @@ impl UpdateItem {
     /// Understands the parts, in the service's order of checks.
     pub fn sense(parts: UpdateItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
+        Self::understand(parts, table).map_err(sense::enveloped)
+    }
+
+    fn understand(parts: UpdateItemParts, table: TableRef) -> Result<Self, Error> {
         check_dialects(&parts)?;
-        let key = sense::item(parts.key)?;
+        let key = sense::item(parts.key, Wording::Present)?;
         let updates = parts.attribute_updates.as_deref();
         let legacy_update = updates.map(legacy::attribute_updates).transpose()?;
         let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
+            Wording::Present,
         )?;
         let text = parts.update_expression.as_deref();
         let update = text.map(|text| parse_update(text, &mut placeholders)).transpose()?;
@@ -67,6 +73,7 @@ fn check_dialects(parts: &UpdateItemParts) -> Result<(), Error> {
         ],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
+        wording: Wording::Present,
     }
     .check()
 }

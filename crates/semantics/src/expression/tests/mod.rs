@@ -62,5 +62,6 @@ fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -> Pl
         (Box::leak(Box::new(names)), Box::leak(Box::new(values)));
     let names = (!names.is_empty()).then_some(names.as_slice());
     let values = (!values.is_empty()).then_some(values);
-    Placeholders::new(names, values).expect("the placeholders of this test are well-formed")
+    Placeholders::new(names, values, crate::messages::Wording::Present)
+        .expect("the placeholders of this test are well-formed")
 }

@@ -6,12 +6,16 @@ use crate::expression::{ConditionKind, parse_condition};
 fn names(names: &[(&str, &str)]) -> String {
     let names: Vec<(String, String)> =
         names.iter().map(|(placeholder, name)| ((*placeholder).to_owned(), (*name).to_owned())).collect();
-    Placeholders::new(Some(&names), None).expect_err("the names are wrong").message
+    Placeholders::new(Some(&names), None, crate::messages::Wording::Former)
+        .expect_err("the names are wrong")
+        .message
 }
 
 fn values(placeholders: &[&str]) -> String {
     let values = placeholders.iter().map(|placeholder| ((*placeholder).to_owned(), Ok(n(1)))).collect();
-    Placeholders::new(None, Some(&values)).expect_err("the values are wrong").message
+    Placeholders::new(None, Some(&values), crate::messages::Wording::Former)
+        .expect_err("the values are wrong")
+        .message
 }
 
 #[test]

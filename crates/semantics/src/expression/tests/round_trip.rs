@@ -11,7 +11,8 @@ use crate::expression::{
 fn placeholders_of(canonical: &CanonicalText) -> Placeholders<'_> {
     let names = (!canonical.names.is_empty()).then_some(canonical.names.as_slice());
     let values = (!canonical.values.is_empty()).then_some(&canonical.values);
-    Placeholders::new(names, values).expect("canonical placeholders are well-formed")
+    Placeholders::new(names, values, crate::messages::Wording::Present)
+        .expect("canonical placeholders are well-formed")
 }
 
 fn condition_again(condition: &Condition) -> Condition {
