@@ -72,6 +72,10 @@ pub fn unechoed_violation(path: &str, constraint: &str) -> String {
     format!("Value at '{path}' failed to satisfy constraint: {constraint}")
 }
 
+/// An unknown value of `ReturnValues`, as the present validation words it (the misspelling is the service's).
+pub const RETURN_VALUES_UNKNOWN: &str = "Failed to satisfy constraint: Member must satisfy enum value set: \
+     [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
+
 /// A member that is missed before any violation is looked for.
 pub fn parameter_required(name: &str) -> String {
     format!("The parameter '{name}' is required but was not present in the request")

@@ -125,9 +125,9 @@ mod tests {
         let strings = || AttributeValue::string_set(vec!["b".to_owned(), "a".to_owned(), "b".to_owned()]);
         let binaries = || AttributeValue::binary_set(vec![vec![0xff], vec![0], vec![0]]);
         let numbers = || AttributeValue::number_set([2_i64, 1, 2].map(Number::from).to_vec());
-        for (value, present, former) in [
+        let rows: [(fn() -> Result<AttributeValue, ValueFault>, &str, &str); 3] = [
             (
-                strings as fn() -> _,
+                strings,
                 r#"One or more parameter values were invalid: Input collection ["a", "b", "b"] contains duplicates."#,
                 "One or more parameter values were invalid: Input collection [b, a, b] contains duplicates.",
             ),
@@ -141,7 +141,8 @@ mod tests {
                 "One or more parameter values were invalid: Input collection contains duplicates.",
                 "Input collection contains duplicates",
             ),
-        ] {
+        ];
+        for (value, present, former) in rows {
             assert_eq!(text(value(), Wording::Present), present);
             assert_eq!(text(value(), Wording::Former), former);
         }

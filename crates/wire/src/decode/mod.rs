@@ -5,6 +5,7 @@
 mod build;
 mod dump;
 mod parts;
+mod present;
 mod sense;
 mod types;
 mod value;
@@ -35,7 +36,7 @@ pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
     let Some(input) = shapes::input(operation) else { return Err(unknown_operation()) };
     let mut node = json::parse(body).map_err(|NotJson| Error::new(ErrorKind::Serialization, ""))?;
     types::check(input.shape, &mut node)?;
-    violations::check(&input, &node)?;
+    violations::check(operation, &input, &node)?;
     build(operation, node)
 }
 

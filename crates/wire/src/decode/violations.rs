@@ -9,15 +9,16 @@ use std::fmt::Write;
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::shape as text;
 
-use super::dump;
+use super::{dump, present};
 use crate::json::{Node, member};
+use crate::operation::Operation;
 use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
 
 /// The service stops collecting here.
 const VIOLATIONS_MAX: usize = 10;
 
 /// All violations of the body, as one error.
-pub(super) fn check(input: &Input, body: &Node<'_>) -> Result<(), Error> {
+pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Result<(), Error> {
     let mut walk = Walk { input, path: Path::default(), found: Vec::new() };
     if let (Kind::Structure { members, .. }, Node::Object(entries)) = (input.shape.kind, body) {
         let missing = |wanted: &&Member| {
@@ -28,7 +29,15 @@ pub(super) fn check(input: &Input, body: &Node<'_>) -> Result<(), Error> {
         }
         walk.structure(members, entries);
     }
-    if walk.found.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&walk.found))) }
+    let texts = present::reworded(operation, walk.found);
+    if texts.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&texts))) }
+}
+
+/// One violation: the member of the request it lies in, what it violates (nothing: it is absent), and its text.
+pub(super) struct Violation {
+    pub member: &'static str,
+    pub constraint: Option<Constraint>,
+    pub text: String,
 }
 
 /// The place of a value, as two spellings: messages use either, depending on their wording.
@@ -68,7 +77,7 @@ impl Path<'_> {
 struct Walk<'w> {
     input: &'w Input,
     path: Path<'w>,
-    found: Vec<String>,
+    found: Vec<Violation>,
 }
 
 impl<'w> Walk<'w> {
@@ -204,7 +213,7 @@ impl<'w> Walk<'w> {
     fn absent(&mut self) {
         if !self.is_full() {
             let path = self.path.spelled(true);
-            self.found.push(text::null_violation(&path));
+            self.push(None, text::null_violation(&path));
         }
     }
 
@@ -217,7 +226,15 @@ impl<'w> Walk<'w> {
         } else {
             text::unechoed_violation(&self.path.spelled(false), constraint)
         };
-        self.found.push(violation);
+        self.push(Some(kind), violation);
+    }
+
+    fn push(&mut self, constraint: Option<Constraint>, text: String) {
+        let top = self.path.steps.iter().find_map(|step| match step {
+            Step::Member(name) => Some(*name),
+            Step::Element(_) | Step::Entry(_) => None,
+        });
+        self.found.push(Violation { member: top.unwrap_or_default(), constraint, text });
     }
 }
 

@@ -203,12 +203,12 @@ static DELETE_GLOBAL_TABLE_WITNESS_GROUP_MEMBER_ACTION: Shape = Shape::structure
 static DELETE_ITEM_INPUT: Shape = Shape::structure(
     "DeleteItemInput",
     &[
+        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
+        Member::optional("ReturnValues", &RETURN_VALUE),
         Member::required("TableName", &TABLE_ARN),
         Member::required("Key", &KEY),
         Member::optional("Expected", &EXPECTED_ATTRIBUTE_MAP),
         Member::optional("ConditionalOperator", &CONDITIONAL_OPERATOR),
-        Member::optional("ReturnValues", &RETURN_VALUE),
-        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
         Member::optional("ReturnItemCollectionMetrics", &RETURN_ITEM_COLLECTION_METRICS),
         Member::optional("ConditionExpression", &CONDITION_EXPRESSION),
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
@@ -450,12 +450,12 @@ static PUT: Shape = Shape::structure(
 static PUT_ITEM_INPUT: Shape = Shape::structure(
     "PutItemInput",
     &[
+        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
+        Member::optional("ReturnValues", &RETURN_VALUE),
+        Member::optional("ReturnItemCollectionMetrics", &RETURN_ITEM_COLLECTION_METRICS),
         Member::required("TableName", &TABLE_ARN),
         Member::required("Item", &PUT_ITEM_INPUT_ATTRIBUTE_MAP),
         Member::optional("Expected", &EXPECTED_ATTRIBUTE_MAP),
-        Member::optional("ReturnValues", &RETURN_VALUE),
-        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
-        Member::optional("ReturnItemCollectionMetrics", &RETURN_ITEM_COLLECTION_METRICS),
         Member::optional("ConditionalOperator", &CONDITIONAL_OPERATOR),
         Member::optional("ConditionExpression", &CONDITION_EXPRESSION),
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
@@ -678,13 +678,13 @@ static UPDATE_GLOBAL_SECONDARY_INDEX_ACTION: Shape = Shape::structure(
 static UPDATE_ITEM_INPUT: Shape = Shape::structure(
     "UpdateItemInput",
     &[
+        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
         Member::required("TableName", &TABLE_ARN),
+        Member::optional("ReturnValues", &RETURN_VALUE),
         Member::required("Key", &KEY),
         Member::optional("AttributeUpdates", &ATTRIBUTE_UPDATES),
         Member::optional("Expected", &EXPECTED_ATTRIBUTE_MAP),
         Member::optional("ConditionalOperator", &CONDITIONAL_OPERATOR),
-        Member::optional("ReturnValues", &RETURN_VALUE),
-        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
         Member::optional("ReturnItemCollectionMetrics", &RETURN_ITEM_COLLECTION_METRICS),
         Member::optional("UpdateExpression", &UPDATE_EXPRESSION),
         Member::optional("ConditionExpression", &CONDITION_EXPRESSION),
