@@ -1,5 +1,5 @@
 //! Measures the local store on this machine: reads per second, and durable commits per second beside the rate at which the
-//! disk syncs at all. `cargo run --release -p keywright-store-local --example measure [FOLDER]`
+//! disk syncs at all. `cargo run --release -p keywright-store-local --example measure [FOLDER [reads]]`
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "measures time and prints it")]
 
 use std::fs::File;
@@ -23,6 +23,10 @@ fn main() {
         None => tempfile::tempdir(),
     }
     .expect("a folder is made");
+    if std::env::args().nth(2).as_deref() == Some("reads") {
+        reads(&folder.path().join("reads"));
+        return;
+    }
     syncs(folder.path());
     for threads in [1, 4, 16, 64] {
         commits(&folder.path().join(format!("synced{threads}")), threads, Durability::Synced);
@@ -40,9 +44,8 @@ fn rate(name: &str, count: u64, elapsed: Duration) {
 
 /// What the disk can do: one small append and one sync after the other, into a file that is laid out like a journal.
 fn syncs(folder: &Path) {
-    let kinds: [(&str, fn(&File) -> std::io::Result<()>); 2] =
-        [("bare fsync", File::sync_all), ("bare fdatasync", File::sync_data)];
-    for (name, sync) in kinds {
+    for name in ["bare fsync", "bare fdatasync"] {
+        let sync = |file: &File| if name == "bare fsync" { file.sync_all() } else { file.sync_data() };
         let mut file = File::create(folder.join("sync")).expect("a file is made");
         file.set_len(64 * 1024 * 1024).and_then(|()| file.sync_all()).expect("the file is laid out");
         let (started, mut count) = (Instant::now(), 0);
@@ -113,8 +116,14 @@ fn reads(folder: &Path) {
     gets("gets after opening, cached blocks", &store, 0..ROWS);
 }
 
+/// Time this thread was on a processor, on systems that tell: other programs' work is not in it.
+fn processor_time() -> Option<Duration> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+}
+
 fn gets(name: &str, store: &LocalStore, numbers: std::ops::Range<u64>) {
-    let started = Instant::now();
+    let (started, processor_started) = (Instant::now(), processor_time());
     let mut count = 0;
     while count < ROWS {
         for number in numbers.clone() {
@@ -124,6 +133,9 @@ fn gets(name: &str, store: &LocalStore, numbers: std::ops::Range<u64>) {
         }
     }
     rate(name, count, started.elapsed());
+    if let (Some(before), Some(after)) = (processor_started, processor_time()) {
+        rate("  in processor time", count, after.saturating_sub(before));
+    }
 }
 
 fn scans(store: &LocalStore) {

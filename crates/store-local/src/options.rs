@@ -16,8 +16,9 @@ pub enum Durability {
 
 /// How a store is opened. Memory is bounded by
 /// `cache_bytes + 5 × memtable_bytes + 64 MiB (one commit group) + 16 MiB (recently committed keys)`
-/// plus pinned index and filter blocks of about 1.5 bytes per stored key, and the transactions that callers hold.
-/// (At most four full memtables wait to be written out before commits pause; the fifth is the active one.)
+/// plus the transactions that callers hold and the index and filter blocks of the two youngest levels (about 2 % of those
+/// tables; all others are in the cache). At most four full memtables wait to be written out before commits pause; the
+/// fifth is the active one. A single transaction may be larger than a group; then it is one.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOptions {
     pub durability: Durability,
@@ -40,7 +41,7 @@ impl Default for LocalOptions {
         Self {
             durability: Durability::Synced,
             cache_bytes: 256 * MIB,
-            memtable_bytes: 64 * MIB,
+            memtable_bytes: 32 * MIB,
             journal_bytes: 512 * MIB,
             verify_bytes_max: 32 * MIB,
             relaxed_sync_interval: Duration::from_millis(200),
