@@ -25,7 +25,7 @@ keywright_store::store_kit!(Faulty);
 const LOG: LogId = LogId { log: 1, shard: 1 };
 
 fn write(store: &FaultyStore, number: u64) -> Result<(), CommitError> {
-    let mut transaction = block_on(store.begin()).unwrap();
+    let mut transaction = block_on(store.begin()).expect("a transaction begins");
     for half in ["left", "right"] {
         transaction.put(Bytes::from(format!("{half}{number}")), Bytes::from_static(b"x"));
     }
@@ -33,11 +33,14 @@ fn write(store: &FaultyStore, number: u64) -> Result<(), CommitError> {
     block_on(transaction.commit()).map(|_| ())
 }
 
-/// How often each half of a write is there, with the faults turned off.
+/// Whether each half of a write is there, with the faults turned off.
 fn is_there(store: &FaultyStore, number: u64) -> [bool; 2] {
     store.set_faults(Faults::NONE);
-    let view = block_on(store.snapshot()).unwrap();
-    ["left", "right"].map(|half| block_on(view.get(format!("{half}{number}").as_bytes())).unwrap().is_some())
+    let view = block_on(store.snapshot()).expect("a snapshot opens");
+    ["left", "right"].map(|half| {
+        let key = format!("{half}{number}");
+        block_on(view.get(key.as_bytes())).expect("no fault is planned").is_some()
+    })
 }
 
 #[test]
