@@ -44,14 +44,14 @@ impl Gate {
         match self {
             Self::Open => {
                 let claim = read_claim(request, TimeCheck::Skip)?;
-                Ok(caller(account_of_open_key(&claim.access_key_id), &claim.region))
+                Ok(caller(account_of_open_key(claim.access_key_id()), claim.region()))
             }
             Self::Keys { credentials, signing_keys } => {
                 let claim = read_claim(request, TimeCheck::Now(now))?;
                 verify(request, &claim, &Secrets(credentials), signing_keys)?;
-                let credential = credentials.get(&claim.access_key_id);
+                let credential = credentials.get(claim.access_key_id());
                 let account = credential.map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str());
-                Ok(caller(account, &claim.region))
+                Ok(caller(account, claim.region()))
             }
         }
     }

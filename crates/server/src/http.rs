@@ -78,11 +78,10 @@ impl<S: Store> Service<S> {
     /// The operation, and who asks for it.
     fn admit(&self, head: &Parts, body: &[u8]) -> Result<(Operation, Caller), Error> {
         let operation = target(&head.headers)?;
-        let headers: Vec<(&str, &str)> = head
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)))
-            .collect();
+        let mut headers: Vec<(&str, &str)> = Vec::with_capacity(head.headers.len());
+        headers.extend(
+            head.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))),
+        );
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),

@@ -9,9 +9,12 @@ use sha2::{Digest, Sha256};
 use super::SignedRequest;
 use super::claim::{Claim, Placement};
 
+/// Room for the canonical form of a usual request, so that it is written into one allocation.
+const CANONICAL_BYTES: usize = 1024;
+
 /// The canonical request as text.
-pub(super) fn canonical_request(request: &SignedRequest<'_>, claim: &Claim) -> String {
-    let mut text = String::with_capacity(512);
+pub(super) fn canonical_request(request: &SignedRequest<'_>, claim: &Claim<'_>) -> String {
+    let mut text = String::with_capacity(CANONICAL_BYTES);
     text.push_str(request.method);
     text.push('\n');
     push_path(&mut text, request.path);
@@ -22,7 +25,12 @@ pub(super) fn canonical_request(request: &SignedRequest<'_>, claim: &Claim) -> S
         push_header(&mut text, request, name);
     }
     text.push('\n');
-    text.push_str(&claim.signed_headers.join(";"));
+    for (index, name) in claim.signed_headers.iter().enumerate() {
+        if index > 0 {
+            text.push(';');
+        }
+        text.push_str(name);
+    }
     text.push('\n');
     push_hex(&mut text, &Sha256::digest(request.body));
     text
@@ -133,13 +141,8 @@ fn hex_digit(byte: u8) -> Option<u8> {
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Appends bytes in lower-case hexadecimal.
-pub(super) fn push_hex(text: &mut String, bytes: &[u8]) {
-    for byte in bytes {
-        for nibble in [byte >> 4, byte & 15] {
-            if let Some(digit) = HEX.get(usize::from(nibble)) {
-                text.push(char::from(*digit));
-            }
-        }
-    }
+/// Appends a digest in lower-case hexadecimal.
+pub(super) fn push_hex(text: &mut String, digest: &[u8]) {
+    let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().map_or('0', char::from);
+    text.extend(digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }

@@ -2,6 +2,8 @@
 //!
 //! Reading a claim proves nothing; `verify` does.
 
+use std::borrow::Cow;
+
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::auth;
 
@@ -23,25 +25,36 @@ pub enum Placement {
     },
 }
 
-/// A well-formed claim.
+/// A well-formed claim; header-signed ones borrow from the request.
+/// Invariant: `credential` is `access key/date/region/service/aws4_request`, with this service.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    pub access_key_id: String,
-    /// `YYYYMMDD` of the credential scope.
-    pub date: String,
-    pub region: String,
-    pub service: String,
-    pub signed_headers: Vec<String>,
-    pub signature: String,
+pub struct Claim<'a> {
+    credential: Cow<'a, str>,
+    /// Names in lower case.
+    pub signed_headers: Vec<Cow<'a, str>>,
+    pub signature: Cow<'a, str>,
     /// The time as signed, verbatim.
-    pub time_text: String,
+    pub time_text: Cow<'a, str>,
     pub placement: Placement,
 }
 
-impl Claim {
+impl Claim<'_> {
+    /// The access key and the scope, as sent.
+    pub fn credential(&self) -> &str {
+        &self.credential
+    }
+
+    pub fn access_key_id(&self) -> &str {
+        self.credential.split('/').next().unwrap_or_default()
+    }
+
+    pub fn region(&self) -> &str {
+        self.credential.split('/').nth(2).unwrap_or_default()
+    }
+
     /// `date/region/service/aws4_request`.
-    pub fn scope(&self) -> String {
-        format!("{}/{}/{}/{TERMINATOR}", self.date, self.region, self.service)
+    pub fn scope(&self) -> &str {
+        self.credential.split_once('/').map_or("", |(_, scope)| scope)
     }
 }
 
@@ -56,7 +69,7 @@ pub enum TimeCheck {
 
 /// Reads the claim from the Authorization header or, failing that, from a presigned query. The order of the faults is
 /// the service's: missing parts, date, time, host, algorithm, credential, scope.
-pub fn read_claim(request: &SignedRequest<'_>, check: TimeCheck) -> Result<Claim, Error> {
+pub fn read_claim<'a>(request: &SignedRequest<'a>, check: TimeCheck) -> Result<Claim<'a>, Error> {
     let query_algorithm = query_value(request.query, "X-Amz-Algorithm");
     let raw = match (request.header("authorization"), query_algorithm) {
         (Some(_), Some(_)) => {
@@ -85,7 +98,7 @@ fn invalid(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::InvalidSignature, message)
 }
 
-fn from_header(request: &SignedRequest<'_>, authorization: &str) -> Result<RawClaim, Error> {
+fn from_header<'a>(request: &SignedRequest<'a>, authorization: &'a str) -> Result<RawClaim<'a>, Error> {
     if !authorization.starts_with("AWS4-") {
         return Err(missing_token());
     }
@@ -111,12 +124,12 @@ fn from_header(request: &SignedRequest<'_>, authorization: &str) -> Result<RawCl
         return Err(incomplete(auth::with_authorization(&missing, authorization)));
     };
     Ok(RawClaim {
-        algorithm: algorithm.to_owned(),
-        credential: credential.to_owned(),
-        signature: signature.to_owned(),
-        signed_headers: split_headers(signed_headers),
+        algorithm: Cow::Borrowed(algorithm),
+        credential: Cow::Borrowed(credential),
+        signature: Cow::Borrowed(signature),
+        signed_headers: signed_headers.split(';').map(lower_case).collect(),
         time: read_time(time_text)?,
-        time_text: time_text.to_owned(),
+        time_text: Cow::Borrowed(time_text),
         placement: Placement::Header,
     })
 }
@@ -125,8 +138,12 @@ fn read_time(text: &str) -> Result<TimeMs, Error> {
     TimeMs::parse_basic(text).ok_or_else(|| incomplete(auth::bad_date(text)))
 }
 
-fn split_headers(text: &str) -> Vec<String> {
-    text.split(';').map(str::to_ascii_lowercase).collect()
+fn lower_case(name: &str) -> Cow<'_, str> {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(name.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(name)
+    }
 }
 
 /// The comma-separated `Name=value` fields after the algorithm.
@@ -156,7 +173,7 @@ impl<'a> HeaderFields<'a> {
     }
 }
 
-fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim, Error> {
+fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim<'static>, Error> {
     let value = |name: &str| query_value(request.query, name).filter(|value| !value.is_empty());
     let required = ["X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date"];
     let mut missing = String::new();
@@ -178,12 +195,12 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
             .ok_or_else(|| incomplete(auth::BAD_EXPIRES))?,
     };
     Ok(RawClaim {
-        algorithm,
-        credential,
-        signature,
-        signed_headers: split_headers(&signed_headers),
+        algorithm: Cow::Owned(algorithm),
+        credential: Cow::Owned(credential),
+        signature: Cow::Owned(signature),
+        signed_headers: signed_headers.split(';').map(|name| lower_case(name).into_owned().into()).collect(),
         time: read_time(&time_text)?,
-        time_text,
+        time_text: Cow::Owned(time_text),
         placement: Placement::Query { expires_seconds },
     })
 }
@@ -194,12 +211,12 @@ const DEFAULT_EXPIRES_SECONDS: u64 = 300;
 const EXPIRES_SECONDS_MAX: u64 = 604_800;
 
 /// A claim whose parts are all there but not yet understood.
-struct RawClaim {
-    algorithm: String,
-    credential: String,
-    signature: String,
-    signed_headers: Vec<String>,
-    time_text: String,
+struct RawClaim<'a> {
+    algorithm: Cow<'a, str>,
+    credential: Cow<'a, str>,
+    signature: Cow<'a, str>,
+    signed_headers: Vec<Cow<'a, str>>,
+    time_text: Cow<'a, str>,
     time: TimeMs,
     placement: Placement,
 }
@@ -207,7 +224,7 @@ struct RawClaim {
 /// How far a header-signed request's time may be from ours (observed in the service's own error texts).
 const SKEW_SECONDS_MAX: u64 = 300;
 
-fn check_time(raw: &RawClaim, now: TimeMs) -> Result<(), Error> {
+fn check_time(raw: &RawClaim<'_>, now: TimeMs) -> Result<(), Error> {
     let latest = now.plus_seconds(SKEW_SECONDS_MAX);
     if raw.time > latest {
         return Err(invalid(auth::not_yet_current(&raw.time_text, &latest.to_basic(), &now.to_basic())));
@@ -232,7 +249,7 @@ fn check_time(raw: &RawClaim, now: TimeMs) -> Result<(), Error> {
 /// Headers that decide what a request means: a header signature must cover those that are sent.
 const MUST_BE_SIGNED: &[&str] = &["host", "x-amz-date", "x-amz-target"];
 
-fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim) -> Result<(), Error> {
+fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim<'_>) -> Result<(), Error> {
     let must: &[&str] = match raw.placement {
         Placement::Header => MUST_BE_SIGNED,
         Placement::Query { .. } => &["host"],
@@ -244,12 +261,15 @@ fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim) -> Result<(), Err
     }
 }
 
-fn build(raw: RawClaim) -> Result<Claim, Error> {
+fn build(raw: RawClaim<'_>) -> Result<Claim<'_>, Error> {
     if raw.algorithm != ALGORITHM {
         return Err(incomplete(auth::unsupported_algorithm(&raw.algorithm)));
     }
-    let parts: Vec<&str> = raw.credential.split('/').collect();
-    let &[access_key_id, date, region, service, terminator] = parts.as_slice() else {
+    let mut parts = raw.credential.split('/');
+    let mut part = || parts.next();
+    let (Some(_access_key_id), Some(date), Some(region), Some(service), Some(terminator), None) =
+        (part(), part(), part(), part(), part(), part())
+    else {
         return Err(incomplete(auth::bad_credential(&raw.credential)));
     };
     let mut wrong = String::new();
@@ -269,10 +289,7 @@ fn build(raw: RawClaim) -> Result<Claim, Error> {
         return Err(invalid(wrong));
     }
     Ok(Claim {
-        access_key_id: access_key_id.to_owned(),
-        date: date.to_owned(),
-        region: region.to_owned(),
-        service: service.to_owned(),
+        credential: raw.credential,
         signed_headers: raw.signed_headers,
         signature: raw.signature,
         time_text: raw.time_text,

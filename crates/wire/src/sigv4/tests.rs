@@ -95,7 +95,7 @@ impl Sent {
         };
         let claim = read_claim(&request, TimeCheck::Now(now))?;
         verify(&request, &claim, &OneKey, &SigningKeys::default())?;
-        Ok(claim.region)
+        Ok(claim.region().to_owned())
     }
 
     fn fault(&self, now: TimeMs) -> (ErrorKind, String) {

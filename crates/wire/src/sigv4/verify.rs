@@ -19,6 +19,9 @@ use super::claim::{ALGORITHM, Claim};
 /// Derived keys kept at once; past it the table is emptied.
 const SIGNING_KEYS_MAX: usize = 1024;
 
+/// Room for the text that is signed, so that it is written into one allocation.
+const TO_SIGN_BYTES: usize = 192;
+
 /// Where secrets come from.
 pub trait Keyring {
     /// The secret of that access key, or `None` if there is no such key.
@@ -27,39 +30,34 @@ pub trait Keyring {
 
 type SigningKey = [u8; 32];
 
-/// Derived signing keys by access key and scope.
+/// Derived signing keys by credential: the access key with its scope.
 #[derive(Debug, Default)]
 pub struct SigningKeys {
-    keys: Mutex<HashMap<(String, String), SigningKey>>,
+    keys: Mutex<HashMap<String, SigningKey>>,
 }
 
 impl SigningKeys {
-    fn derived(&self, claim: &Claim, secret: &str) -> SigningKey {
-        let place = (claim.access_key_id.clone(), claim.scope());
+    fn derived(&self, claim: &Claim<'_>, secret: &str) -> SigningKey {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(key) = keys.get(&place) {
+        if let Some(key) = keys.get(claim.credential()) {
             return *key;
         }
         if keys.len() >= SIGNING_KEYS_MAX {
             keys.clear();
         }
-        let key = derive(secret, claim);
-        keys.insert(place, key);
+        let key = derive(secret, claim.scope());
+        keys.insert(claim.credential().to_owned(), key);
         key
     }
 }
 
-fn derive(secret: &str, claim: &Claim) -> SigningKey {
+/// Signs the parts of the scope, each with the key that the one before gave.
+fn derive(secret: &str, scope: &str) -> SigningKey {
     let seed = format!("AWS4{secret}");
-    [claim.date.as_str(), &claim.region, &claim.service, "aws4_request"]
-        .iter()
-        .fold(None, |key: Option<SigningKey>, part| {
-            Some(match key {
-                None => sign(seed.as_bytes(), part.as_bytes()),
-                Some(key) => sign(&key, part.as_bytes()),
-            })
-        })
-        .unwrap_or_default()
+    let key = scope.split('/').fold(None, |key: Option<SigningKey>, part| {
+        Some(sign(key.as_ref().map_or(seed.as_bytes(), |key| key.as_slice()), part.as_bytes()))
+    });
+    key.unwrap_or_default()
 }
 
 fn sign(key: &[u8], message: &[u8]) -> SigningKey {
@@ -71,15 +69,19 @@ fn sign(key: &[u8], message: &[u8]) -> SigningKey {
 /// Checks the key, then the signature, of a claim that `read_claim` found current.
 pub fn verify(
     request: &SignedRequest<'_>,
-    claim: &Claim,
+    claim: &Claim<'_>,
     keyring: &impl Keyring,
     signing_keys: &SigningKeys,
 ) -> Result<(), Error> {
     let secret = keyring
-        .secret(&claim.access_key_id)
+        .secret(claim.access_key_id())
         .ok_or_else(|| Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY))?;
     let canonical = canonical_request(request, claim);
-    let mut to_sign = format!("{ALGORITHM}\n{}\n{}\n", claim.time_text, claim.scope());
+    let mut to_sign = String::with_capacity(TO_SIGN_BYTES);
+    for line in [ALGORITHM, &claim.time_text, claim.scope()] {
+        to_sign.push_str(line);
+        to_sign.push('\n');
+    }
     push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()));
     let mut expected = String::with_capacity(64);
     push_hex(&mut expected, &sign(&signing_keys.derived(claim, secret), to_sign.as_bytes()));
