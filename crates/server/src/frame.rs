@@ -26,6 +26,8 @@ const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 
 /// The service compresses nothing smaller.
 const COMPRESS_BYTES_MIN: usize = 4096;
+/// How many headers most answers carry.
+const ANSWER_HEADERS: usize = 8;
 /// What a browser may remember of a preflight, in seconds.
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
 
@@ -119,6 +121,7 @@ impl Wishes {
         *response.status_mut() = answer.status;
         let headers = response.headers_mut();
         *headers = answer.extra;
+        headers.reserve(ANSWER_HEADERS);
         let json = if self.amz_json { AMZ_JSON } else { PLAIN_JSON };
         headers.insert(CONTENT_TYPE, answer.content_type.unwrap_or(json));
         headers.insert(REQUEST_ID, request_id());

@@ -30,6 +30,35 @@ fn round_trip(item: &str) -> String {
 }
 
 #[test]
+fn text_is_escaped_wherever_in_it_the_character_stands() {
+    for length in 1..100 {
+        for place in 0..length {
+            for escaped in ["\\\"", "\\\\", "\\n", "\\u001f"] {
+                let text = format!("{}{escaped}{}", "a".repeat(place), "\u{e9}".repeat(length - place - 1));
+                let item = format!(r#"{{"a":{{"S":"{text}"}}}}"#);
+                assert_eq!(round_trip(&item), item);
+            }
+        }
+    }
+}
+
+#[test]
+fn integers_at_the_edges_of_64_bits_come_back_digit_by_digit() {
+    for number in [
+        "0",
+        "-1",
+        "100",
+        "9223372036854775807",
+        "9223372036854775808",
+        "-9223372036854775808",
+        "-9223372036854775809",
+    ] {
+        let item = format!(r#"{{"a":{{"N":"{number}"}}}}"#);
+        assert_eq!(round_trip(&item), item);
+    }
+}
+
+#[test]
 fn values_of_every_type_come_back_as_they_were_sent() {
     for item in [
         "{}",

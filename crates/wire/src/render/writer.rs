@@ -63,7 +63,7 @@ impl Writer {
     pub(super) fn text(&mut self, text: &str) {
         self.out.push(b'"');
         let mut rest = text.as_bytes();
-        while let Some(at) = rest.iter().position(|byte| needs_escape(*byte)) {
+        while let Some(at) = first_escape(rest) {
             let (plain, tail) = rest.split_at(at);
             self.out.extend_from_slice(plain);
             let Some((byte, tail)) = tail.split_first() else { break };
@@ -96,7 +96,14 @@ impl Writer {
     }
 
     fn number(&mut self, number: Number) {
-        self.formatted(format_args!("\"{number}\""));
+        match number.to_i64() {
+            Some(integer) => {
+                self.out.push(b'"');
+                self.integer(integer);
+                self.out.push(b'"');
+            }
+            None => self.formatted(format_args!("\"{number}\"")),
+        }
     }
 
     fn base64(&mut self, bytes: &[u8]) {
@@ -113,6 +120,18 @@ impl Writer {
 
 const fn needs_escape(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
+}
+
+/// Bytes that are looked at together: without an early end the compiler compares them side by side.
+const ESCAPE_BLOCK_BYTES: usize = 32;
+
+/// Where the first byte stands that must be escaped. Most text has none.
+fn first_escape(bytes: &[u8]) -> Option<usize> {
+    let any = |block: &[u8]| block.iter().fold(false, |found, byte| found | needs_escape(*byte));
+    let plain =
+        bytes.chunks_exact(ESCAPE_BLOCK_BYTES).take_while(|block| !any(block)).count() * ESCAPE_BLOCK_BYTES;
+    let rest = bytes.get(plain..).unwrap_or_default();
+    rest.iter().position(|byte| needs_escape(*byte)).map(|at| plain + at)
 }
 
 /// The members of an object being written.
