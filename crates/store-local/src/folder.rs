@@ -11,6 +11,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::error::OpenFault;
 
@@ -48,10 +49,7 @@ impl Folder {
             .write(true)
             .open(&lock_path)
             .map_err(OpenFault::io(&lock_path))?;
-        lock.try_lock().map_err(|refusal| match refusal {
-            TryLockError::WouldBlock => OpenFault::InUse { folder: path.to_owned() },
-            TryLockError::Error(error) => OpenFault::Io { file: lock_path.clone(), error },
-        })?;
+        take(&lock, path)?;
         let contents = read_format(path)?;
         Ok((Self { path: path.to_owned(), _lock: lock }, contents))
     }
@@ -85,6 +83,26 @@ impl Folder {
         let marker = self.path.join(FORMAT_NEW);
         fs::rename(&marker, self.path.join(FORMAT)).map_err(OpenFault::io(&marker))?;
         sync_folder(&self.path)
+    }
+}
+
+/// A lock outlives its owner for a moment, while the system ends a process, or starts one that was forked while it was held.
+const LOCK_TRIES: u32 = 15;
+const LOCK_RETRY: Duration = Duration::from_millis(20);
+
+fn take(lock: &File, path: &Path) -> Result<(), OpenFault> {
+    let mut tries = 0;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(OpenFault::Io { file: path.join(LOCK), error }),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        tries += 1;
+        if tries == LOCK_TRIES {
+            return Err(OpenFault::InUse { folder: path.to_owned() });
+        }
+        std::thread::sleep(LOCK_RETRY);
     }
 }
 

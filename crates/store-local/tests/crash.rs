@@ -29,7 +29,7 @@ fn kills() -> u64 {
 fn child(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
     command.args(["--exact", test, "--nocapture", "--test-threads=1"]).env(FOLDER_VARIABLE, folder);
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdout(Stdio::piped());
     command
 }
 
