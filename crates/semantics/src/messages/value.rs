@@ -125,7 +125,8 @@ mod tests {
         let strings = || AttributeValue::string_set(vec!["b".to_owned(), "a".to_owned(), "b".to_owned()]);
         let binaries = || AttributeValue::binary_set(vec![vec![0xff], vec![0], vec![0]]);
         let numbers = || AttributeValue::number_set([2_i64, 1, 2].map(Number::from).to_vec());
-        let rows: [(fn() -> Result<AttributeValue, ValueFault>, &str, &str); 3] = [
+        type Make = fn() -> Result<AttributeValue, ValueFault>;
+        let rows: [(Make, &str, &str); 3] = [
             (
                 strings,
                 r#"One or more parameter values were invalid: Input collection ["a", "b", "b"] contains duplicates."#,

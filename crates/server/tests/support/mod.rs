@@ -2,6 +2,8 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
+pub mod client;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
