@@ -69,7 +69,7 @@ async fn write(
         };
         let sent = if pair {
             let put = |row: &Item| {
-                let put = Put::builder().table_name("T").set_item(Some(row.clone())).build().unwrap();
+                let put = Put::builder().table_name("Tab").set_item(Some(row.clone())).build().unwrap();
                 TransactWriteItem::builder().put(put).build()
             };
             client
@@ -79,7 +79,7 @@ async fn write(
                 .await
                 .is_ok()
         } else {
-            client.put_item().table_name("T").set_item(Some(rows[0].clone())).send().await.is_ok()
+            client.put_item().table_name("Tab").set_item(Some(rows[0].clone())).send().await.is_ok()
         };
         if sent {
             let mut acknowledged = acknowledged.lock().unwrap();
@@ -91,7 +91,7 @@ async fn write(
 }
 
 async fn scan(client: &Client, index: Option<&str>) -> BTreeMap<(String, String), Item> {
-    let pages = client.scan().table_name("T").set_index_name(index.map(str::to_owned)).into_paginator();
+    let pages = client.scan().table_name("Tab").set_index_name(index.map(str::to_owned)).into_paginator();
     let items = pages.items().send().collect::<Result<Vec<_>, _>>().await.unwrap();
     let count = items.len();
     let by_place: BTreeMap<_, _> = items.into_iter().map(|item| (place(&item), item)).collect();
@@ -127,7 +127,7 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
         let server = Server::on(folder.path());
         let asking = client(&server.endpoint, Caller::default());
         if kill == 0 {
-            create_indexed_table(&asking, "T").await;
+            create_indexed_table(&asking, "Tab").await;
         } else {
             check(&asking, &acknowledged).await;
         }
@@ -163,13 +163,13 @@ async fn a_stopped_server_ends_well_and_its_data_is_there_again() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());
     let asking = client(&server.endpoint, Caller::default());
-    create_indexed_table(&asking, "T").await;
-    asking.put_item().table_name("T").set_item(Some(row("a", 1, 1))).send().await.unwrap();
+    create_indexed_table(&asking, "Tab").await;
+    asking.put_item().table_name("Tab").set_item(Some(row("a", 1, 1))).send().await.unwrap();
     assert!(server.stop());
     let again = Server::on(folder.path());
     let asking = client(&again.endpoint, Caller::default());
-    assert_eq!(asking.scan().table_name("T").send().await.unwrap().count(), 1);
-    let described = asking.describe_table().table_name("T").send().await.unwrap();
+    assert_eq!(asking.scan().table_name("Tab").send().await.unwrap().count(), 1);
+    let described = asking.describe_table().table_name("Tab").send().await.unwrap();
     assert_eq!(described.table().unwrap().item_count(), Some(1));
 }
 
@@ -208,9 +208,15 @@ fn a_flipped_byte_in_acknowledged_data_is_found_at_start() {
     let server = Server::on(folder.path());
     runtime.block_on(async {
         let asking = client(&server.endpoint, Caller::default());
-        create_indexed_table(&asking, "T").await;
+        create_indexed_table(&asking, "Tab").await;
         for number in 0..50 {
-            asking.put_item().table_name("T").set_item(Some(row("a", number, number))).send().await.unwrap();
+            asking
+                .put_item()
+                .table_name("Tab")
+                .set_item(Some(row("a", number, number)))
+                .send()
+                .await
+                .unwrap();
         }
     });
     server.kill();
