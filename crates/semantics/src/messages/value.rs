@@ -119,13 +119,14 @@ mod tests {
     use crate::number::Number;
     use crate::value::AttributeValue;
 
+    type Make = fn() -> Result<AttributeValue, ValueFault>;
+
     #[test]
     fn members_of_a_set_are_told_as_they_were_sent() {
         let text = |value: Result<AttributeValue, ValueFault>, wording| fault(&value.unwrap_err(), wording);
         let strings = || AttributeValue::string_set(vec!["b".to_owned(), "a".to_owned(), "b".to_owned()]);
         let binaries = || AttributeValue::binary_set(vec![vec![0xff], vec![0], vec![0]]);
         let numbers = || AttributeValue::number_set([2_i64, 1, 2].map(Number::from).to_vec());
-        type Make = fn() -> Result<AttributeValue, ValueFault>;
         let rows: [(Make, &str, &str); 3] = [
             (
                 strings,
