@@ -1,0 +1,84 @@
+//! The requirements of the product's sources that concern tables and items, one test each, checked with boto3 against a
+//! real server (`requirements/*.py`).
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
+
+mod support;
+
+use std::path::Path;
+use std::process::Command;
+
+use support::Server;
+
+/// Runs one check; passes over where boto3 is not installed.
+fn holds(requirement: &str) {
+    let clients = std::env::var_os("KEYWRIGHT_CLIENTS");
+    let python =
+        clients.map(|folder| Path::new(&folder).join("python/bin/python")).filter(|python| python.exists());
+    let Some(python) = python else {
+        eprintln!("boto3 is not installed: run `cargo xtask test`");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements/run.py");
+    let server = Server::in_memory();
+    let output =
+        Command::new(python).arg("-B").arg(script).arg(&server.endpoint).arg(requirement).output().unwrap();
+    assert!(
+        output.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+macro_rules! requirements {
+    ($($name:ident: $id:literal,)*) => {
+        $(#[test]
+        fn $name() {
+            holds($id);
+        })*
+    };
+}
+
+requirements! {
+    r01_the_shop_table_is_accepted_and_described: "r01",
+    r02_keys_of_every_type_sort_by_type: "r02",
+    r03_sort_key_conditions_work_and_a_partition_key_takes_equality_only: "r03",
+    r04_the_five_listed_queries_return_exactly_the_listed_items: "r04",
+    r05_descending_with_a_limit_returns_the_newest_first: "r05",
+    r06_pages_chain_and_end_at_a_megabyte: "r06",
+    r07_one_query_returns_profile_and_orders: "r07",
+    r08_the_overloaded_index_answers_three_questions: "r08",
+    r09_three_indexes_answer_email_status_and_sales: "r09",
+    r10_a_status_change_moves_the_item_in_the_index: "r10",
+    r11_a_sparse_index_holds_only_items_with_its_keys: "r11",
+    r12_keys_only_returns_keys_and_an_unprojected_attribute_is_refused: "r12",
+    r13_local_indexes_read_strongly_and_fetch_what_they_lack: "r13",
+    r14_an_adjacency_list_is_walked_from_both_sides: "r14",
+    r15_composite_sort_keys_answer_status_and_date: "r15",
+    r16_a_prefix_reads_neither_saved_nor_wishlist_items: "r16",
+    r17_a_hierarchy_lists_children_and_fetches_ancestors: "r17",
+    r18_a_sharded_time_series_is_merged_in_order_with_none_lost: "r18",
+    r19_decimals_come_back_exactly: "r19",
+    r20_lists_of_maps_come_back_unchanged: "r20",
+    r21_deleting_a_tenant_leaves_the_others: "r21",
+    r22_a_vertically_partitioned_document_is_rebuilt_and_updated_for_one_unit: "r22",
+    r23_items_over_400_kb_are_refused_on_put_and_update: "r23",
+    r24_strong_reads_cost_twice_and_are_refused_on_global_indexes: "r24",
+    r25_filters_and_projections_save_no_capacity: "r25",
+    r26_a_filtered_scan_works_and_pages: "r26",
+    r27_reserved_words_need_names: "r27",
+    r28_an_order_is_placed_whole_or_not_at_all: "r28",
+    r29_a_transaction_takes_100_different_items: "r29",
+    r30_transfers_keep_the_sum: "r30",
+    r31_of_many_writers_with_one_version_exactly_one_wins: "r31",
+    r32_arithmetic_and_conditions_behave: "r32",
+    r33_sharded_page_views_add_up: "r33",
+    r34_sharded_votes_are_aggregated: "r34",
+    r35_batches_take_25_writes_and_100_reads: "r35",
+    r36_the_batch_writer_writes_everything: "r36",
+    r37_processed_and_unprocessed_are_all: "r37",
+    r38_a_rename_reaches_every_copy_in_one_transaction: "r38",
+    r39_consumed_capacity_follows_the_rules_for_every_operation: "r39",
+    r46_describe_table_prints_what_the_query_asks: "r46",
+}
