@@ -151,12 +151,12 @@ fn encode_terminated(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends the beginning that every string or binary component starting with these bytes has.
 pub fn encode_sort_prefix(bytes: &[u8], out: &mut Vec<u8>) {
-    for &byte in bytes {
-        if byte == 0 {
-            out.extend_from_slice(&ESCAPED_ZERO);
-        } else {
-            out.push(byte);
-        }
+    out.reserve(bytes.len() + COMPONENT_END.len());
+    let mut runs = bytes.split(|&byte| byte == 0);
+    out.extend_from_slice(runs.next().unwrap_or_default());
+    for run in runs {
+        out.extend_from_slice(&ESCAPED_ZERO);
+        out.extend_from_slice(run);
     }
 }
 
@@ -187,7 +187,33 @@ mod tests {
         vec(prop_oneof![Just(0_u8), Just(1), Just(0xFF), any::<u8>()], 0..8)
     }
 
+    /// Values of one key: string, number, binary.
+    fn key_values() -> impl Strategy<Value = [KeyValue; 3]> {
+        let number = (-999_i64..=999, -3_i32..=3)
+            .prop_map(|(coefficient, exponent)| Number::parse(&format!("{coefficient}e{exponent}")).unwrap());
+        ("[a\\x00\\x01é]{0,3}", number, small_bytes())
+            .prop_map(|(text, number, bytes)| [KeyValue::S(text), KeyValue::N(number), KeyValue::B(bytes)])
+    }
+
+    fn encoded_key(values: &[KeyValue]) -> Vec<u8> {
+        values.iter().flat_map(|value| encoded(value.as_ref())).collect()
+    }
+
     proptest! {
+        #[test]
+        fn keys_of_several_values_order_by_the_first_that_differs(one in key_values(), other in key_values()) {
+            prop_assert_eq!(encoded_key(&one).cmp(&encoded_key(&other)), one.cmp(&other));
+            for turn in 1..3 {
+                let turned = |values: &[KeyValue; 3]| {
+                    let mut values = values.clone();
+                    values.rotate_left(turn);
+                    values
+                };
+                let (one, other) = (turned(&one), turned(&other));
+                prop_assert_eq!(encoded_key(&one).cmp(&encoded_key(&other)), one.cmp(&other));
+            }
+        }
+
         #[test]
         fn order_of_encodings_is_order_of_binary_values(one in small_bytes(), other in small_bytes()) {
             let (left, right) = (KeyValueRef::B(&one), KeyValueRef::B(&other));

@@ -14,6 +14,8 @@ pub const SORT_KEY_BYTES_MAX: usize = 1024;
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
 /// Levels of lists and maps in a value (developer guide: Constraints).
 pub const NESTING_LEVELS_MAX: usize = 32;
+/// Levels of lists and maps that are read from a store; our own bound, so that damaged bytes cannot exhaust the stack.
+pub const STORED_LEVELS_MAX: usize = 128;
 /// Items of one transaction (developer guide: Constraints).
 pub const TRANSACTION_ITEMS_MAX: usize = 100;
 /// Bytes of one transaction (developer guide: Constraints).
@@ -39,6 +41,8 @@ pub const PLACEHOLDER_BYTES_MAX: usize = 255;
 /// How deep the parser of expressions recurses; our own bound.
 pub const EXPRESSION_PARSER_DEPTH_MAX: usize = 310;
 
+// A value as deep as allowed, set at the end of the longest path, can be read back.
+const _: () = assert!(STORED_LEVELS_MAX > NESTING_LEVELS_MAX + DOCUMENT_PATH_STEPS_MAX);
 // Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser reads.
 const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);
 /// Tags of one table (API reference: `TagResource`).

@@ -22,16 +22,31 @@ pub enum NumberFault {
 }
 
 /// A number, normalised: `± coefficient × 10^exponent`. Invariant: the coefficient is below 10^38 and does not end in a
-/// zero digit; zero is `+0 × 10^0`; the first digit's power of ten is within the service's range.
+/// zero digit; zero is `+0 × 10^0`; the first digit's power of ten is within the service's range; `digits` is how many the
+/// coefficient has, and one for zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Number {
     negative: bool,
-    coefficient: u128,
+    digits: u8,
     exponent: i16,
+    coefficient: u128,
 }
 
 impl Number {
-    pub const ZERO: Self = Self { negative: false, coefficient: 0, exponent: 0 };
+    pub const ZERO: Self = Self { negative: false, digits: 1, exponent: 0, coefficient: 0 };
+
+    /// What follows an encoded number, without reading it. `None` if none can end there.
+    pub(crate) fn skip(bytes: &[u8]) -> Option<&[u8]> {
+        let (&kind, rest) = bytes.split_first()?;
+        let end = match kind {
+            KIND_ZERO => return Some(rest),
+            KIND_POSITIVE => 0,
+            KIND_NEGATIVE => 0xFF,
+            _ => return None,
+        };
+        let pairs = rest.get(2..)?;
+        pairs.get(pairs.iter().position(|&byte| byte == end)? + 1..)
+    }
 
     /// Reads a decimal text: optional sign, digits with an optional point, optional exponent.
     pub fn parse(text: &str) -> Result<Self, NumberFault> {
@@ -74,7 +89,8 @@ impl Number {
         if digits > DIGITS_MAX {
             return Err(NumberFault::TooManyDigits);
         }
-        let magnitude = exponent + i32::try_from(digits).unwrap_or(i32::MAX) - 1;
+        let digits = u8::try_from(digits).map_err(|_| NumberFault::TooManyDigits)?;
+        let magnitude = exponent + i32::from(digits) - 1;
         if magnitude > MAGNITUDE_MAX {
             return Err(NumberFault::Overflow);
         }
@@ -82,7 +98,7 @@ impl Number {
             return Err(NumberFault::Underflow);
         }
         let exponent = i16::try_from(exponent).map_err(|_| NumberFault::Underflow)?;
-        Ok(Self { negative, coefficient, exponent })
+        Ok(Self { negative, digits, exponent, coefficient })
     }
 
     pub const fn is_zero(&self) -> bool {
@@ -95,13 +111,13 @@ impl Number {
 
     /// The power of ten of the first digit.
     fn magnitude(&self) -> i32 {
-        i32::from(self.exponent) + i32::try_from(digit_count(self.coefficient)).unwrap_or(0) - 1
+        i32::from(self.exponent) + i32::from(self.digits) - 1
     }
 
     /// The value as an integer, if it is one and fits.
     pub fn to_i64(&self) -> Option<i64> {
         let scale = u32::try_from(self.exponent).ok()?;
-        let absolute = i128::try_from(self.coefficient.checked_mul(10_u128.checked_pow(scale)?)?).ok()?;
+        let absolute = i128::try_from(self.coefficient.checked_mul(power_of_ten(scale)?)?).ok()?;
         i64::try_from(if self.negative { -absolute } else { absolute }).ok()
     }
 
@@ -120,11 +136,8 @@ impl Number {
         }
         let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let shift = u32::try_from(i32::from(high.exponent) - i32::from(low.exponent)).unwrap_or(u32::MAX);
-        if shift > DIGITS_MAX {
-            return Err(NumberFault::TooManyDigits);
-        }
-        let Some(aligned) = 10_u128.checked_pow(shift).and_then(|scale| high.coefficient.checked_mul(scale))
-        else {
+        // What does not fit has 39 digits or more, and the sum too: the lower number ends in another digit than zero.
+        let Some(aligned) = power_of_ten(shift).and_then(|scale| high.coefficient.checked_mul(scale)) else {
             return Err(NumberFault::TooManyDigits);
         };
         let (negative, coefficient) = match (high.negative == low.negative, aligned.cmp(&low.coefficient)) {
@@ -148,7 +161,7 @@ impl Number {
         if self.is_zero() {
             return 1;
         }
-        let digits = i32::try_from(digit_count(self.coefficient)).unwrap_or(0);
+        let digits = i32::from(self.digits);
         let exponent = i32::from(self.exponent);
         let integer_end = (digits + exponent).max(0);
         let integer_digits = if exponent >= 0 { digits } else { integer_end.min(digits) };
@@ -171,19 +184,19 @@ impl Number {
         let start = out.len();
         let biased = u16::try_from(self.magnitude() + MAGNITUDE_BIAS).unwrap_or(0);
         out.extend_from_slice(&biased.to_be_bytes());
-        let digits = digit_count(self.coefficient);
-        let padded = if digits.is_multiple_of(2) { self.coefficient } else { self.coefficient * 10 };
-        let pairs = digits.div_ceil(2);
-        for place in (0..pairs).rev() {
-            let pair = padded / 100_u128.pow(place) % 100;
-            out.push(u8::try_from(pair).unwrap_or(0) + 1);
-        }
+        let padded = if self.digits.is_multiple_of(2) { self.coefficient } else { self.coefficient * 10 };
+        push_pairs(padded, usize::from(self.digits.div_ceil(2)), out);
         out.push(0);
         if self.negative {
             for byte in out.iter_mut().skip(start) {
                 *byte = !*byte;
             }
         }
+    }
+
+    /// How many bytes `encode_into` appends.
+    pub fn encoded_bytes(&self) -> usize {
+        if self.is_zero() { 1 } else { 4 + usize::from(self.digits.div_ceil(2)) }
     }
 
     /// Reads what `encode_into` wrote, and returns what follows it. `None` for anything else.
@@ -224,6 +237,41 @@ const KIND_POSITIVE: u8 = 0x03;
 /// Makes every magnitude positive.
 const MAGNITUDE_BIAS: i32 = 1024;
 
+/// Ten to each power that fits.
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which refuses what is out of bounds")]
+static POWERS_OF_TEN: [u128; 39] = {
+    let mut powers = [1; 39];
+    let mut place = 1;
+    while place < powers.len() {
+        powers[place] = powers[place - 1] * 10;
+        place += 1;
+    }
+    powers
+};
+
+fn power_of_ten(power: u32) -> Option<u128> {
+    POWERS_OF_TEN.get(usize::try_from(power).ok()?).copied()
+}
+
+/// Appends the lowest pairs of digits, the highest first, each one more than its value.
+fn push_pairs(digits: u128, pairs: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + pairs, 0);
+    let mut places = out.iter_mut().skip(start).rev();
+    let mut left = digits;
+    // Nine pairs at a time fit 64 bits, whose division is much faster.
+    while places.len() > 0 {
+        let mut low = u64::try_from(left % NINE_PAIRS).unwrap_or(0);
+        left /= NINE_PAIRS;
+        for place in places.by_ref().take(9) {
+            *place = u8::try_from(low % 100).unwrap_or(0) + 1;
+            low /= 100;
+        }
+    }
+}
+
+const NINE_PAIRS: u128 = 1_000_000_000_000_000_000;
+
 /// Decimal digits of a coefficient; zero has one.
 fn digit_count(coefficient: u128) -> u32 {
     coefficient.checked_ilog10().unwrap_or(0) + 1
@@ -260,8 +308,8 @@ impl DigitReader {
             self.overfull = true;
             return;
         }
-        self.coefficient =
-            self.coefficient * 10_u128.pow(if self.coefficient == 0 { 0 } else { shift }) + u128::from(digit);
+        let scale = power_of_ten(shift).unwrap_or(1);
+        self.coefficient = self.coefficient * scale + u128::from(digit);
         self.significant = if self.significant == 0 { 1 } else { self.significant + shift };
         self.held_zeros = 0;
     }
@@ -279,7 +327,7 @@ impl DigitReader {
     }
 }
 
-/// An exponent's digits; beyond a million the exact value no longer matters.
+/// An exponent's digits; beyond what a text's zeros could make up for, the exact value no longer matters.
 fn parse_exponent(bytes: &[u8]) -> Result<i64, NumberFault> {
     let (negative, digits) = match bytes {
         [b'-', rest @ ..] => (true, rest),
@@ -294,7 +342,7 @@ fn parse_exponent(bytes: &[u8]) -> Result<i64, NumberFault> {
         if !byte.is_ascii_digit() {
             return Err(NumberFault::NotNumeric);
         }
-        value = (value * 10 + i64::from(byte - b'0')).min(1_000_000);
+        value = (value * 10 + i64::from(byte - b'0')).min(1_000_000_000_000);
     }
     Ok(if negative { -value } else { value })
 }
@@ -313,7 +361,8 @@ impl Ord for Number {
         let by_size = self.magnitude().cmp(&other.magnitude()).then_with(|| {
             // Equal magnitudes: align both coefficients to 38 digits.
             let aligned = |number: &Self| {
-                number.coefficient * 10_u128.pow(DIGITS_MAX - digit_count(number.coefficient))
+                let missing = DIGITS_MAX.saturating_sub(u32::from(number.digits));
+                number.coefficient * power_of_ten(missing).unwrap_or(1)
             };
             aligned(self).cmp(&aligned(other))
         });
@@ -333,32 +382,16 @@ impl fmt::Display for Number {
         if self.negative {
             formatter.write_str("-")?;
         }
-        let digits = self.coefficient.to_string();
-        let exponent = i32::from(self.exponent);
-        if exponent >= 0 {
-            formatter.write_str(&digits)?;
-            return write_zeros(formatter, exponent);
+        let coefficient = self.coefficient;
+        let places = usize::from(self.exponent.unsigned_abs());
+        if self.exponent >= 0 {
+            return write!(formatter, "{coefficient}{:0<places$}", "");
         }
-        let point = i32::try_from(digits.len()).unwrap_or(0) + exponent;
-        match usize::try_from(point) {
-            Ok(point) if point > 0 => {
-                let (integer, fraction) = digits.split_at(point);
-                write!(formatter, "{integer}.{fraction}")
-            }
-            _ => {
-                formatter.write_str("0.")?;
-                write_zeros(formatter, -point)?;
-                formatter.write_str(&digits)
-            }
+        match POWERS_OF_TEN.get(places) {
+            Some(scale) => write!(formatter, "{}.{:0places$}", coefficient / scale, coefficient % scale),
+            None => write!(formatter, "0.{coefficient:0places$}"),
         }
     }
-}
-
-fn write_zeros(formatter: &mut fmt::Formatter<'_>, count: i32) -> fmt::Result {
-    for _ in 0..count {
-        formatter.write_str("0")?;
-    }
-    Ok(())
 }
 
 impl From<i64> for Number {

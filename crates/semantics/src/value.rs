@@ -143,10 +143,26 @@ impl AttributeValue {
         }
     }
 
+    /// Whether every set within is as the constructors make it: not empty, sorted, no duplicates.
+    pub(crate) fn has_true_sets(&self) -> bool {
+        match self {
+            Self::L(elements) => elements.iter().all(Self::has_true_sets),
+            Self::M(members) => members.values().all(Self::has_true_sets),
+            Self::Ss(members) => is_true_set(members),
+            Self::Ns(members) => is_true_set(members),
+            Self::Bs(members) => is_true_set(members),
+            _ => true,
+        }
+    }
+
     /// Whether lists and maps nest deeper than the service allows.
     pub fn is_too_deep(&self) -> bool {
         self.nesting_levels() > NESTING_LEVELS_MAX
     }
+}
+
+fn is_true_set<T: Ord>(members: &[T]) -> bool {
+    !members.is_empty() && members.is_sorted_by(|one, next| one < next)
 }
 
 fn sorted_set<T: Ord>(
@@ -156,6 +172,9 @@ fn sorted_set<T: Ord>(
 ) -> Result<Vec<T>, ValueFault> {
     if members.is_empty() {
         return Err(ValueFault::EmptySet(set_type));
+    }
+    if is_true_set(&members) {
+        return Ok(members);
     }
     let duplicate = {
         let mut places: Vec<&T> = members.iter().collect();

@@ -17,6 +17,7 @@ pub use write::EncodedItemBuilder;
 
 use bytes::Bytes;
 
+use crate::limits::STORED_LEVELS_MAX;
 use crate::value::{AttributeValue, Item};
 
 const VERSION: u8 = 1;
@@ -83,7 +84,9 @@ impl EncodedItem {
 
     /// Whether every byte is as this module writes it: for recovery and fuzzing.
     pub fn validate(&self) -> Result<(), CodecFault> {
-        if Self::encode(&self.decode()) == *self { Ok(()) } else { Err(CodecFault::Malformed) }
+        let item = self.decode();
+        let is_canonical = item.values().all(AttributeValue::has_true_sets) && Self::encode(&item) == *self;
+        if is_canonical { Ok(()) } else { Err(CodecFault::Malformed) }
     }
 
     pub const fn as_bytes(&self) -> &Bytes {
@@ -92,7 +95,7 @@ impl EncodedItem {
 
     /// The attributes.
     pub fn view(&self) -> MapRef<'_> {
-        MapRef::read(self.0.get(HEADER_BYTES..).unwrap_or_default())
+        MapRef::of_item(self.0.get(HEADER_BYTES..).unwrap_or_default())
     }
 
     pub fn decode(&self) -> Item {
@@ -117,9 +120,7 @@ pub struct EncodedValue(Bytes);
 
 impl EncodedValue {
     pub fn encode(value: &AttributeValue) -> Self {
-        let mut out = Vec::new();
-        write::value(value, &mut out);
-        Self(Bytes::from(out))
+        Self(write::single_value(value))
     }
 
     /// Equal values have equal bytes.
@@ -129,7 +130,7 @@ impl EncodedValue {
 
     pub fn view(&self) -> ValueRef<'_> {
         // Only `encode` makes one, so there always is a value.
-        read::split_value(&self.0).map_or(ValueRef::Null, |(value, _)| value)
+        read::split_value(&self.0, STORED_LEVELS_MAX).map_or(ValueRef::Null, |(value, _)| value)
     }
 }
 

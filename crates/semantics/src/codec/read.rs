@@ -1,9 +1,12 @@
 //! Reading the stored form: borrowed views, decoded as they are walked.
 
-use super::write::EncodedItemBuilder;
+use std::cmp::Ordering;
+
+use super::write;
 use super::{
     EncodedItem, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S, TAG_SS, TAG_TRUE,
 };
+use crate::limits::STORED_LEVELS_MAX;
 use crate::number::Number;
 use crate::size::{DOCUMENT_OVERHEAD_BYTES, ELEMENT_OVERHEAD_BYTES};
 use crate::value::{AttributeValue, Item, ValueType};
@@ -23,20 +26,51 @@ pub enum ValueRef<'a> {
     Bs(BinarySetRef<'a>),
 }
 
-macro_rules! sequence {
+macro_rules! set {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name<'a> {
-            /// Count and members, as stored: equal sequences have equal bytes.
+            /// Count and members, as stored: equal sets have equal bytes.
             raw: &'a [u8],
         }
 
         impl<'a> $name<'a> {
-            pub(super) const fn read(raw: &'a [u8]) -> Self {
+            const fn read(raw: &'a [u8]) -> Self {
                 Self { raw }
             }
+        }
 
+        counted!($name);
+    };
+}
+
+macro_rules! document {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<'a> {
+            /// Count and members, as stored: equal documents have equal bytes.
+            raw: &'a [u8],
+            /// Levels of lists and maps that may still be opened within.
+            levels: usize,
+        }
+
+        impl PartialEq for $name<'_> {
+            fn eq(&self, other: &Self) -> bool {
+                self.raw == other.raw
+            }
+        }
+
+        impl Eq for $name<'_> {}
+
+        counted!($name);
+    };
+}
+
+macro_rules! counted {
+    ($name:ident) => {
+        impl<'a> $name<'a> {
             pub(super) const fn raw(&self) -> &'a [u8] {
                 self.raw
             }
@@ -52,23 +86,23 @@ macro_rules! sequence {
     };
 }
 
-sequence!(
+document!(
     /// A stored list.
     ListRef
 );
-sequence!(
+document!(
     /// A stored map, or an item's attributes.
     MapRef
 );
-sequence!(
+set!(
     /// A stored string set.
     StringSetRef
 );
-sequence!(
+set!(
     /// A stored number set.
     NumberSetRef
 );
-sequence!(
+set!(
     /// A stored binary set.
     BinarySetRef
 );
@@ -99,10 +133,14 @@ fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)
 }
 
-/// The first value of the bytes, and what follows it.
-pub(super) fn split_value(bytes: &[u8]) -> Option<(ValueRef<'_>, &[u8])> {
+/// The first value of the bytes, and what follows it. Lists and maps open one level each.
+pub(super) fn split_value(bytes: &[u8], levels: usize) -> Option<(ValueRef<'_>, &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
-    let sized = |view: fn(&[u8]) -> ValueRef<'_>| split_sized(rest).map(|(raw, after)| (view(raw), after));
+    let set = |view: fn(&[u8]) -> ValueRef<'_>| split_sized(rest).map(|(raw, after)| (view(raw), after));
+    let document = |view: fn(&[u8], usize) -> ValueRef<'_>| {
+        let levels = levels.checked_sub(1)?;
+        split_sized(rest).map(|(raw, after)| (view(raw, levels), after))
+    };
     match tag {
         TAG_S => split_text(rest).map(|(text, after)| (ValueRef::S(text), after)),
         TAG_N => Number::decode(rest).map(|(number, after)| (ValueRef::N(number), after)),
@@ -110,11 +148,23 @@ pub(super) fn split_value(bytes: &[u8]) -> Option<(ValueRef<'_>, &[u8])> {
         TAG_FALSE => Some((ValueRef::Bool(false), rest)),
         TAG_TRUE => Some((ValueRef::Bool(true), rest)),
         TAG_NULL => Some((ValueRef::Null, rest)),
-        TAG_L => sized(|raw| ValueRef::L(ListRef::read(raw))),
-        TAG_M => sized(|raw| ValueRef::M(MapRef::read(raw))),
-        TAG_SS => sized(|raw| ValueRef::Ss(StringSetRef::read(raw))),
-        TAG_NS => sized(|raw| ValueRef::Ns(NumberSetRef::read(raw))),
-        TAG_BS => sized(|raw| ValueRef::Bs(BinarySetRef::read(raw))),
+        TAG_L => document(|raw, levels| ValueRef::L(ListRef { raw, levels })),
+        TAG_M => document(|raw, levels| ValueRef::M(MapRef { raw, levels })),
+        TAG_SS => set(|raw| ValueRef::Ss(StringSetRef::read(raw))),
+        TAG_NS => set(|raw| ValueRef::Ns(NumberSetRef::read(raw))),
+        TAG_BS => set(|raw| ValueRef::Bs(BinarySetRef::read(raw))),
+        _ => None,
+    }
+}
+
+/// What follows the first value of the bytes, found without reading the value.
+fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
+    let (&tag, rest) = bytes.split_first()?;
+    match tag {
+        TAG_S | TAG_B => split_blob(rest).map(|(_, after)| after),
+        TAG_N => Number::skip(rest),
+        TAG_FALSE | TAG_TRUE | TAG_NULL => Some(rest),
+        TAG_L | TAG_M | TAG_SS | TAG_NS | TAG_BS => split_sized(rest).map(|(_, after)| after),
         _ => None,
     }
 }
@@ -130,30 +180,54 @@ fn walk<'a, T>(raw: &'a [u8], split: impl Fn(&'a [u8]) -> Option<(T, &'a [u8])>)
     })
 }
 
-fn split_member(bytes: &[u8]) -> Option<((&str, ValueRef<'_>), &[u8])> {
+fn split_member(bytes: &[u8], levels: usize) -> Option<((&str, ValueRef<'_>), &[u8])> {
     let (name, rest) = split_text(bytes)?;
-    let (value, rest) = split_value(rest)?;
+    let (value, rest) = split_value(rest, levels)?;
     Some(((name, value), rest))
 }
 
 impl<'a> ListRef<'a> {
     pub fn iter(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
-        walk(self.raw, split_value)
+        let levels = self.levels;
+        walk(self.raw, move |bytes| split_value(bytes, levels))
     }
 
     pub fn get(&self, index: usize) -> Option<ValueRef<'a>> {
-        self.iter().nth(index)
+        let (count, mut bytes) = split_varint(self.raw)?;
+        if index >= count {
+            return None;
+        }
+        for _ in 0..index {
+            bytes = skip_value(bytes)?;
+        }
+        split_value(bytes, self.levels).map(|(value, _)| value)
     }
 }
 
 impl<'a> MapRef<'a> {
-    /// Members by ascending name.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> + use<'a> {
-        walk(self.raw, split_member)
+    /// The attributes of an item, without its header.
+    pub(super) const fn of_item(raw: &'a [u8]) -> Self {
+        Self { raw, levels: STORED_LEVELS_MAX }
     }
 
+    /// Members by ascending name.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> + use<'a> {
+        let levels = self.levels;
+        walk(self.raw, move |bytes| split_member(bytes, levels))
+    }
+
+    /// The member of that name: skips the values before it, stops at the first name after it.
     pub fn get(&self, name: &str) -> Option<ValueRef<'a>> {
-        self.iter().find_map(|(member, value)| (member == name).then_some(value))
+        let (count, mut bytes) = split_varint(self.raw)?;
+        for _ in 0..count {
+            let (member, rest) = split_blob(bytes)?;
+            match member.cmp(name.as_bytes()) {
+                Ordering::Less => bytes = skip_value(rest)?,
+                Ordering::Equal => return split_value(rest, self.levels).map(|(value, _)| value),
+                Ordering::Greater => return None,
+            }
+        }
+        None
     }
 
     pub fn to_item(&self) -> Item {
@@ -162,11 +236,26 @@ impl<'a> MapRef<'a> {
 
     /// An item of the members whose names are wanted.
     pub fn encode_subset(&self, wanted: impl Fn(&str) -> bool) -> EncodedItem {
-        let mut builder = EncodedItemBuilder::new();
-        for (name, value) in self.iter().filter(|(name, _)| wanted(name)) {
-            builder.push(name, value);
+        let levels = self.levels;
+        let members = || {
+            walk(self.raw, move |bytes| {
+                let ((name, value), rest) = split_member(bytes, levels)?;
+                let member = bytes.get(..bytes.len() - rest.len())?;
+                Some(((name, value, member), rest))
+            })
+            .filter(|(name, ..)| wanted(name))
+        };
+        let (mut count, mut size, mut length) = (0, 0, 0);
+        for (name, value, member) in members() {
+            count += 1;
+            size += name.len() + value.size_bytes();
+            length += member.len();
         }
-        builder.finish()
+        let mut out = write::begin_item(size, count, length);
+        for (.., member) in members() {
+            out.extend_from_slice(member);
+        }
+        EncodedItem(out.into())
     }
 
     /// As an item counts: names and values, no overhead.

@@ -40,11 +40,33 @@ proptest! {
         prop_assert_eq!(stored.decode(), item.clone());
         prop_assert_eq!(stored.validate(), Ok(()));
         prop_assert_eq!(stored.size_bytes(), size::item_bytes(&item));
+        prop_assert_eq!(stored.view().item_bytes(), size::item_bytes(&item));
+        prop_assert_eq!(stored.view().len(), item.len());
         for (name, value) in &item {
             let seen = stored.view().get(name).unwrap();
             prop_assert_eq!(seen.to_value(), value.clone());
             prop_assert_eq!(seen.size_bytes(), size::value_bytes(value));
         }
+    }
+
+    #[test]
+    fn lookups_find_what_iteration_shows(item in item(), names in vec(".{0,4}", 0..8), list in vec(value(), 0..6)) {
+        let stored = EncodedItem::encode(&item);
+        for name in names.iter().chain(item.keys()) {
+            let seen = stored.view().iter().find(|(other, _)| other == name).map(|(_, value)| value);
+            prop_assert_eq!(stored.view().get(name), seen);
+        }
+        let stored = EncodedValue::encode(&AttributeValue::L(list));
+        let ValueRef::L(list) = stored.view() else { panic!("a list is seen as a list") };
+        for index in 0..=list.len() {
+            prop_assert_eq!(list.get(index), list.iter().nth(index));
+        }
+    }
+
+    #[test]
+    fn encodings_take_exactly_the_room_they_were_given(item in item()) {
+        let tree = write::item_vec(&item);
+        prop_assert_eq!(tree.len(), tree.capacity());
     }
 
     #[test]
@@ -91,6 +113,41 @@ proptest! {
             let _ = item.validate();
         }
     }
+}
+
+#[test]
+fn damaged_sets_are_malformed() {
+    let set = |members: &[&str]| {
+        let members = members.iter().map(|&member| member.to_owned()).collect();
+        EncodedItem::encode(&Item::from([("a".to_owned(), AttributeValue::Ss(members))]))
+    };
+    assert_eq!(set(&["x", "y"]).validate(), Ok(()));
+    for members in [&["y", "x"][..], &["x", "x"], &[]] {
+        assert_eq!(set(members).validate(), Err(CodecFault::Malformed), "{members:?}");
+    }
+}
+
+#[test]
+fn levels_without_end_read_as_cut_short() {
+    let nested =
+        |levels: usize| (0..levels).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
+    let stored = |levels: usize| EncodedItem::encode(&Item::from([("a".to_owned(), nested(levels))]));
+    let allowed = stored(crate::limits::STORED_LEVELS_MAX);
+    assert_eq!(allowed.validate(), Ok(()));
+    let too_deep = stored(crate::limits::STORED_LEVELS_MAX + 1);
+    assert_eq!(too_deep.validate(), Err(CodecFault::Malformed));
+    // A list whose length covers the rest, over and over: far deeper than any stack.
+    let mut bytes = vec![VERSION, 0, 0, 0, 0, 1, 1, b'a'];
+    let levels = 200_000_u32;
+    for left in (0..levels).rev() {
+        bytes.push(TAG_L);
+        bytes.extend_from_slice(&(left * 6 + 1).to_le_bytes());
+        bytes.push(1);
+    }
+    let endless = EncodedItem::from_stored(Bytes::from(bytes)).unwrap();
+    assert_eq!(endless.validate(), Err(CodecFault::Malformed));
+    assert_eq!(endless.view().get("a").unwrap().type_name(), "L");
+    let _ = (endless.view().item_bytes(), endless.view().encode_subset(|_| true));
 }
 
 #[test]

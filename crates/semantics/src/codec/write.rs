@@ -7,27 +7,61 @@ use super::{
     EncodedItem, HEADER_BYTES, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S,
     TAG_SS, TAG_TRUE, VERSION,
 };
+use crate::number::Number;
 use crate::size;
 use crate::value::{AttributeValue, Item};
 
 pub(super) fn item(item: &Item) -> Bytes {
-    let size = size::item_bytes(item);
-    let mut out = Vec::with_capacity(size + item.len() * 4 + HEADER_BYTES + 8);
-    header(size, &mut out);
+    Bytes::from(item_vec(item))
+}
+
+/// As many bytes as the vector has room for.
+pub(super) fn item_vec(item: &Item) -> Vec<u8> {
+    let mut out = begin_item(size::item_bytes(item), item.len(), members_length(item));
     members(item, &mut out);
+    out
+}
+
+pub(super) fn single_value(value: &AttributeValue) -> Bytes {
+    let mut out = Vec::with_capacity(value_length(value));
+    self::value(value, &mut out);
     Bytes::from(out)
 }
 
-fn header(size_bytes: usize, out: &mut Vec<u8>) {
+/// An item's header and count, in exactly the room that its members need too: full vectors become `Bytes` without
+/// another allocation.
+pub(super) fn begin_item(size_bytes: usize, count: usize, members_length: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER_BYTES + varint_length(count) + members_length);
     out.push(VERSION);
     out.extend_from_slice(&u32::try_from(size_bytes).unwrap_or(u32::MAX).to_le_bytes());
+    varint(count, &mut out);
+    out
 }
 
 fn members(map: &Item, out: &mut Vec<u8>) {
-    varint(map.len(), out);
     for (name, member) in map {
         blob(name.as_bytes(), out);
         value(member, out);
+    }
+}
+
+fn members_length(map: &Item) -> usize {
+    map.iter().map(|(name, member)| blob_length(name.len()) + value_length(member)).sum()
+}
+
+/// How many bytes `value` appends.
+fn value_length(value: &AttributeValue) -> usize {
+    let sized = |count: usize, members: usize| 1 + LENGTH_BYTES + varint_length(count) + members;
+    match value {
+        AttributeValue::S(text) => 1 + blob_length(text.len()),
+        AttributeValue::N(number) => 1 + number.encoded_bytes(),
+        AttributeValue::B(bytes) => 1 + blob_length(bytes.len()),
+        AttributeValue::Bool(_) | AttributeValue::Null => 1,
+        AttributeValue::L(elements) => sized(elements.len(), elements.iter().map(value_length).sum()),
+        AttributeValue::M(map) => sized(map.len(), members_length(map)),
+        AttributeValue::Ss(set) => sized(set.len(), set.iter().map(|member| blob_length(member.len())).sum()),
+        AttributeValue::Ns(set) => sized(set.len(), set.iter().map(Number::encoded_bytes).sum()),
+        AttributeValue::Bs(set) => sized(set.len(), set.iter().map(|member| blob_length(member.len())).sum()),
     }
 }
 
@@ -47,7 +81,10 @@ pub(super) fn value(value: &AttributeValue, out: &mut Vec<u8>) {
                 self::value(element, out);
             }
         }),
-        AttributeValue::M(map) => sized(TAG_M, out, |out| members(map, out)),
+        AttributeValue::M(map) => sized(TAG_M, out, |out| {
+            varint(map.len(), out);
+            members(map, out);
+        }),
         AttributeValue::Ss(set) => sized(TAG_SS, out, |out| {
             varint(set.len(), out);
             for member in set {
@@ -69,14 +106,17 @@ pub(super) fn value(value: &AttributeValue, out: &mut Vec<u8>) {
     }
 }
 
+/// The room for the length of a list, map or set.
+const LENGTH_BYTES: usize = 4;
+
 /// Writes a tag, room for a length, the contents, and then the length.
 fn sized(tag: u8, out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     let place = out.len();
-    out.extend_from_slice(&[0; 4]);
+    out.extend_from_slice(&[0; LENGTH_BYTES]);
     contents(out);
-    let length = u32::try_from(out.len() - place - 4).unwrap_or(u32::MAX);
-    if let Some(room) = out.get_mut(place..place + 4) {
+    let length = u32::try_from(out.len() - place - LENGTH_BYTES).unwrap_or(u32::MAX);
+    if let Some(room) = out.get_mut(place..place + LENGTH_BYTES) {
         room.copy_from_slice(&length.to_le_bytes());
     }
 }
@@ -86,13 +126,22 @@ fn tagged_blob(tag: u8, bytes: &[u8], out: &mut Vec<u8>) {
     blob(bytes, out);
 }
 
-pub(super) fn blob(bytes: &[u8], out: &mut Vec<u8>) {
+fn blob(bytes: &[u8], out: &mut Vec<u8>) {
     varint(bytes.len(), out);
     out.extend_from_slice(bytes);
 }
 
+fn blob_length(bytes: usize) -> usize {
+    varint_length(bytes) + bytes
+}
+
+/// How many bytes `varint` appends.
+fn varint_length(number: usize) -> usize {
+    usize::try_from(number.checked_ilog2().unwrap_or(0) / 7 + 1).unwrap_or(1)
+}
+
 /// Seven bits a byte, lowest first, the top bit set on all but the last.
-pub(super) fn varint(mut number: usize, out: &mut Vec<u8>) {
+fn varint(mut number: usize, out: &mut Vec<u8>) {
     loop {
         let low = u8::try_from(number & 0x7F).unwrap_or(0);
         number >>= 7;
@@ -124,9 +173,9 @@ impl<'a> EncodedItemBuilder<'a> {
         self.attributes.sort_by_key(|(name, _)| *name);
         self.attributes.dedup_by_key(|(name, _)| *name);
         let size = self.attributes.iter().map(|(name, value)| name.len() + value.size_bytes()).sum();
-        let mut out = Vec::with_capacity(size + self.attributes.len() * 4 + HEADER_BYTES + 8);
-        header(size, &mut out);
-        varint(self.attributes.len(), &mut out);
+        let length =
+            self.attributes.iter().map(|(name, value)| blob_length(name.len()) + value.stored_length()).sum();
+        let mut out = begin_item(size, self.attributes.len(), length);
         for (name, value) in &self.attributes {
             blob(name.as_bytes(), &mut out);
             value.encode_into(&mut out);
@@ -136,8 +185,23 @@ impl<'a> EncodedItemBuilder<'a> {
 }
 
 impl ValueRef<'_> {
+    /// How many bytes `encode_into` appends.
+    fn stored_length(&self) -> usize {
+        match self {
+            Self::S(text) => 1 + blob_length(text.len()),
+            Self::N(number) => 1 + number.encoded_bytes(),
+            Self::B(bytes) => 1 + blob_length(bytes.len()),
+            Self::Bool(_) | Self::Null => 1,
+            Self::L(list) => 1 + LENGTH_BYTES + list.raw().len(),
+            Self::M(map) => 1 + LENGTH_BYTES + map.raw().len(),
+            Self::Ss(set) => 1 + LENGTH_BYTES + set.raw().len(),
+            Self::Ns(set) => 1 + LENGTH_BYTES + set.raw().len(),
+            Self::Bs(set) => 1 + LENGTH_BYTES + set.raw().len(),
+        }
+    }
+
     /// Appends the stored form.
-    pub(super) fn encode_into(&self, out: &mut Vec<u8>) {
+    fn encode_into(&self, out: &mut Vec<u8>) {
         match self {
             Self::S(text) => tagged_blob(TAG_S, text.as_bytes(), out),
             Self::N(number) => {

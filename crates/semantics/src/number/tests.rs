@@ -23,6 +23,42 @@ fn near_number() -> impl Strategy<Value = Number> {
         })
 }
 
+/// Pairs whose digits overlap: the same exponents, exponents 38 apart, and all between.
+fn overlapping_numbers() -> impl Strategy<Value = (Number, Number)> {
+    let coefficient = || prop_oneof![0_u128..10_u128.pow(38), 0_u128..1000, Just(10_u128.pow(38) - 1)];
+    let signs = (any::<bool>(), any::<bool>());
+    (signs, coefficient(), coefficient(), -168_i32..=125, -40_i32..=40).prop_filter_map(
+        "beyond the range",
+        |(signs, one, other, exponent, apart)| {
+            let one = Number::normalised(signs.0, one, exponent).ok()?;
+            Some((one, Number::normalised(signs.1, other, exponent + apart).ok()?))
+        },
+    )
+}
+
+/// What a text means, read by the other library: the value, or why the service refuses it.
+fn read_exactly(text: &str) -> Result<BigDecimal, NumberFault> {
+    let value: BigDecimal = text.parse().map_err(|_| NumberFault::NotNumeric)?;
+    refuse_beyond_limits(value)
+}
+
+fn refuse_beyond_limits(value: BigDecimal) -> Result<BigDecimal, NumberFault> {
+    let (digits, scale) = value.normalized().into_bigint_and_exponent();
+    let count = i64::try_from(digits.magnitude().to_string().len()).unwrap();
+    let magnitude = count - 1 - scale;
+    if value == BigDecimal::from(0) {
+        Ok(value)
+    } else if count > 38 {
+        Err(NumberFault::TooManyDigits)
+    } else if magnitude > 125 {
+        Err(NumberFault::Overflow)
+    } else if magnitude < -130 {
+        Err(NumberFault::Underflow)
+    } else {
+        Ok(value)
+    }
+}
+
 fn exact(number: Number) -> BigDecimal {
     number.to_string().parse().unwrap()
 }
@@ -57,6 +93,7 @@ fn numbers_print_in_plain_decimal() {
 
 #[test]
 fn faults_are_told_apart() {
+    assert_eq!(number(&format!("0.{}1e2000001", "0".repeat(2_000_000))), number("1"));
     for (text, fault) in [
         ("", NumberFault::NotNumeric),
         ("-", NumberFault::NotNumeric),
@@ -98,6 +135,10 @@ fn sizes_count_pairs_of_digits_on_each_side_of_the_point() {
 fn sums_beyond_38_digits_are_faults() {
     assert_eq!(number("1e100").checked_add(number("1")), Err(NumberFault::TooManyDigits));
     assert_eq!(number("9e125").checked_add(number("9e125")), Err(NumberFault::Overflow));
+    assert_eq!(number("1.1e-130").checked_sub(number("1e-130")), Err(NumberFault::Underflow));
+    assert_eq!(number("1e37").checked_add(number("1")), Ok(number("10000000000000000000000000000000000001")));
+    assert_eq!(number("1e38").checked_add(number("1")), Err(NumberFault::TooManyDigits));
+    assert_eq!(number("1e125").checked_add(number("1e-130")), Err(NumberFault::TooManyDigits));
     assert_eq!(number("1e100").checked_sub(number("1e100")), Ok(Number::ZERO));
 }
 
@@ -114,6 +155,39 @@ proptest! {
     #[test]
     fn printing_and_parsing_are_inverse(one in any_number()) {
         prop_assert_eq!(Number::parse(&one.to_string()), Ok(one));
+    }
+
+    #[test]
+    fn texts_mean_what_another_library_reads(
+        text in prop_oneof!["[-+]?[0-9]{1,3}(\\.[0-9]{1,3})?([eE][-+]?[0-9]{1,3})?", "-?0{0,3}[0-9]{30,45}0{0,99}",
+            "-?0\\.0{0,99}[0-9]{30,45}0{0,9}(e-?[0-9]{1,2})?"]
+    ) {
+        let found = Number::parse(&text).map(exact);
+        prop_assert_eq!(found, read_exactly(&text));
+    }
+
+    #[test]
+    fn arbitrary_texts_never_panic(text in prop_oneof![any::<String>(), "[-+.eE0-9]{0,60}"]) {
+        if let Ok(found) = Number::parse(&text) {
+            prop_assert_eq!(Number::parse(&found.to_string()), Ok(found));
+        }
+    }
+
+    #[test]
+    fn overlapping_sums_are_exact_or_the_right_fault((one, other) in overlapping_numbers()) {
+        prop_assert_eq!(one.checked_add(other).map(exact), refuse_beyond_limits(exact(one) + exact(other)));
+        prop_assert_eq!(one.checked_sub(other).map(exact), refuse_beyond_limits(exact(one) - exact(other)));
+    }
+
+    #[test]
+    fn far_apart_sums_are_exact_or_the_right_fault(one in any_number(), other in any_number()) {
+        prop_assert_eq!(one.checked_add(other).map(exact), refuse_beyond_limits(exact(one) + exact(other)));
+    }
+
+    #[test]
+    fn order_is_numeric_order_of_overlapping_numbers((one, other) in overlapping_numbers()) {
+        prop_assert_eq!(one.cmp(&other), exact(one).cmp(&exact(other)));
+        prop_assert_eq!(encoded(one).cmp(&encoded(other)), one.cmp(&other));
     }
 
     #[test]
@@ -134,13 +208,16 @@ proptest! {
     #[test]
     fn encodings_decode_and_tell_where_they_end(one in any_number(), tail in any::<Vec<u8>>()) {
         let mut bytes = encoded(one);
+        prop_assert_eq!(bytes.len(), one.encoded_bytes());
         bytes.extend_from_slice(&tail);
+        prop_assert_eq!(Number::skip(&bytes), Some(tail.as_slice()));
         prop_assert_eq!(Number::decode(&bytes), Some((one, tail.as_slice())));
     }
 
     #[test]
     fn decoding_arbitrary_bytes_never_panics_and_is_canonical(bytes in any::<Vec<u8>>()) {
         if let Some((one, rest)) = Number::decode(&bytes) {
+            prop_assert_eq!(Number::skip(&bytes), Some(rest));
             let mut again = encoded(one);
             again.extend_from_slice(rest);
             prop_assert_eq!(again, bytes);
