@@ -46,7 +46,7 @@ fn refuse_beyond_limits(value: BigDecimal) -> Result<BigDecimal, NumberFault> {
     let (digits, scale) = value.normalized().into_bigint_and_exponent();
     let count = i64::try_from(digits.magnitude().to_string().len()).unwrap();
     let magnitude = count - 1 - scale;
-    if value == BigDecimal::from(0) {
+    if digits.magnitude().bits() == 0 {
         Ok(value)
     } else if count > 38 {
         Err(NumberFault::TooManyDigits)
