@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 
 use keywright_semantics::key::{KeyValue, encode_sort, encode_sort_prefix, partition_hash, successor_prefix};
 use keywright_semantics::number::Number;
-use libfuzzer_sys::arbitrary::{Arbitrary, Result, Unstructured};
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
@@ -22,7 +22,7 @@ enum Part {
 struct NumberPart(Number);
 
 impl Arbitrary<'_> for NumberPart {
-    fn arbitrary(source: &mut Unstructured<'_>) -> Result<Self> {
+    fn arbitrary(source: &mut Unstructured<'_>) -> arbitrary::Result<Self> {
         let (negative, wide): (bool, bool) = source.arbitrary()?;
         let coefficient = if wide {
             source.int_in_range(0..=10_u128.pow(38) - 1)?
