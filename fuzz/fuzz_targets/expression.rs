@@ -6,6 +6,7 @@ use keywright_semantics::expression::{
     CanonicalText, Condition, ConditionKind, KeyCondition, Placeholders, Projection, Update, parse_condition,
     parse_projection, parse_update,
 };
+use keywright_semantics::messages::Wording;
 use keywright_semantics::number::Number;
 use keywright_semantics::request::parts::AttributeMapPart;
 use keywright_semantics::value::AttributeValue;
@@ -29,7 +30,8 @@ fn values() -> AttributeMapPart {
 fn again<T>(canonical: &CanonicalText, parse: impl FnOnce(&str, &mut Placeholders<'_>) -> T) -> T {
     let names = (!canonical.names.is_empty()).then_some(canonical.names.as_slice());
     let values = (!canonical.values.is_empty()).then_some(&canonical.values);
-    let mut placeholders = Placeholders::new(names, values).expect("canonical placeholders are well-formed");
+    let mut placeholders = Placeholders::new(names, values, Wording::Present)
+        .expect("canonical placeholders are well-formed");
     let parsed = parse(&canonical.text, &mut placeholders);
     placeholders.finish().expect("a canonical text uses its placeholders");
     parsed
@@ -65,7 +67,7 @@ fn check_projection(projection: &Projection) {
 
 fuzz_target!(|text: &str| {
     let (names, values) = (names(), values());
-    let placeholders = || Placeholders::new(Some(&names), Some(&values)).expect("they are well-formed");
+    let placeholders = || Placeholders::new(Some(&names), Some(&values), Wording::Present).expect("they are well-formed");
     if let Ok(condition) = parse_condition(text, ConditionKind::Condition, &mut placeholders()) {
         check_condition(&condition);
     }

@@ -44,6 +44,12 @@ impl<S: Store> Service<S> {
 
     async fn respond(&self, request: Request<Incoming>) -> Answer {
         let (head, body) = request.into_parts();
+        // Read in any case: what is left unread would end the connection.
+        let body = match Limited::new(body, limits::REQUEST_BYTES_MAX).collect().await {
+            Ok(collected) => collected.to_bytes(),
+            Err(error) if error.is::<LengthLimitError>() => return Answer::too_large(),
+            Err(_broken) => return failure(&not_json()),
+        };
         match head.method {
             Method::GET => return Answer::health(),
             Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => {
@@ -52,11 +58,6 @@ impl<S: Store> Service<S> {
             Method::POST if speaks_json(&head.headers) => {}
             _ => return Answer::not_ours(),
         }
-        let body = match Limited::new(body, limits::REQUEST_BYTES_MAX).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Answer::too_large(),
-            Err(_broken) => return failure(&not_json()),
-        };
         match self.execute(&head, body).await {
             Ok(body) => Answer::json(body),
             Err(error) => failure(&error),

@@ -1,0 +1,238 @@
+//! HTTP as it reaches the port: what is answered before any operation, and that nothing sent ends the server.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod support;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use support::Server;
+
+const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
+                             SignedHeaders=host, Signature=00";
+const DATE: &str = "20261121T000000Z";
+
+/// One connection, kept open between requests.
+struct Connection {
+    stream: BufReader<TcpStream>,
+}
+
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
+    }
+
+    fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+}
+
+impl Connection {
+    fn open(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.address()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        Self { stream: BufReader::new(stream) }
+    }
+
+    fn send(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut request =
+            format!("{method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
+        for (name, value) in headers {
+            for part in [name, ": ", value, "\r\n"] {
+                request.push_str(part);
+            }
+        }
+        request.push_str("\r\n");
+        let stream = self.stream.get_mut();
+        stream.write_all(request.as_bytes()).unwrap();
+        // A server that refuses a body early may close before all of it is sent.
+        let _ = stream.write_all(body);
+        self.read()
+    }
+
+    fn read(&mut self) -> Answer {
+        let mut line = String::new();
+        self.stream.read_line(&mut line).unwrap();
+        let status =
+            line.split(' ').nth(1).unwrap_or_else(|| panic!("no status in {line:?}")).parse().unwrap();
+        let mut headers = Vec::new();
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line).unwrap();
+            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+            headers.push((name.to_ascii_lowercase(), value.to_owned()));
+        }
+        let length = headers
+            .iter()
+            .find(|(name, _)| name == "content-length")
+            .map_or(0, |(_, value)| value.parse().unwrap());
+        let mut body = vec![0; length];
+        self.stream.read_exact(&mut body).unwrap();
+        Answer { status, headers, body }
+    }
+
+    /// A well-formed request of an operation.
+    fn call(&mut self, operation: &str, body: &[u8]) -> Answer {
+        let target = format!("DynamoDB_20120810.{operation}");
+        self.send("POST", &signed(&target), body)
+    }
+
+    fn still_works(&mut self) {
+        let answer = self.call("ListTables", b"{}");
+        assert_eq!((answer.status, answer.text()), (200, r#"{"TableNames":[]}"#));
+    }
+}
+
+fn signed(target: &str) -> [(&str, &str); 4] {
+    [
+        ("Content-Type", "application/x-amz-json-1.0"),
+        ("X-Amz-Target", target),
+        ("X-Amz-Date", DATE),
+        ("Authorization", AUTHORIZATION),
+    ]
+}
+
+#[test]
+fn every_answer_has_an_id_and_the_checksum_of_its_body() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    for answer in [
+        connection.call("ListTables", b"{}"),
+        connection.call("DescribeTable", br#"{"TableName":"none"}"#),
+        connection.send("GET", &[], b""),
+    ] {
+        assert_eq!(answer.header("x-amzn-requestid").unwrap().len(), 52);
+        let checksum: u32 = answer.header("x-amz-crc32").unwrap().parse().unwrap();
+        assert_eq!(checksum, crc32fast::hash(&answer.body));
+    }
+}
+
+#[test]
+fn what_is_no_request_of_the_protocol_is_told_so() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let health = connection.send("GET", &[], b"");
+    assert_eq!((health.status, health.text()), (200, "healthy: dynamodb.us-east-1.amazonaws.com "));
+    for (method, content_type) in
+        [("PUT", "application/x-amz-json-1.0"), ("POST", "text/plain"), ("OPTIONS", "text/plain")]
+    {
+        let answer = connection.send(method, &[("Content-Type", content_type)], b"{}");
+        assert_eq!((answer.status, answer.text()), (404, "<UnknownOperationException/>\n"), "{method}");
+    }
+    let preflight =
+        connection.send("OPTIONS", &[("Origin", "http://x"), ("Access-Control-Request-Method", "POST")], b"");
+    assert_eq!(preflight.header("access-control-allow-origin"), Some("*"));
+    assert_eq!(preflight.header("access-control-allow-methods"), Some("POST"));
+}
+
+#[test]
+fn faults_come_in_the_services_order_and_the_connection_lives_on() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let json = ("Content-Type", "application/x-amz-json-1.0");
+    let target = ("X-Amz-Target", "DynamoDB_20120810.ListTables");
+    let serialization = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
+    let unknown = r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#;
+    let unsigned = r#"{"__type":"com.amazon.coral.service#MissingAuthenticationTokenException","message":"Request is missing Authentication Token"}"#;
+    for (headers, body, wanted) in [
+        (vec![json], "not json", serialization),
+        (vec![json], "{}", unknown),
+        (vec![json, ("X-Amz-Target", "DynamoDB_20120810.Nothing")], "{}", unknown),
+        (vec![json, target], "not json", serialization),
+        (vec![json, target], "{}", unsigned),
+    ] {
+        let answer = connection.send("POST", &headers, body.as_bytes());
+        assert_eq!((answer.status, answer.text()), (400, wanted));
+        connection.still_works();
+    }
+    let empty = connection.call("ListTables", b"");
+    assert_eq!((empty.status, empty.text()), (400, serialization));
+}
+
+#[test]
+fn nothing_a_client_sends_stops_the_server_or_its_connection() {
+    let server = Server::in_memory();
+    let deep = format!("{}{}", r#"{"TableName":"t","Item":{"a":"#, r#"{"L":["#.repeat(100_000));
+    let nested = format!(
+        r#"{{"TableName":"abc","Item":{{"a":{}{{"S":"x"}}{}}}}}"#,
+        r#"{"L":["#.repeat(40),
+        "]}".repeat(40)
+    );
+    let bodies: Vec<Vec<u8>> = vec![
+        b"{".to_vec(),
+        b"[]".to_vec(),
+        b"null".to_vec(),
+        b"{} trailing".to_vec(),
+        b"\xff\xfe{}".to_vec(),
+        br#"{"TableName":"abc","Item":{"a":{"S":"\ud800"}}}"#.to_vec(),
+        br#"{"TableName":"abc","Item":{"a":{"N":"1e999999999999999999999"}}}"#.to_vec(),
+        br#"{"TableName":"abc","Item":{"a":{"B":"not base64!"}}}"#.to_vec(),
+        br#"{"TableName":{"S":"abc"}}"#.to_vec(),
+        deep.into_bytes(),
+        nested.into_bytes(),
+    ];
+    let mut connection = Connection::open(&server);
+    for body in bodies {
+        let answer = connection.call("PutItem", &body);
+        assert_eq!(answer.status, 400, "{}", String::from_utf8_lossy(&body[..body.len().min(80)]));
+        connection.still_works();
+    }
+    for garbage in [
+        &b"\x16\x03\x01\x00\x00garbage\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+    ] {
+        let mut other = Connection::open(&server);
+        other.stream.get_mut().write_all(garbage).unwrap();
+    }
+    connection.still_works();
+}
+
+#[test]
+fn a_body_of_16_mb_is_taken_and_a_larger_one_refused() {
+    let server = Server::in_memory();
+    let body = |length: usize| {
+        let start = br#"{"TableName":"none","Key":{"a":{"S":"x"}},"Ignored":""#;
+        let mut body = start.to_vec();
+        body.resize(length - 2, b'x');
+        body.extend_from_slice(b"\"}");
+        body
+    };
+    assert_eq!(Connection::open(&server).call("GetItem", &body(16 * 1024 * 1024)).status, 400);
+    assert_eq!(Connection::open(&server).call("GetItem", &body(16 * 1024 * 1024 + 1)).status, 413);
+    Connection::open(&server).still_works();
+}
+
+#[test]
+fn large_answers_are_compressed_for_clients_that_ask() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let create = br#"{"TableName":"abc","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}"#;
+    assert_eq!(connection.call("CreateTable", create).status, 200);
+    let put =
+        format!(r#"{{"TableName":"abc","Item":{{"a":{{"S":"k"}},"b":{{"S":"{}"}}}}}}"#, "x".repeat(10_000));
+    assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
+    let get = br#"{"TableName":"abc","Key":{"a":{"S":"k"}}}"#;
+    let mut headers = signed("DynamoDB_20120810.GetItem").to_vec();
+    headers.push(("Accept-Encoding", "gzip"));
+    let compressed = connection.send("POST", &headers, get);
+    assert_eq!(compressed.header("content-encoding"), Some("gzip"));
+    assert!(compressed.body.len() < 1000);
+    assert_eq!(compressed.header("x-amz-crc32").unwrap().parse(), Ok(crc32fast::hash(&compressed.body)));
+    let mut opened = Vec::new();
+    flate2::read::GzDecoder::new(compressed.body.as_slice()).read_to_end(&mut opened).unwrap();
+    assert_eq!(opened, connection.call("GetItem", get).body);
+    let mut zipped = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    zipped.write_all(get).unwrap();
+    let mut headers = signed("DynamoDB_20120810.GetItem").to_vec();
+    headers.push(("Content-Encoding", "gzip"));
+    assert_eq!(connection.send("POST", &headers, &zipped.finish().unwrap()).body, opened);
+}
