@@ -10,7 +10,7 @@ use keywright_semantics::schema::IndexKind;
 use keywright_semantics::value::Item;
 
 use crate::bind::BindFault;
-use crate::bind::item::check_updated;
+use crate::bind::item::{check_updated, check_updated_depth};
 use crate::bind::key::ItemKey;
 use crate::catalogue::Table;
 use crate::index::{self, IndexChange, Target};
@@ -145,7 +145,8 @@ fn updated(
         return Ok(Change { updated: Some(updated), ..Change::default() });
     }
     let new = EncodedItem::encode(&updated.new);
-    check_updated(&table.schema, old.as_ref(), &new)
+    check_updated_depth(&updated.new)
+        .and_then(|()| check_updated(&table.schema, old.as_ref(), &new))
         .map_err(|fault: BindFault| Refusal::Invalid(fault.into()))?;
     Ok(Change { old, new: Some(new), updated: Some(updated), ..Change::default() })
 }

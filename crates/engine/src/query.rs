@@ -8,7 +8,9 @@ use keywright_store::{Direction, Store};
 
 use crate::bind::item::check_condition;
 use crate::bind::range::bind_range;
-use crate::bind::source::{bind_output, bind_source, check_projection, check_query_filter};
+use crate::bind::source::{
+    Fetch, bind_output, bind_source, check_filter_is_held, check_projection, check_query_filter,
+};
 use crate::bind::start_key::{StartKeyOf, beyond, bind_start_key, check_position};
 use crate::catalogue::Table;
 use crate::engine::Engine;
@@ -35,6 +37,9 @@ fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
     check_projection(source, request.projection.as_ref())?;
     check_query_filter(source, request.filter.as_ref())?;
     let (output, fetch) = bind_output(source, request.select, request.projection.as_ref())?;
+    if fetch == Fetch::None {
+        check_filter_is_held(source, request.filter.as_ref())?;
+    }
     check_condition(&table.schema, request.filter.as_ref())?;
     let direction = match request.order {
         SortOrder::Ascending => Direction::Forward,

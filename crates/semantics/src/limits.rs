@@ -12,7 +12,8 @@ pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
 pub const SORT_KEY_BYTES_MAX: usize = 1024;
 /// One expression before substitution (developer guide: Constraints).
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
-/// Levels of lists and maps in a value (developer guide: Constraints).
+/// Levels of values in an attribute, the innermost included (developer guide: Constraints; observed: 31 lists around a
+/// scalar are stored, 32 are not).
 pub const NESTING_LEVELS_MAX: usize = 32;
 /// Levels of lists and maps that are read from a store; our own bound, so that damaged bytes cannot exhaust the stack.
 pub const STORED_LEVELS_MAX: usize = 128;

@@ -134,12 +134,12 @@ impl AttributeValue {
         sorted_set(members, ValueType::Bs, |bytes| BASE64.encode(bytes)).map(Self::Bs)
     }
 
-    /// Levels of lists and maps: a scalar has none.
+    /// Levels of values: a scalar is one, a list or a map one more than the deepest value inside it.
     pub fn nesting_levels(&self) -> usize {
         match self {
             Self::L(elements) => 1 + elements.iter().map(Self::nesting_levels).max().unwrap_or(0),
             Self::M(members) => 1 + members.values().map(Self::nesting_levels).max().unwrap_or(0),
-            _ => 0,
+            _ => 1,
         }
     }
 
@@ -155,7 +155,7 @@ impl AttributeValue {
         }
     }
 
-    /// Whether lists and maps nest deeper than the service allows.
+    /// Whether values nest deeper than the service allows.
     pub fn is_too_deep(&self) -> bool {
         self.nesting_levels() > NESTING_LEVELS_MAX
     }

@@ -1,5 +1,5 @@
-//! The requirements of the product's sources that concern tables and items, one test each, checked with boto3 against a
-//! real server (`requirements/*.py`).
+//! The requirements of the product's sources that concern tables and items, and what was observed of the service (`o01` and
+//! on), one test each, checked with boto3 against a real server (`requirements/*.py`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -80,5 +80,19 @@ requirements! {
     r37_processed_and_unprocessed_are_all: "r37",
     r38_a_rename_reaches_every_copy_in_one_transaction: "r38",
     r39_consumed_capacity_follows_the_rules_for_every_operation: "r39",
+    r44_a_table_moves_between_billing_modes: "r44",
     r46_describe_table_prints_what_the_query_asks: "r46",
+    o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
+    o02_an_update_counts_its_statement: "o02",
+    o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",
+    o04_numbers_take_a_byte_for_two_digits_on_each_side_of_the_point: "o04",
+    o05_values_are_sized_by_their_type: "o05",
+    o06_values_nest_32_levels: "o06",
+    o07_size_counts_utf16_units_of_a_string: "o07",
+    o08_a_string_set_may_hold_the_empty_string: "o08",
+    o09_equal_index_keys_are_told_apart_by_the_tables_key: "o09",
+    o10_an_index_of_several_attributes: "o10",
+    o11_expressions_take_4096_bytes_before_names_are_put_in: "o11",
+    o12_needless_parts_of_expressions_are_refused: "o12",
+    o13_a_write_that_fails_its_condition_changes_neither_item_nor_index: "o13",
 }

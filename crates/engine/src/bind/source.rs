@@ -129,3 +129,19 @@ pub(crate) fn check_query_filter(source: Source<'_>, filter: Option<&Condition>)
     }
     Ok(())
 }
+
+/// Checks that the rows of the index that a Query reads hold what its filter asks for.
+///
+/// A Scan of an index is not refused: there, what the index does not hold is absent.
+pub(crate) fn check_filter_is_held(source: Source<'_>, filter: Option<&Condition>) -> Result<(), Error> {
+    let (Some((_, index)), Some(filter)) = (source.index, filter) else { return Ok(()) };
+    if index.projection == IndexProjection::All {
+        return Ok(());
+    }
+    let mut unheld = filter.attributes();
+    unheld.retain(|name| !holds(&source.table.schema.key, index, name));
+    if unheld.is_empty() {
+        return Ok(());
+    }
+    Err(Error::validation(messages::filter_not_projected(&index.name, &unheld)))
+}

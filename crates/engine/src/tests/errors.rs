@@ -117,6 +117,23 @@ fn an_update_may_not_touch_the_key_nor_break_an_index() {
 }
 
 #[test]
+fn an_update_may_not_put_a_value_deeper_than_an_item_nests() {
+    let nested = |wraps| (0..wraps).fold(s("x"), |value, _| AttributeValue::L(vec![value]));
+    let bench = bench();
+    let key = item([("pk", s("a")), ("sk", s("a"))]);
+    let mut stored = key.clone();
+    stored.insert("deep".into(), AttributeValue::L(vec![AttributeValue::L(Vec::new())]));
+    bench.put(stored).expect("put");
+    let set = |wraps| update("SET deep[0][0] = :v", [(":v", nested(wraps))]);
+    let outcome = |wraps| bench.update(&update_request(key.clone(), Some(set(wraps))));
+    assert_eq!(
+        text(outcome(30)),
+        "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit"
+    );
+    assert!(outcome(29).is_ok());
+}
+
+#[test]
 fn faults_of_a_key_condition() {
     let bench = bench();
     let pk = || (":p", s("a"));
@@ -185,6 +202,14 @@ fn faults_of_what_a_page_may_ask_of_its_source() {
     assert_eq!(
         text(bench.query(&more)),
         "One or more parameter values were invalid: Global secondary index gsi does not project [x, y]"
+    );
+
+    let mut unheld = on(Some("gsi"), gsi());
+    unheld.filter = Some(condition("y = :v AND x = :v", [(":v", s("a"))]));
+    assert_eq!(
+        text(bench.query(&unheld)),
+        "One or more parameter values were invalid: Secondary index gsi does not project one or more filter attributes: \
+         [y, x]"
     );
 }
 

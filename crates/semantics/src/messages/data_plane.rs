@@ -197,6 +197,13 @@ pub fn not_projected(index: &str, attributes: &[&str]) -> String {
     format!("{INVALID}Global secondary index {index} does not project [{}]", attributes.join(", "))
 }
 
+/// Attributes of a Query's filter that an index does not hold (reports of the service's users: dynamodb-toolbox 1195,
+/// dynamodb-onetable 93).
+pub fn filter_not_projected(index: &str, attributes: &[&str]) -> String {
+    let attributes = attributes.join(", ");
+    format!("{INVALID}Secondary index {index} does not project one or more filter attributes: [{attributes}]")
+}
+
 /// A starting key whose table key is wrong [D].
 pub fn start_key_invalid(detail: &str) -> String {
     format!("{START_KEY_INVALID}: {detail}")

@@ -1,5 +1,11 @@
 """Requirements of tables, keys, queries and pages."""
 
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
 from shop import *
 
 
@@ -17,6 +23,11 @@ def r02_keys_of_every_type_sort_by_type():
     single = make_table(("id",))
     single.put_item(Item={"id": "a", "x": 1})
     equal(single.get_item(Key={"id": "a"})["Item"], {"id": "a", "x": Decimal(1)})
+    for kind, value in [("S", "1"), ("N", Decimal(1)), ("B", b"1")]:
+        table = make_table(("pk",), types={"pk": kind})
+        table.put_item(Item={"pk": value, "x": 1})
+        equal(table.get_item(Key={"pk": value})["Item"]["x"], 1)
+        equal(table.query(KeyConditionExpression=Key("pk").eq(value))["Count"], 1)
     for kind, values in [
         ("S", ["A", "Z", "a", "é", "\U0001f600"]),
         ("N", [Decimal("-1E+30"), Decimal("-10"), Decimal("-9.5"), Decimal(0), Decimal("1E-100"), Decimal(9), Decimal(10)]),
@@ -43,8 +54,13 @@ def r03_sort_key_conditions_work_and_a_partition_key_takes_equality_only():
         (Key("sk").begins_with("a"), ["a1", "a2"]),
     ]:
         equal(names(table.query(KeyConditionExpression=Key("pk").eq("p") & condition)["Items"], "sk"), wanted)
-    equal(fault(table.query, KeyConditionExpression=Key("pk").gt("p"))[0:2],
-          ("ValidationException", "Query key condition not supported"))
+    partition = Key("pk")
+    for condition in [partition.gt("p"), partition.gte("p"), partition.lt("p"), partition.lte("p"),
+                      partition.between("a", "p"), partition.begins_with("p")]:
+        equal(fault(table.query, KeyConditionExpression=condition)[0:2],
+              ("ValidationException", "Query key condition not supported"))
+    equal(fault(table.query, KeyConditionExpression=Key("sk").eq("a1"))[0:2],
+          ("ValidationException", "Query condition missed key schema element: pk"))
 
 
 def r04_the_five_listed_queries_return_exactly_the_listed_items():
@@ -79,7 +95,12 @@ def r06_pages_chain_and_end_at_a_megabyte():
         start = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
     equal(seen, [f"{number:03}" for number in range(12)])
     first = table.query(KeyConditionExpression=Key("PK").eq("p"))
-    assert 6 <= len(first["Items"]) <= 7 and "LastEvaluatedKey" in first, first["Count"]
+    equal((first["Count"], first["LastEvaluatedKey"]), (7, {"PK": "p", "SK": "006"}))
+    rest = table.query(KeyConditionExpression=Key("PK").eq("p"), ExclusiveStartKey=first["LastEvaluatedKey"])
+    equal(names(first["Items"]) + names(rest["Items"]), seen)
+    assert "LastEvaluatedKey" not in rest
+    counted = table.query(KeyConditionExpression=Key("PK").eq("p"), FilterExpression=Attr("filler").eq("none"))
+    equal((counted["Count"], counted["ScannedCount"], counted["LastEvaluatedKey"]), (0, 7, {"PK": "p", "SK": "006"}))
 
 
 def r07_one_query_returns_profile_and_orders():
@@ -119,6 +140,7 @@ def r17_a_hierarchy_lists_children_and_fetches_ancestors():
         table.put_item(Item={"PK": f"NODE#{path}", "SK": "META", "path": path})
     children = table.query(KeyConditionExpression=Key("PK").eq("PARENT#/a"))["Items"]
     equal(names(children), ["NODE#/a/b", "NODE#/a/d"])
+    equal(names(table.query(KeyConditionExpression=Key("PK").eq("PARENT#/"))["Items"]), ["NODE#/a", "NODE#/e"])
     wanted = [{"PK": f"NODE#{path}", "SK": "META"} for path in ["/a", "/a/b", "/gone"]]
     found = resource.batch_get_item(RequestItems={table.name: {"Keys": wanted}})["Responses"][table.name]
     equal(sorted(item["path"] for item in found), ["/a", "/a/b"])
@@ -211,23 +233,54 @@ def r26_a_filtered_scan_works_and_pages():
 
 def r27_reserved_words_need_names():
     table = make_table(("pk",))
-    for word in ["status", "ttl", "name"]:
+    for word in ["status", "ttl", "name", "Status", "TTL"]:
         message = fault(table.get_item, Key={"pk": "x"}, ProjectionExpression=word)[1]
         equal(message, f"Invalid ProjectionExpression: Attribute name is a reserved keyword; reserved keyword: {word}")
-        table.get_item(Key={"pk": "x"}, ProjectionExpression="#w", ExpressionAttributeNames={"#w": word})
+        table.put_item(Item={"pk": "x", word: 1})
+        found = table.get_item(Key={"pk": "x"}, ProjectionExpression="#w", ExpressionAttributeNames={"#w": word})["Item"]
+        equal(found, {word: 1})
+        equal(fault(table.update_item, Key={"pk": "x"}, UpdateExpression=f"SET {word} = :v",
+                    ExpressionAttributeValues={":v": 2})[0], "ValidationException")
 
 
 def r35_batches_take_25_writes_and_100_reads():
     table = make_table(("pk",))
     put = lambda number: {"PutRequest": {"Item": {"pk": {"S": str(number)}}}}
     client.batch_write_item(RequestItems={table.name: [put(number) for number in range(25)]})
-    equal(fault(client.batch_write_item, RequestItems={table.name: [put(number) for number in range(26)]})[0],
-          "ValidationException")
+    code, message, _ = fault(client.batch_write_item, RequestItems={table.name: [put(number) for number in range(26)]})
+    assert code == "ValidationException" and "Member must have length less than or equal to 25" in message, message
+    other = make_table(("pk",))
+    equal(fault(client.batch_write_item, RequestItems={
+        table.name: [put(number) for number in range(13)], other.name: [put(number) for number in range(13)]})[0:2],
+        ("ValidationException", "Too many items requested for the BatchWriteItem call"))
+    equal(other.scan(Select="COUNT")["Count"], 0)
+    equal(fault(client.batch_write_item, RequestItems={table.name: [put(1), put(1)]})[0:2],
+          ("ValidationException", "Provided list of item keys contains duplicates"))
     key = lambda number: {"pk": {"S": str(number)}}
     read = client.batch_get_item(RequestItems={table.name: {"Keys": [key(number) for number in range(100)]}})
     equal(len(read["Responses"][table.name]), 25)
-    equal(fault(client.batch_get_item, RequestItems={table.name: {"Keys": [key(number) for number in range(101)]}})[0],
-          "ValidationException")
+    code, message, _ = fault(client.batch_get_item, RequestItems={table.name: {"Keys": [key(number) for number in range(101)]}})
+    assert code == "ValidationException" and "Member must have length less than or equal to 100" in message, message
+    equal(fault(client.batch_get_item, RequestItems={table.name: {"Keys": [key(1), key(1)]}})[0:2],
+          ("ValidationException", "Provided list of item keys contains duplicates"))
+
+
+def r44_a_table_moves_between_billing_modes():
+    table = make_table(("pk",))
+    mode = lambda: client.describe_table(TableName=table.name)["Table"]
+    client.update_table(TableName=table.name, BillingMode="PROVISIONED",
+                        ProvisionedThroughput={"ReadCapacityUnits": 7, "WriteCapacityUnits": 9})
+    table.wait_until_exists()
+    described = mode()
+    throughput = described["ProvisionedThroughput"]
+    equal((throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]), (7, 9))
+    equal(described.get("BillingModeSummary", {}).get("BillingMode", "PROVISIONED"), "PROVISIONED")
+    client.update_table(TableName=table.name, BillingMode="PAY_PER_REQUEST")
+    described = mode()
+    equal(described["BillingModeSummary"]["BillingMode"], "PAY_PER_REQUEST")
+    throughput = described["ProvisionedThroughput"]
+    equal((throughput["ReadCapacityUnits"], throughput["WriteCapacityUnits"]), (0, 0))
+    equal(fault(client.update_table, TableName=table.name, BillingMode="PROVISIONED")[0], "ValidationException")
 
 
 def r46_describe_table_prints_what_the_query_asks():
@@ -236,3 +289,13 @@ def r46_describe_table_prints_what_the_query_asks():
     equal((table.table_status, table.item_count), ("ACTIVE", 7))
     assert table.table_size_bytes > 300, table.table_size_bytes
     equal(table.provisioned_throughput["ReadCapacityUnits"], 0)
+    aws = pathlib.Path(sys.executable).parent / "aws"
+    if aws.exists():
+        query = ("Table.{Status:TableStatus,Items:ItemCount,Bytes:TableSizeBytes,Mode:BillingModeSummary.BillingMode,"
+                 "RCU:ProvisionedThroughput.ReadCapacityUnits,WCU:ProvisionedThroughput.WriteCapacityUnits}")
+        printed = subprocess.run(
+            [sys.executable, aws, "dynamodb", "describe-table", "--table-name", table.name, "--query", query,
+             "--output", "json", "--endpoint-url", ENDPOINT, "--region", "us-east-1"], capture_output=True, check=True,
+            env={"PATH": os.environ["PATH"], "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"})
+        equal(json.loads(printed.stdout), {"Status": "ACTIVE", "Items": 7, "Bytes": table.table_size_bytes,
+                                           "Mode": "PAY_PER_REQUEST", "RCU": 0, "WCU": 0})

@@ -103,6 +103,6 @@ def together(count, work):
 
 
 __all__ = [
-    "Attr", "Decimal", "Key", "SHOP_INDEXES", "SHOP_ROWS", "botocore", "client", "equal", "fault", "index", "keys",
+    "Attr", "Decimal", "ENDPOINT", "Key", "SHOP_INDEXES", "SHOP_ROWS", "botocore", "client", "equal", "fault", "index", "keys",
     "make_table", "names", "resource", "shop", "together", "uuid",
 ]

@@ -36,9 +36,21 @@ def r29_a_transaction_takes_100_different_items():
     put = lambda number: {"Put": {"TableName": table.name, "Item": {"pk": {"S": str(number)}}}}
     client.transact_write_items(TransactItems=[put(number) for number in range(100)])
     equal(table.scan(Select="COUNT")["Count"], 100)
-    equal(fault(client.transact_write_items, TransactItems=[put(number) for number in range(101)])[0], "ValidationException")
-    equal(fault(client.transact_write_items, TransactItems=[put(1), put(1)])[0:2],
-          ("ValidationException", "Transaction request cannot include multiple operations on one item"))
+    code, message, _ = fault(client.transact_write_items, TransactItems=[put(number) for number in range(200, 301)])
+    assert code == "ValidationException" and "Member must have length less than or equal to 100" in message, message
+    at = lambda number: {"TableName": table.name, "Key": {"pk": {"S": str(number)}}}
+    check = {"ConditionCheck": {**at(1), "ConditionExpression": "attribute_exists(pk)"}}
+    update = {"Update": {**at(1), "UpdateExpression": "SET x = :x", "ExpressionAttributeValues": {":x": {"S": "x"}}}}
+    for pair in [(put(1), put(1)), (put(1), {"Delete": at(1)}), (check, update), (update, put(2), check)]:
+        equal(fault(client.transact_write_items, TransactItems=list(pair))[0:2],
+              ("ValidationException", "Transaction request cannot include multiple operations on one item"))
+    equal(table.scan(Select="COUNT")["Count"], 100)
+    other = make_table(("pk",))
+    same_key = {"Put": {"TableName": other.name, "Item": {"pk": {"S": "1"}}}}
+    client.transact_write_items(TransactItems=[put(1), same_key])
+    gets = client.transact_get_items(TransactItems=[{"Get": at(number)} for number in range(100)])["Responses"]
+    equal([each["Item"]["pk"]["S"] for each in gets], [str(number) for number in range(100)])
+    equal(fault(client.transact_get_items, TransactItems=[{"Get": at(number)} for number in range(101)])[0], "ValidationException")
 
 
 def r30_transfers_keep_the_sum():
@@ -62,11 +74,25 @@ def r30_transfers_keep_the_sum():
         source, target = random.Random(number).sample(range(4), 2)
         try:
             transfer(str(source), str(target), number % 30 + 1)
+            return 1
         except client.exceptions.TransactionCanceledException:
-            pass
+            return 0
 
-    together(120, attempt)
-    equal(sum(item["balance"] for item in table.scan(ConsistentRead=True)["Items"]), 400)
+    balances = [{"Get": {"TableName": table.name, "Key": {"pk": {"S": str(account)}}}} for account in range(4)]
+
+    def audit(_):
+        """What a transaction sees in the midst of the transfers: always the whole sum."""
+        try:
+            found = client.transact_get_items(TransactItems=balances)["Responses"]
+        except client.exceptions.TransactionCanceledException:
+            return 400
+        return sum(int(each["Item"]["balance"]["N"]) for each in found)
+
+    done = together(160, lambda number: audit(number) if number % 4 == 0 else attempt(number))
+    equal({done[number] for number in range(0, 160, 4)}, {400})
+    assert sum(done[number] for number in range(160) if number % 4) > 0
+    found = [item["balance"] for item in table.scan(ConsistentRead=True)["Items"]]
+    equal((sum(found), min(found) >= 0), (400, True))
 
 
 def r31_of_many_writers_with_one_version_exactly_one_wins():
@@ -81,14 +107,16 @@ def r31_of_many_writers_with_one_version_exactly_one_wins():
     equal(change(1), {**SHOP_ROWS[6], "price": Decimal("18.5"), "version": 2})
     equal(fault(lambda: change(1))[0], "ConditionalCheckFailedException")
 
-    def attempt(_):
+    def attempt(version):
         try:
-            change(2)
+            change(version)
             return 1
         except client.exceptions.ConditionalCheckFailedException:
             return 0
 
-    equal(sum(together(24, attempt)), 1)
+    for version in range(2, 12):
+        equal(sum(together(16, lambda _: attempt(version))), 1)
+    equal(table.get_item(Key={"PK": "PRODUCT#prod-a", "SK": "DETAILS"}, ConsistentRead=True)["Item"]["version"], 12)
 
 
 def r32_arithmetic_and_conditions_behave():
@@ -110,6 +138,10 @@ def r33_sharded_page_views_add_up():
         ExpressionAttributeValues={":one": 1}))
     shards = table.query(KeyConditionExpression=Key("PK").eq("PAGEVIEW#home") & Key("SK").begins_with("SHARD#"))["Items"]
     equal((len(shards), sum(shard["view_count"] for shard in shards)), (10, 150))
+    together(150, lambda number: table.update_item(
+        Key={"PK": "PAGEVIEW#one", "SK": "SHARD#0"}, UpdateExpression="ADD view_count :one",
+        ExpressionAttributeValues={":one": 1}))
+    equal(table.get_item(Key={"PK": "PAGEVIEW#one", "SK": "SHARD#0"}, ConsistentRead=True)["Item"]["view_count"], 150)
 
 
 def r34_sharded_votes_are_aggregated():

@@ -19,6 +19,9 @@ pub(super) fn attribute_value(node: Node<'_>) -> ValuePart {
 
 /// A value inside that many lists and maps.
 fn value_at(node: Node<'_>, levels: usize) -> ValuePart {
+    if levels >= NESTING_LEVELS_MAX {
+        return Err(ValueFault::TooDeep);
+    }
     let entries = match node {
         Node::Object(entries) => without_repeats(entries),
         Node::TooDeep => return Err(ValueFault::TooDeep),
@@ -49,9 +52,7 @@ fn typed(value_type: ValueType, node: Node<'_>, levels: usize) -> ValuePart {
         ValueType::Ss => string_set(elements(node)),
         ValueType::Ns => number_set(&elements(node)),
         ValueType::Bs => binary_set(elements(node)),
-        ValueType::L | ValueType::M if node == Node::TooDeep || levels >= NESTING_LEVELS_MAX => {
-            Err(ValueFault::TooDeep)
-        }
+        ValueType::L | ValueType::M if node == Node::TooDeep => Err(ValueFault::TooDeep),
         ValueType::L => {
             let inner = elements(node).into_iter().map(|node| value_at(node, levels + 1));
             inner.collect::<Result<Vec<_>, _>>().map(AttributeValue::L)
