@@ -13,6 +13,7 @@ use crate::engine::{Engine, NextWake};
 use crate::layout::{self, Space};
 use crate::stats::{self, Counted};
 use crate::stats_rows;
+use crate::streams;
 use crate::tokens;
 
 /// How long a step waits before it tries again what a fault stopped.
@@ -27,6 +28,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     for table in engine.catalogue().all() {
         let wish = tend(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(wish);
+        wake = wake.earlier(streams::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
     for table in engine.catalogue().doomed() {
         wake = wake.earlier(match clear_table(engine, &table).await {
@@ -154,6 +156,10 @@ async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Clea
     }
     for (_, id, _) in table.indexes() {
         backfill::forget(engine, [backfill_key(table.id, id)]).await?;
+    }
+    // Its streams can be read for a day; the last of them to go takes the record along.
+    if !table.streams.is_empty() {
+        return Ok(Cleared::All);
     }
     engine.catalogue().forget(table.id).await?;
     Ok(Cleared::All)

@@ -4,6 +4,10 @@
 const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 /// Tables of one account in one region (developer guide: `ServiceQuotas`).
 const TABLES_MAX: usize = 2500;
+/// More than one machine can fill.
+const STREAM_SHARDS_MAX: u32 = 64;
+/// The service closes shards after about four hours (observed).
+const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
 
 /// Settings of one engine.
 #[derive(Clone, Debug)]
@@ -14,6 +18,10 @@ pub struct EngineConfig {
     pub item_collection_bytes_max: u64,
     /// Tables that one account may have in one region.
     pub tables_max: usize,
+    /// Open shards of one stream.
+    pub stream_shards_max: u32,
+    /// How long a stream's shard takes records before a successor takes its place.
+    pub stream_shard_open_ms_max: u64,
 }
 
 impl Default for EngineConfig {
@@ -22,6 +30,8 @@ impl Default for EngineConfig {
             transition_ms: 0,
             item_collection_bytes_max: ITEM_COLLECTION_BYTES_MAX,
             tables_max: TABLES_MAX,
+            stream_shards_max: STREAM_SHARDS_MAX,
+            stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
         }
     }
 }

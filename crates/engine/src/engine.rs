@@ -23,6 +23,7 @@ use crate::query::query;
 use crate::scan::scan;
 use crate::stats::Stats;
 use crate::stats_rows::Recounting;
+use crate::streams::{self, ShardLoads};
 use crate::transact_get_items::transact_get_items;
 use crate::transact_write_items::transact_write_items;
 use crate::update_item::update_item;
@@ -48,6 +49,7 @@ struct Shared<S: Store> {
     recounting: Recounting<S::Snapshot>,
     clearing: Clearing,
     gates: Arc<Gates>,
+    shard_loads: ShardLoads,
 }
 
 /// Why a database cannot be opened.
@@ -110,6 +112,7 @@ impl<S: Store> Engine<S> {
             recounting: Recounting::default(),
             clearing: Clearing::default(),
             gates: Gates::new(),
+            shard_loads: ShardLoads::default(),
         };
         let engine = Self { shared: Arc::new(shared) };
         stats_rows::load(&engine).await?;
@@ -124,6 +127,10 @@ impl<S: Store> Engine<S> {
             Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
             Request::DescribeLimits => Ok(tables::describe::limits()),
             Request::DescribeTable(request) => tables::describe::run(self, caller, &request),
+            Request::DescribeStream(request) => streams::describe_stream(self, caller, &request).await,
+            Request::GetRecords(request) => streams::get_records(self, caller, &request).await,
+            Request::GetShardIterator(request) => streams::get_shard_iterator(self, caller, &request).await,
+            Request::ListStreams(request) => streams::list_streams(self, caller, &request),
             Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
             Request::TagResource(request) => tables::tags::tag(self, caller, &request).await,
@@ -182,6 +189,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn gates(&self) -> &Arc<Gates> {
         &self.shared.gates
+    }
+
+    pub(crate) fn shard_loads(&self) -> &ShardLoads {
+        &self.shared.shard_loads
     }
 
     pub(crate) fn clearing(&self) -> &Clearing {

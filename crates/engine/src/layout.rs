@@ -43,6 +43,8 @@ pub(crate) struct IndexId(pub u32);
 /// Bytes of `space | table id | index id | partition hash`, what a key has before its sort part at most.
 const HEAD_BYTES: usize = 1 + 8 + 4 + 16;
 const HASH_BYTES: usize = 16;
+/// Where the partition hash stands in an item's key: after `space | table id`.
+const ITEM_HASH_AT: usize = 1 + 8;
 
 /// The common start of all keys of one table in one space.
 pub(crate) fn table_prefix(space: Space, table: TableId) -> Vec<u8> {
@@ -72,6 +74,12 @@ pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<
         encode_sort(sort, &mut key);
     }
     key.into()
+}
+
+/// The first bytes of the partition hash in an item's key.
+pub(crate) fn hash_head(row: &[u8]) -> u64 {
+    let head = row.get(ITEM_HASH_AT..).and_then(<[u8]>::first_chunk::<8>);
+    u64::from_be_bytes(*head.expect("an item's key holds its partition hash"))
 }
 
 /// What tells apart the index entries with one index key: a hash of the item's full key.

@@ -29,6 +29,7 @@ mod scan;
 mod single;
 mod stats;
 mod stats_rows;
+mod streams;
 mod tables;
 mod tokens;
 mod transact_get_items;

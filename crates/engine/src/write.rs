@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
+use keywright_semantics::response::StreamIdentity;
 use keywright_store::{CommitError, Store, Transaction};
 
 use crate::catalogue::Table;
@@ -19,6 +20,7 @@ use crate::engine::Engine;
 use crate::fault;
 use crate::gate::Holder;
 use crate::stats::{Committed, Counted, Tally};
+use crate::streams::{self, Author};
 use crate::tokens::TokenRow;
 
 /// How often a group is tried before it is answered as a conflict. Behind the gates the first try succeeds unless
@@ -30,8 +32,26 @@ const WRITE_ATTEMPTS_MAX: usize = 16;
 pub(crate) enum GroupKind {
     /// Writes on their own, alone or in a batch.
     Single,
+    /// The service's own delete of an item whose time has come.
+    Expiry,
     /// A transaction: it does not wait for another transaction on one of its items.
     Transaction,
+}
+
+impl GroupKind {
+    const fn holder(self) -> Holder {
+        match self {
+            Self::Single | Self::Expiry => Holder::Single,
+            Self::Transaction => Holder::Transaction,
+        }
+    }
+
+    const fn identity(self) -> StreamIdentity {
+        match self {
+            Self::Single | Self::Transaction => StreamIdentity::Caller,
+            Self::Expiry => StreamIdentity::TimeToLive,
+        }
+    }
 }
 
 /// Makes a token's row out of what the actions of its group did.
@@ -90,10 +110,6 @@ pub(crate) async fn run<'r, S: Store>(
 ) -> Result<GroupEnd, Error> {
     for _ in 0..WRITE_ATTEMPTS_MAX {
         let actions = bind()?;
-        let holder = match kind {
-            GroupKind::Single => Holder::Single,
-            GroupKind::Transaction => Holder::Transaction,
-        };
         if kind == GroupKind::Transaction {
             let at_work = |action: &Action<'_>| engine.gates().has_transaction(&action.key.row);
             let busy: Vec<bool> = actions.iter().map(at_work).collect();
@@ -101,8 +117,8 @@ pub(crate) async fn run<'r, S: Store>(
                 return Ok(GroupEnd::Conflict(busy));
             }
         }
-        let passage = engine.gates().pass(gate_keys(&actions), holder).await;
-        match attempt(engine, &actions, token).await? {
+        let passage = engine.gates().pass(gate_keys(&actions), kind.holder()).await;
+        match attempt(engine, kind, &actions, token).await? {
             Attempt::Ended(end) => return Ok(end),
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
             Attempt::Conflict => {}
@@ -155,6 +171,7 @@ impl Protected {
 /// One try: read, evaluate, buffer, commit.
 async fn attempt<S: Store>(
     engine: &Engine<S>,
+    kind: GroupKind,
     actions: &[Action<'_>],
     token: Option<&NewToken>,
 ) -> Result<Attempt, Error> {
@@ -183,18 +200,23 @@ async fn attempt<S: Store>(
         Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
     };
     let token = token.map(|token| (token.key.clone(), (token.row)(&outcomes)));
-    commit(engine, txn, actions, Pending { outcomes, token }).await
+    let author = Author { identity: kind.identity(), now_ms };
+    commit(engine, txn, actions, author, Pending { outcomes, token }).await
 }
 
 async fn commit<S: Store>(
     engine: &Engine<S>,
     mut txn: S::Transaction,
     actions: &[Action<'_>],
+    author: Author,
     pending: Pending,
 ) -> Result<Attempt, Error> {
     let mut writes = false;
     for (action, outcome) in actions.iter().zip(&pending.outcomes) {
-        writes |= stage(&mut txn, action, outcome);
+        if stage(&mut txn, action, outcome, author) {
+            writes = true;
+            streams::note_load(engine, &action.table, &action.key.row, &outcome.change, author.now_ms);
+        }
     }
     if let Some((key, row)) = &pending.token {
         writes = true;
@@ -275,7 +297,7 @@ fn grow(
 }
 
 /// Buffers all rows of one action; true if there were any.
-fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome) -> bool {
+fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, author: Author) -> bool {
     let change = &outcome.change;
     if matches!(action.effect, Effect::Check) || !change.changes_item() {
         return false;
@@ -298,7 +320,7 @@ fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome) ->
             None => txn.delete(key.clone()),
         }
     }
-    // A stream's change-log row is appended here: the same commit, and only for an item that did change.
+    streams::append(txn, &action.table, &action.key.row, change, author);
     true
 }
 

@@ -10,6 +10,7 @@ use crate::messages::cancellation;
 pub enum ErrorKind {
     AccessDenied,
     ConditionalCheckFailed,
+    ExpiredIterator,
     IdempotentParameterMismatch,
     IncompleteSignature,
     InternalServerError,
@@ -28,6 +29,7 @@ pub enum ErrorKind {
     TransactionCanceled,
     TransactionConflict,
     TransactionInProgress,
+    TrimmedDataAccess,
     UnknownOperation,
     UnrecognizedClient,
     Validation,

@@ -14,5 +14,6 @@ pub mod number;
 pub mod request;
 pub mod response;
 pub mod schema;
+pub mod sequence;
 pub mod size;
 pub mod value;

@@ -68,3 +68,17 @@ pub const TRANSACTION_TOKEN_MS: u64 = 10 * 60 * 1000;
 pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A table's name (developer guide: naming rules).
 pub const TABLE_NAME_BYTES_MAX: usize = 255;
+/// Streams on one page of ListStreams (API reference: ListStreams).
+pub const STREAMS_PER_PAGE_MAX: usize = 100;
+/// Shards on one page of DescribeStream (API reference: DescribeStream).
+pub const SHARDS_PER_PAGE_MAX: usize = 100;
+/// Records on one page of GetRecords (API reference: GetRecords).
+pub const STREAM_RECORDS_PER_PAGE_MAX: usize = 1000;
+/// What one GetRecords returns at most (API reference: GetRecords).
+pub const STREAM_PAGE_BYTES_MAX: usize = 1024 * 1024;
+/// How long a stream record can be read (developer guide: Streams).
+pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
+/// How long a shard iterator can be used (API reference: GetShardIterator).
+pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
+/// Write units that one partition takes in a second (developer guide: partition key design).
+pub const PARTITION_WRITE_UNITS_MAX: u64 = 1000;

@@ -11,6 +11,7 @@ use crate::request::parts::{
 };
 use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
+use crate::sequence::SequenceNumber;
 
 /// Seconds since 1970, in milliseconds, as the service reports times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -252,6 +253,89 @@ pub struct ListTagsOfResourceOutput {
     pub next_token: Option<String>,
 }
 
+/// Whether a change made, altered or removed an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamEvent {
+    Insert,
+    Modify,
+    Remove,
+}
+
+/// On whose behalf an item changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamIdentity {
+    /// A client's; the service then names nobody.
+    Caller,
+    /// The service's own, because the item's time had come.
+    TimeToLive,
+}
+
+/// One record of a stream.
+#[derive(Clone, Debug)]
+pub struct StreamRecord {
+    pub event_id: String,
+    pub event: StreamEvent,
+    pub identity: StreamIdentity,
+    pub region: String,
+    pub created: TimestampMs,
+    pub keys: EncodedItem,
+    pub new_image: Option<EncodedItem>,
+    pub old_image: Option<EncodedItem>,
+    pub sequence_number: SequenceNumber,
+    pub size_bytes: u64,
+    pub view: StreamViewType,
+}
+
+#[derive(Clone, Debug)]
+pub struct GetRecordsOutput {
+    pub records: Vec<StreamRecord>,
+    /// Absent at the end of a closed shard.
+    pub next_shard_iterator: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamStatus {
+    Enabling,
+    Enabled,
+    Disabling,
+    Disabled,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShardDescription {
+    pub shard_id: String,
+    pub parent_shard_id: Option<String>,
+    pub starting_sequence_number: SequenceNumber,
+    /// Present once the shard is closed.
+    pub ending_sequence_number: Option<SequenceNumber>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamDescription {
+    pub stream_arn: String,
+    pub stream_label: String,
+    pub status: StreamStatus,
+    pub view: StreamViewType,
+    pub created: TimestampMs,
+    pub table_name: String,
+    pub key_schema: Vec<KeySchemaElement>,
+    pub shards: Vec<ShardDescription>,
+    pub last_evaluated_shard_id: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamSummary {
+    pub stream_arn: String,
+    pub table_name: String,
+    pub stream_label: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListStreamsOutput {
+    pub streams: Vec<StreamSummary>,
+    pub last_evaluated_stream_arn: Option<String>,
+}
+
 /// The answer of any operation.
 #[derive(Clone, Debug)]
 pub enum Response {
@@ -262,8 +346,13 @@ pub enum Response {
     DeleteTable(TableDescription),
     DescribeEndpoints(Vec<Endpoint>),
     DescribeLimits(DescribeLimitsOutput),
+    DescribeStream(StreamDescription),
     DescribeTable(TableDescription),
     GetItem(GetItemOutput),
+    GetRecords(GetRecordsOutput),
+    /// The iterator.
+    GetShardIterator(String),
+    ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
     ListTagsOfResource(ListTagsOfResourceOutput),
     PutItem(WriteItemOutput),

@@ -132,10 +132,10 @@ operations! {
     UpdateTable DynamoDb Yes;
     UpdateTableReplicaAutoScaling DynamoDb No;
     UpdateTimeToLive DynamoDb No;
-    DescribeStream Streams No;
-    GetRecords Streams No;
-    GetShardIterator Streams No;
-    ListStreams Streams No;
+    DescribeStream Streams Yes;
+    GetRecords Streams Yes;
+    GetShardIterator Streams Yes;
+    ListStreams Streams Yes;
 }
 
 impl Operation {

@@ -11,6 +11,7 @@
 //! ```
 
 mod record;
+mod stream;
 mod table;
 
 use std::collections::{BTreeMap, HashMap};
@@ -23,6 +24,7 @@ use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
 use keywright_store::{Direction, KeyRange};
 
+pub(crate) use stream::{NewStream, RecordPlace, Shard, ShardHash, Stream, Succession};
 pub(crate) use table::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
     OnDemandLimits, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
@@ -181,6 +183,14 @@ impl<S: Store> Catalogue<S> {
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
         let cache = self.read();
         cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
+    }
+
+    /// Every table of that name, those that were deleted and still have rows or streams included.
+    pub(crate) fn all_named(&self, caller: &Caller, name: &str) -> Vec<Arc<Table>> {
+        let cache = self.read();
+        let live = cache.names.get(caller).and_then(|tables| tables.get(name));
+        let is_meant = |table: &&Arc<Table>| table.name == name && owner(table) == *caller;
+        live.into_iter().chain(cache.doomed.values().filter(is_meant)).cloned().collect()
     }
 
     /// Tables whose rows are to be cleared.

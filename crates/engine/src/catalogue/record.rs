@@ -1,7 +1,7 @@
 //! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact encoding.
 //!
-//! The records here mirror `Table` and the schema, which `semantics` keeps free of any format. A field is only ever added
-//! under a new format byte, with the old one still read.
+//! The records here mirror `Table` and the schema, which `semantics` keeps free of any format. What a later format adds
+//! stands in a record of its own behind the first, so that older ones are still read.
 
 use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
@@ -10,13 +10,17 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::stream::{NewStream, Stream};
 use super::table::{
     BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, StreamState, Table,
     TableStatus, Throughput, Warm,
 };
 use crate::layout::TableId;
 
-const FORMAT: u8 = 1;
+/// The first format: a `TableRecord` alone.
+const FORMAT_FIRST: u8 = 1;
+/// The present format: a `TableRecord`, then a `LaterRecord`.
+const FORMAT: u8 = 2;
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 enum KeyTypeRecord {
@@ -87,6 +91,13 @@ struct TableRecord {
     tags: BTreeMap<String, String>,
 }
 
+/// What tables did not have in the first format.
+#[derive(Default, Serialize, Deserialize)]
+struct LaterRecord {
+    streams: Vec<Stream>,
+    next_shard: u32,
+}
+
 /// Why a stored table cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RecordFault {
@@ -109,7 +120,9 @@ impl std::fmt::Display for RecordFault {
 pub(crate) fn encode(table: &Table) -> Vec<u8> {
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
+    let later = LaterRecord { streams: table.streams.clone(), next_shard: table.next_shard };
     postcard::to_extend(&TableRecord::from(table), start)
+        .and_then(|bytes| postcard::to_extend(&later, bytes))
         .expect("a record of owned values encodes into a vector")
 }
 
@@ -121,15 +134,32 @@ pub(super) fn version(bytes: &[u8]) -> Option<u64> {
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     let format = bytes.first().copied();
-    if format != Some(FORMAT) {
+    if !matches!(format, Some(FORMAT | FORMAT_FIRST)) {
         return Err(RecordFault::UnknownFormat(format));
     }
     let cut_short = || RecordFault::Malformed("it is cut short".to_owned());
+    let malformed = |error: postcard::Error| RecordFault::Malformed(error.to_string());
     let version = version(bytes).ok_or_else(cut_short)?;
     let rest = bytes.get(9..).ok_or_else(cut_short)?;
-    let record: TableRecord =
-        postcard::from_bytes(rest).map_err(|error| RecordFault::Malformed(error.to_string()))?;
-    Ok(Table { version, ..record.into() })
+    let (record, rest): (TableRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
+    let mut table = Table { version, ..record.into() };
+    if format == Some(FORMAT_FIRST) {
+        begin_stream(&mut table);
+    } else {
+        let later: LaterRecord = postcard::from_bytes(rest).map_err(malformed)?;
+        table.streams = later.streams;
+        table.next_shard = later.next_shard;
+    }
+    Ok(table)
+}
+
+/// The first format knew that a stream was enabled, but kept no records: the stream begins when it is read.
+fn begin_stream(table: &mut Table) {
+    if let (Some(view), Some(label)) = (table.stream.view, table.stream.label.clone()) {
+        let created_ms = table.created_ms;
+        let stream = NewStream { label, view, created_ms, settled_ms: created_ms, after: 0 };
+        table.open_stream(stream, 1);
+    }
 }
 
 impl From<&KeyAttribute> for AttributeRecord {
@@ -263,6 +293,8 @@ impl From<TableRecord> for Table {
             on_demand: record.on_demand,
             warm: record.warm,
             stream: record.stream,
+            streams: Vec::new(),
+            next_shard: 0,
             class: record.class,
             encryption: record.encryption,
             deletion_protection: record.deletion_protection,

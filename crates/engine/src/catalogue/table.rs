@@ -9,6 +9,7 @@ use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
 use serde::{Deserialize, Serialize};
 
 use super::record;
+use super::stream::Stream;
 use crate::layout::{IndexId, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,6 +166,9 @@ pub(crate) struct Table {
     pub on_demand: OnDemandLimits,
     pub warm: Option<Warm>,
     pub stream: StreamState,
+    /// The enabled stream, last, and disabled ones whose records can still be read.
+    pub streams: Vec<Stream>,
+    pub next_shard: u32,
     pub class: Option<ClassState>,
     pub encryption: Option<EncryptionState>,
     pub deletion_protection: bool,

@@ -21,6 +21,7 @@ use crate::catalogue::{
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::layout::{IndexId, TableId};
+use crate::streams;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -39,11 +40,18 @@ pub(crate) async fn run<S: Store>(
     let now_ms = engine.env().now_ms();
     let public_id = uuid(engine.env().random_u128());
     let transition_ms = engine.config().transition_ms;
-    let build = |id: TableId| Table {
-        public_id: public_id.clone(),
-        status: if transition_ms == 0 { TableStatus::Active } else { TableStatus::Creating },
-        status_until_ms: now_ms.saturating_add(transition_ms),
-        ..new_table(caller, request, id, now_ms)
+    let moment = streams::Moment::now(engine).await?;
+    let build = |id: TableId| {
+        let mut table = Table {
+            public_id: public_id.clone(),
+            status: if transition_ms == 0 { TableStatus::Active } else { TableStatus::Creating },
+            status_until_ms: now_ms.saturating_add(transition_ms),
+            ..new_table(caller, request, id, now_ms)
+        };
+        if let Some(view) = request.stream.map(stream_view) {
+            streams::enable(&mut table, view, moment);
+        }
+        table
     };
     let table = engine.catalogue().create(caller, &request.name, build).await?;
     Ok(Response::CreateTable(answer(&table, request, engine)))
@@ -145,7 +153,9 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         throughput: request.throughput.map(provisioned).unwrap_or_default(),
         on_demand: request.on_demand.map(on_demand_limits).unwrap_or_default(),
         warm: request.warm.map(|asked| warm_state(asked, request.throughput)),
-        stream: stream_state(request.stream, now_ms),
+        stream: StreamState::default(),
+        streams: Vec::new(),
+        next_shard: 1,
         class: request.class.map(|class| ClassState { class: class_state(class), changed_ms: None }),
         encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), caller)),
         deletion_protection: request.deletion_protection,
@@ -190,15 +200,13 @@ pub(super) fn warm_state(asked: WarmThroughput, units: Option<Units>) -> Warm {
     }
 }
 
-pub(super) fn stream_state(view: Option<StreamViewType>, now_ms: u64) -> StreamState {
-    let Some(view) = view else { return StreamState::default() };
-    let view = match view {
+pub(super) const fn stream_view(view: StreamViewType) -> StreamView {
+    match view {
         StreamViewType::KeysOnly => StreamView::KeysOnly,
         StreamViewType::NewImage => StreamView::NewImage,
         StreamViewType::OldImage => StreamView::OldImage,
         StreamViewType::NewAndOldImages => StreamView::NewAndOldImages,
-    };
-    StreamState { view: Some(view), label: Some(label(now_ms)) }
+    }
 }
 
 pub(super) const fn class_state(class: TableClass) -> Class {
@@ -219,22 +227,6 @@ pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> Encrypt
         None => format!("arn:aws:kms:{}:{}:alias/aws/dynamodb", caller.region, caller.account),
     };
     EncryptionState { key_arn }
-}
-
-/// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.
-fn label(now_ms: u64) -> String {
-    let (seconds, ms) = (now_ms / 1000, now_ms % 1000);
-    let date = time::OffsetDateTime::from_unix_timestamp(i64::try_from(seconds).unwrap_or(0))
-        .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
-    format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{ms:03}",
-        date.year(),
-        u8::from(date.month()),
-        date.day(),
-        date.hour(),
-        date.minute(),
-        date.second()
-    )
 }
 
 /// A version 4 UUID of these bits.
@@ -274,10 +266,5 @@ mod tests {
     fn ids_are_version_4_uuids() {
         let id = uuid(u128::MAX);
         assert_eq!(id, "ffffffff-ffff-4fff-bfff-ffffffffffff");
-    }
-
-    #[test]
-    fn labels_are_times_to_the_millisecond() {
-        assert_eq!(label(1_440_938_160_007), "2015-08-30T12:36:00.007");
     }
 }

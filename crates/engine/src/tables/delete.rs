@@ -10,6 +10,7 @@ use super::describe::{View, describe};
 use crate::catalogue::{IndexStatus, Table, TableStatus};
 use crate::engine::Engine;
 use crate::env::Caller;
+use crate::streams;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -18,10 +19,12 @@ pub(crate) async fn run<S: Store>(
 ) -> Result<Response, Error> {
     let found = engine.catalogue().lookup_any(caller, &request.table)?;
     let until_ms = engine.env().now_ms().saturating_add(engine.config().transition_ms);
+    let moment = streams::Moment::now(engine).await?;
     let doom = |table: &mut Table| {
         check(table)?;
         table.status = TableStatus::Deleting;
         table.status_until_ms = until_ms;
+        streams::disable(table, moment);
         Ok(())
     };
     let (table, ()) = engine.catalogue().change(found.id, doom).await?;

@@ -112,7 +112,7 @@ fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> 
     definitions
 }
 
-fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
+pub(crate) fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
     let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));
     let sort = key.sort.iter().map(|attribute| (attribute, KeyRole::Range));
     let element = |(attribute, key_type): (&keywright_semantics::schema::KeyAttribute, KeyRole)| {
@@ -252,7 +252,7 @@ const fn index_status_name(status: IndexStatus) -> IndexStatusName {
     }
 }
 
-const fn view_name(view: StreamView) -> StreamViewType {
+pub(crate) const fn view_name(view: StreamView) -> StreamViewType {
     match view {
         StreamView::KeysOnly => StreamViewType::KeysOnly,
         StreamView::NewImage => StreamViewType::NewImage,

@@ -20,7 +20,7 @@ use keywright_store::Store;
 
 use super::create::{
     check_ceilings, check_index_ceilings, check_index_units, check_units, check_warm, class_state,
-    encryption_state, on_demand_limits, provisioned, stream_state, warm_state,
+    encryption_state, on_demand_limits, provisioned, stream_view, warm_state,
 };
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
@@ -30,6 +30,7 @@ use crate::catalogue::{
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::layout::IndexId;
+use crate::streams;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -42,6 +43,7 @@ pub(crate) async fn run<S: Store>(
         caller,
         now_ms: engine.env().now_ms(),
         transition_ms: engine.config().transition_ms,
+        moment: streams::Moment::now(engine).await?,
     };
     let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
@@ -54,6 +56,7 @@ struct Update<'a> {
     caller: &'a Caller,
     now_ms: u64,
     transition_ms: u64,
+    moment: streams::Moment,
 }
 
 fn invalid(text: impl std::fmt::Display) -> Error {
@@ -346,11 +349,11 @@ impl Update<'_> {
                 Err(Error::validation(messages::stream_already_enabled(&table.name)))
             }
             (Some(StreamChange::Enable(view)), None) => {
-                table.stream = stream_state(Some(view), self.now_ms);
+                streams::enable(table, stream_view(view), self.moment);
                 Ok(())
             }
             (Some(StreamChange::Disable), Some(_)) => {
-                table.stream.view = None;
+                streams::disable(table, self.moment);
                 Ok(())
             }
             (Some(StreamChange::Disable), None) => {

@@ -42,11 +42,11 @@ use crate::config::EngineConfig;
 use crate::engine::Engine;
 use crate::env::{AccountId, Caller, Env, Region};
 
-pub(super) const TABLE: &str = "t";
+pub(crate) const TABLE: &str = "t";
 
 /// Time stands still unless a test moves it; random numbers count up.
 #[derive(Default)]
-pub(super) struct TestEnv {
+pub(crate) struct TestEnv {
     pub now_ms: AtomicU64,
     random: AtomicU64,
 }
@@ -70,7 +70,7 @@ impl Wake for Unpark {
 }
 
 /// Runs a future on this thread.
-pub(super) fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut future = pin!(future);
@@ -82,35 +82,35 @@ pub(super) fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-pub(super) fn s(text: &str) -> AttributeValue {
+pub(crate) fn s(text: &str) -> AttributeValue {
     AttributeValue::S(text.to_owned())
 }
 
-pub(super) fn n(number: i64) -> AttributeValue {
+pub(crate) fn n(number: i64) -> AttributeValue {
     AttributeValue::from(number)
 }
 
-pub(super) fn item<const N: usize>(pairs: [(&str, AttributeValue); N]) -> Item {
+pub(crate) fn item<const N: usize>(pairs: [(&str, AttributeValue); N]) -> Item {
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-pub(super) fn attribute(name: &str, key_type: KeyType) -> KeyAttribute {
+pub(crate) fn attribute(name: &str, key_type: KeyType) -> KeyAttribute {
     KeyAttribute { name: name.into(), key_type }
 }
 
-pub(super) fn key(partition: &[(&str, KeyType)], sort: &[(&str, KeyType)]) -> KeySchema {
+pub(crate) fn key(partition: &[(&str, KeyType)], sort: &[(&str, KeyType)]) -> KeySchema {
     let attributes =
         |list: &[(&str, KeyType)]| list.iter().map(|(name, kind)| attribute(name, *kind)).collect();
     KeySchema { partition: attributes(partition), sort: attributes(sort) }
 }
 
-pub(super) fn index(name: &str, kind: IndexKind, key: KeySchema, projection: IndexProjection) -> IndexSchema {
+pub(crate) fn index(name: &str, kind: IndexKind, key: KeySchema, projection: IndexProjection) -> IndexSchema {
     IndexSchema { name: name.into(), kind, key, projection }
 }
 
 /// `pk` and `sk` strings; an LSI on `l` (S) that includes `x`; a keys-only GSI on `g` (S) and `h` (N); a GSI of all
 /// attributes with a key of several.
-pub(super) fn schema() -> TableSchema {
+pub(crate) fn schema() -> TableSchema {
     use KeyType::{N, S};
     let include = IndexProjection::Include(["x".to_owned()].into());
     let several = key(&[("g", S), ("m", S)], &[("l", S), ("h", N)]);
@@ -124,36 +124,41 @@ pub(super) fn schema() -> TableSchema {
     }
 }
 
-pub(super) fn caller() -> Caller {
+pub(crate) fn caller() -> Caller {
     Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") }
 }
 
-pub(super) fn table_ref() -> TableRef {
+pub(crate) fn table_ref() -> TableRef {
     TableRef { as_given: TABLE.into(), name: TABLE.into(), arn_scope: None }
 }
 
 /// An engine and what a test needs beside it.
-pub(super) struct Bench<S: Store> {
+pub(crate) struct Bench<S: Store> {
     pub engine: Engine<S>,
     pub env: Arc<TestEnv>,
 }
 
-pub(super) fn bench() -> Bench<MemoryStore> {
+pub(crate) fn bench() -> Bench<MemoryStore> {
     bench_on(MemoryStore::new(), schema(), u64::MAX)
 }
 
-pub(super) fn bench_on<S: Store>(store: S, schema: TableSchema, collection_bytes_max: u64) -> Bench<S> {
-    let env = Arc::new(TestEnv::default());
+pub(crate) fn bench_on<S: Store>(store: S, schema: TableSchema, collection_bytes_max: u64) -> Bench<S> {
     let config = EngineConfig { item_collection_bytes_max: collection_bytes_max, ..EngineConfig::default() };
+    bench_with(store, config, create_request(schema))
+}
+
+/// An engine with these settings and one table.
+pub(crate) fn bench_with<S: Store>(store: S, config: EngineConfig, table: CreateTable) -> Bench<S> {
+    let env = Arc::new(TestEnv::default());
     let shared_env: Arc<dyn Env> = Arc::<TestEnv>::clone(&env);
     let engine = block_on(Engine::open(store, shared_env, config));
     let engine = engine.expect("an empty store opens");
-    let created = block_on(engine.execute(&caller(), Request::CreateTable(Box::new(create_request(schema)))));
+    let created = block_on(engine.execute(&caller(), Request::CreateTable(Box::new(table))));
     created.expect("there is no such table yet");
     Bench { engine, env }
 }
 
-fn create_request(schema: TableSchema) -> CreateTable {
+pub(crate) fn create_request(schema: TableSchema) -> CreateTable {
     let index = |schema| NewIndex { schema, throughput: None, on_demand: None, warm: None };
     CreateTable {
         name: TABLE.into(),
@@ -184,23 +189,23 @@ fn bound<T>(with: &Item, parse: impl FnOnce(&mut Placeholders<'_>) -> Result<T, 
     parse(&mut placeholders).expect("expressions of tests are right")
 }
 
-pub(super) fn condition<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> Condition {
+pub(crate) fn condition<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> Condition {
     bound(&item(with), |placeholders| parse_condition(text, ConditionKind::Condition, placeholders))
 }
 
-pub(super) fn update<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> Update {
+pub(crate) fn update<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> Update {
     bound(&item(with), |placeholders| parse_update(text, placeholders))
 }
 
-pub(super) fn key_condition<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> KeyCondition {
+pub(crate) fn key_condition<const N: usize>(text: &str, with: [(&str, AttributeValue); N]) -> KeyCondition {
     bound(&item(with), |placeholders| parse_key_condition(text, placeholders))
 }
 
-pub(super) fn projection(text: &str) -> Projection {
+pub(crate) fn projection(text: &str) -> Projection {
     bound(&Item::new(), |placeholders| parse_projection(text, placeholders))
 }
 
-pub(super) fn put_request(item: Item) -> PutItem {
+pub(crate) fn put_request(item: Item) -> PutItem {
     PutItem {
         table: table_ref(),
         item,
@@ -212,7 +217,7 @@ pub(super) fn put_request(item: Item) -> PutItem {
     }
 }
 
-pub(super) fn delete_request(key: Item) -> DeleteItem {
+pub(crate) fn delete_request(key: Item) -> DeleteItem {
     DeleteItem {
         table: table_ref(),
         key,
@@ -224,7 +229,7 @@ pub(super) fn delete_request(key: Item) -> DeleteItem {
     }
 }
 
-pub(super) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
+pub(crate) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
     UpdateItem {
         table: table_ref(),
         key,
@@ -237,7 +242,7 @@ pub(super) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
     }
 }
 
-pub(super) fn get_request(key: Item) -> GetItem {
+pub(crate) fn get_request(key: Item) -> GetItem {
     GetItem {
         table: table_ref(),
         key,
@@ -247,7 +252,7 @@ pub(super) fn get_request(key: Item) -> GetItem {
     }
 }
 
-pub(super) fn query_request(index: Option<&str>, key_condition: KeyCondition) -> Query {
+pub(crate) fn query_request(index: Option<&str>, key_condition: KeyCondition) -> Query {
     Query {
         table: table_ref(),
         index: index.map(str::to_owned),
@@ -263,7 +268,7 @@ pub(super) fn query_request(index: Option<&str>, key_condition: KeyCondition) ->
     }
 }
 
-pub(super) fn scan_request(index: Option<&str>) -> Scan {
+pub(crate) fn scan_request(index: Option<&str>) -> Scan {
     Scan {
         table: table_ref(),
         index: index.map(str::to_owned),
@@ -278,48 +283,48 @@ pub(super) fn scan_request(index: Option<&str>) -> Scan {
     }
 }
 
-pub(super) fn limit(rows: u32) -> Option<NonZeroU32> {
+pub(crate) fn limit(rows: u32) -> Option<NonZeroU32> {
     NonZeroU32::new(rows)
 }
 
-pub(super) const ALL: Option<SelectMode> = Some(SelectMode::AllAttributes);
+pub(crate) const ALL: Option<SelectMode> = Some(SelectMode::AllAttributes);
 
-pub(super) fn items(page: &PageOutput) -> Vec<Item> {
+pub(crate) fn items(page: &PageOutput) -> Vec<Item> {
     page.items.as_ref().map_or_else(Vec::new, |items| items.iter().map(EncodedItem::decode).collect())
 }
 
 impl<S: Store> Bench<S> {
-    pub(super) fn put(&self, item: Item) -> Result<WriteItemOutput, Error> {
+    pub(crate) fn put(&self, item: Item) -> Result<WriteItemOutput, Error> {
         self.put_with(&put_request(item))
     }
 
-    pub(super) fn put_with(&self, request: &PutItem) -> Result<WriteItemOutput, Error> {
+    pub(crate) fn put_with(&self, request: &PutItem) -> Result<WriteItemOutput, Error> {
         block_on(crate::put_item::put_item(&self.engine, &caller(), request))
     }
 
-    pub(super) fn update(&self, request: &UpdateItem) -> Result<WriteItemOutput, Error> {
+    pub(crate) fn update(&self, request: &UpdateItem) -> Result<WriteItemOutput, Error> {
         block_on(crate::update_item::update_item(&self.engine, &caller(), request))
     }
 
-    pub(super) fn delete(&self, request: &DeleteItem) -> Result<WriteItemOutput, Error> {
+    pub(crate) fn delete(&self, request: &DeleteItem) -> Result<WriteItemOutput, Error> {
         block_on(crate::delete_item::delete_item(&self.engine, &caller(), request))
     }
 
-    pub(super) fn get(&self, key: Item) -> Option<Item> {
+    pub(crate) fn get(&self, key: Item) -> Option<Item> {
         let output = block_on(crate::get_item::get_item(&self.engine, &caller(), &get_request(key)));
         output.expect("a well-formed get succeeds").item.map(|item| item.decode())
     }
 
-    pub(super) fn query(&self, request: &Query) -> Result<PageOutput, Error> {
+    pub(crate) fn query(&self, request: &Query) -> Result<PageOutput, Error> {
         block_on(crate::query::query(&self.engine, &caller(), request))
     }
 
-    pub(super) fn scan(&self, request: &Scan) -> Result<PageOutput, Error> {
+    pub(crate) fn scan(&self, request: &Scan) -> Result<PageOutput, Error> {
         block_on(crate::scan::scan(&self.engine, &caller(), request))
     }
 
     /// Every row of the table or an index, over all pages.
-    pub(super) fn scan_all(&self, index: Option<&str>) -> Vec<Item> {
+    pub(crate) fn scan_all(&self, index: Option<&str>) -> Vec<Item> {
         let mut rows = Vec::new();
         let mut request = scan_request(index);
         loop {

@@ -8,6 +8,7 @@ pub mod data_plane;
 pub mod expression;
 pub mod item;
 pub mod shape;
+pub mod stream;
 pub mod table;
 pub mod tags;
 pub mod transaction;

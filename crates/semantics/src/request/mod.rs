@@ -6,15 +6,20 @@ pub mod common;
 pub mod create_table;
 pub mod delete_item;
 pub mod delete_table;
+pub mod describe_stream;
 pub mod describe_table;
 mod fingerprint;
 pub mod get_item;
+pub mod get_records;
+pub mod get_shard_iterator;
+pub mod list_streams;
 pub mod list_tables;
 pub mod parts;
 pub mod put_item;
 pub mod query;
 pub mod scan;
 mod sense;
+pub mod stream_ref;
 pub mod table_ref;
 pub mod tags;
 pub mod throughput;
@@ -29,12 +34,17 @@ pub use common::{Consistency, OnConditionFailure, ReturnOld, SelectMode, SortOrd
 pub use create_table::{CreateTable, NewIndex};
 pub use delete_item::DeleteItem;
 pub use delete_table::DeleteTable;
+pub use describe_stream::{DescribeStream, ShardSelection};
 pub use describe_table::DescribeTable;
 pub use get_item::GetItem;
+pub use get_records::GetRecords;
+pub use get_shard_iterator::{GetShardIterator, ShardPosition};
+pub use list_streams::ListStreams;
 pub use list_tables::ListTables;
 pub use put_item::PutItem;
 pub use query::Query;
 pub use scan::{Scan, Segment};
+pub use stream_ref::StreamRef;
 pub use table_ref::{ArnScope, TableRef};
 pub use tags::{ListTagsOfResource, ResourceRef, TagResource, UntagResource};
 pub use throughput::{OnDemandThroughput, Throughput, WarmThroughput};
@@ -61,8 +71,12 @@ pub enum Request {
     DeleteTable(DeleteTable),
     DescribeEndpoints,
     DescribeLimits,
+    DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
     GetItem(GetItem),
+    GetRecords(GetRecords),
+    GetShardIterator(GetShardIterator),
+    ListStreams(ListStreams),
     ListTables(ListTables),
     ListTagsOfResource(ListTagsOfResource),
     PutItem(PutItem),

@@ -11,6 +11,7 @@ mod batch_get_item;
 mod batch_write_item;
 mod delete_item;
 mod get_item;
+mod get_shard_iterator;
 mod put_item;
 mod query;
 mod scan;

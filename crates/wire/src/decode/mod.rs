@@ -15,9 +15,10 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request;
 use keywright_semantics::request::parts::{
     BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts, DeleteTableParts,
-    DescribeEndpointsParts, DescribeLimitsParts, DescribeTableParts, GetItemParts, ListTablesParts,
-    ListTagsOfResourceParts, PutItemParts, QueryParts, ScanParts, TagResourceParts, TransactGetItemsParts,
-    TransactWriteItemsParts, UntagResourceParts, UpdateItemParts, UpdateTableParts,
+    DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts, GetItemParts,
+    GetRecordsParts, GetShardIteratorParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts,
+    PutItemParts, QueryParts, ScanParts, TagResourceParts, TransactGetItemsParts, TransactWriteItemsParts,
+    UntagResourceParts, UpdateItemParts, UpdateTableParts,
 };
 
 use crate::json::{self, Node, NotJson};
@@ -66,8 +67,12 @@ parts_by_operation! {
     DeleteTable DeleteTableParts,
     DescribeEndpoints DescribeEndpointsParts,
     DescribeLimits DescribeLimitsParts,
+    DescribeStream DescribeStreamParts,
     DescribeTable DescribeTableParts,
     GetItem GetItemParts,
+    GetRecords GetRecordsParts,
+    GetShardIterator GetShardIteratorParts,
+    ListStreams ListStreamsParts,
     ListTables ListTablesParts,
     ListTagsOfResource ListTagsOfResourceParts,
     PutItem PutItemParts,

@@ -7,20 +7,21 @@ use keywright_semantics::request::parts::{
     CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
     CreateReplicationGroupMemberActionParts, CreateTableParts, DeleteGlobalSecondaryIndexActionParts,
     DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
-    DeleteRequestParts, DeleteTableParts, DescribeEndpointsParts, DescribeLimitsParts, DescribeTableParts,
-    ExpectedAttributeValueParts, GetItemParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
-    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
-    KeysAndAttributesParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
+    DeleteRequestParts, DeleteTableParts, DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts,
+    DescribeTableParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts, GetShardIteratorParts,
+    GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode,
+    GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType, KeysAndAttributesParts,
+    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
     MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts, ProjectionParts,
     ProjectionType, ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts,
     PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
     ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure,
-    ScalarAttributeType, ScanParts, Select, SseSpecificationParts, SseType, StreamSpecificationParts,
-    StreamViewType, TableClass, TagParts, TagResourceParts, TransactConditionCheckParts, TransactDeleteParts,
-    TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
-    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts,
-    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateReplicationGroupMemberActionParts,
-    UpdateTableParts, WarmThroughputParts, WriteRequestParts,
+    ScalarAttributeType, ScanParts, Select, ShardFilterParts, ShardFilterType, ShardIteratorType,
+    SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
+    TagResourceParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
+    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
+    TransactWriteItemsParts, UntagResourceParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts, WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -42,6 +43,8 @@ choices! {
     SseType,
     ScalarAttributeType,
     Select,
+    ShardFilterType,
+    ShardIteratorType,
     StreamViewType,
     TableClass,
 }
@@ -138,6 +141,12 @@ structures! {
     }
     DescribeLimitsParts {
     }
+    DescribeStreamParts {
+        stream_arn: "StreamArn",
+        limit: "Limit",
+        exclusive_start_shard_id: "ExclusiveStartShardId",
+        shard_filter: "ShardFilter",
+    }
     DescribeTableParts {
         table_name: "TableName",
     }
@@ -155,6 +164,17 @@ structures! {
         return_consumed_capacity: "ReturnConsumedCapacity",
         projection_expression: "ProjectionExpression",
         expression_attribute_names: "ExpressionAttributeNames",
+    }
+    GetRecordsParts {
+        shard_iterator: "ShardIterator",
+        limit: "Limit",
+    }
+    GetShardIteratorParts {
+        stream_arn: "StreamArn",
+        shard_id: "ShardId",
+        shard_iterator_type: "ShardIteratorType",
+        sequence_number: "SequenceNumber",
+        timestamp: "Timestamp",
     }
     GlobalSecondaryIndexParts {
         index_name: "IndexName",
@@ -183,6 +203,11 @@ structures! {
         consistent_read: "ConsistentRead",
         projection_expression: "ProjectionExpression",
         expression_attribute_names: "ExpressionAttributeNames",
+    }
+    ListStreamsParts {
+        table_name: "TableName",
+        limit: "Limit",
+        exclusive_start_stream_arn: "ExclusiveStartStreamArn",
     }
     ListTablesParts {
         exclusive_start_table_name: "ExclusiveStartTableName",
@@ -277,6 +302,10 @@ structures! {
         expression_attribute_names: "ExpressionAttributeNames",
         expression_attribute_values: "ExpressionAttributeValues",
         consistent_read: "ConsistentRead",
+    }
+    ShardFilterParts {
+        r#type: "Type",
+        shard_id: "ShardId",
     }
     SseSpecificationParts {
         enabled: "Enabled",

@@ -2,9 +2,9 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
-    BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable, DescribeTable, GetItem, ListTables,
-    ListTagsOfResource, PutItem, Query, Request, Scan, TagResource, TransactGetItems, TransactWriteItems,
-    UntagResource, UpdateItem, UpdateTable,
+    BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable, DescribeStream, DescribeTable,
+    GetItem, GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource, PutItem, Query,
+    Request, Scan, TagResource, TransactGetItems, TransactWriteItems, UntagResource, UpdateItem, UpdateTable,
 };
 
 use super::Parts;
@@ -19,8 +19,12 @@ pub(super) fn sense(parts: Parts) -> Result<Request, Error> {
         Parts::DeleteTable(parts) => DeleteTable::sense(&parts).map(Request::DeleteTable),
         Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
+        Parts::DescribeStream(parts) => DescribeStream::sense(parts).map(Request::DescribeStream),
         Parts::DescribeTable(parts) => DescribeTable::sense(&parts).map(Request::DescribeTable),
         Parts::GetItem(parts) => GetItem::sense(parts).map(Request::GetItem),
+        Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::sense(parts))),
+        Parts::GetShardIterator(parts) => GetShardIterator::sense(parts).map(Request::GetShardIterator),
+        Parts::ListStreams(parts) => ListStreams::sense(parts).map(Request::ListStreams),
         Parts::ListTables(parts) => Ok(Request::ListTables(ListTables::sense(parts))),
         Parts::ListTagsOfResource(parts) => {
             ListTagsOfResource::sense(&parts).map(Request::ListTagsOfResource)

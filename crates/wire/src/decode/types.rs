@@ -38,6 +38,7 @@ fn conform(shape: &Shape, node: &mut Node<'_>, place: Place) -> Result<(), Error
         Kind::Integer => conform_number(node, "Integer"),
         Kind::Long => conform_number(node, "Long"),
         Kind::Boolean => conform_boolean(node),
+        Kind::Timestamp => conform_timestamp(node),
         Kind::AttributeValue => conform_attribute_value(node, place),
         Kind::List(element) => {
             let Some(list) = list_in(node, place)? else { return Ok(()) };
@@ -115,6 +116,7 @@ fn class_of(shape: &Shape) -> String {
         Kind::Integer => "java.lang.Integer".to_owned(),
         Kind::Long => "java.lang.Long".to_owned(),
         Kind::Boolean => "java.lang.Boolean".to_owned(),
+        Kind::Timestamp => "java.util.Date".to_owned(),
     }
 }
 
@@ -152,6 +154,8 @@ fn conform_number(node: &mut Node<'_>, expected: &str) -> Result<(), Error> {
     }
 }
 
+const MS_PER_SECOND: i64 = 1000;
+
 /// The largest integer not above the value, within the bounds of 64 bits.
 fn floor(value: f64) -> i64 {
     #[expect(
@@ -161,6 +165,17 @@ fn floor(value: f64) -> i64 {
     )]
     let whole = value.floor() as i64;
     whole
+}
+
+/// Seconds become whole milliseconds.
+fn conform_timestamp(node: &mut Node<'_>) -> Result<(), Error> {
+    let ms = match node {
+        Node::Integer(seconds) => seconds.saturating_mul(MS_PER_SECOND),
+        Node::Decimal(seconds) => floor(*seconds * 1000.0 + 0.5),
+        other => return Err(not_scalar(other, "Date")),
+    };
+    *node = Node::Integer(ms);
+    Ok(())
 }
 
 fn conform_boolean(node: &mut Node<'_>) -> Result<(), Error> {

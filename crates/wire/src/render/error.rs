@@ -74,6 +74,7 @@ const fn status(kind: ErrorKind) -> u16 {
         ErrorKind::RequestEntityTooLarge => 413,
         ErrorKind::AccessDenied
         | ErrorKind::ConditionalCheckFailed
+        | ErrorKind::ExpiredIterator
         | ErrorKind::IdempotentParameterMismatch
         | ErrorKind::IncompleteSignature
         | ErrorKind::InvalidSignature
@@ -89,6 +90,7 @@ const fn status(kind: ErrorKind) -> u16 {
         | ErrorKind::TransactionCanceled
         | ErrorKind::TransactionConflict
         | ErrorKind::TransactionInProgress
+        | ErrorKind::TrimmedDataAccess
         | ErrorKind::UnknownOperation
         | ErrorKind::UnrecognizedClient
         | ErrorKind::Validation => 400,
@@ -102,6 +104,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::ConditionalCheckFailed => {
             "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
         }
+        ErrorKind::ExpiredIterator => "com.amazonaws.dynamodb.v20120810#ExpiredIteratorException",
         ErrorKind::IdempotentParameterMismatch => {
             "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
         }
@@ -128,6 +131,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::TransactionCanceled => "com.amazonaws.dynamodb.v20120810#TransactionCanceledException",
         ErrorKind::TransactionConflict => "com.amazonaws.dynamodb.v20120810#TransactionConflictException",
         ErrorKind::TransactionInProgress => "com.amazonaws.dynamodb.v20120810#TransactionInProgressException",
+        ErrorKind::TrimmedDataAccess => "com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException",
         ErrorKind::UnknownOperation => "com.amazon.coral.service#UnknownOperationException",
         ErrorKind::UnrecognizedClient => "com.amazon.coral.service#UnrecognizedClientException",
         ErrorKind::Validation => "com.amazon.coral.validate#ValidationException",

@@ -5,6 +5,7 @@
 mod capacity;
 mod error;
 mod items;
+mod streams;
 mod tables;
 mod writer;
 
@@ -44,8 +45,16 @@ pub fn render(response: &Response) -> Vec<u8> {
             writer.object(|members| members.put_array("Endpoints", endpoints));
         }
         Response::DescribeLimits(limits) => tables::describe_limits(&mut writer, limits),
+        Response::DescribeStream(stream) => {
+            writer.object(|members| members.put("StreamDescription", stream));
+        }
         Response::DescribeTable(table) => writer.object(|members| members.put("Table", table)),
         Response::GetItem(output) => items::get_item(&mut writer, output),
+        Response::GetRecords(output) => streams::get_records(&mut writer, output),
+        Response::GetShardIterator(iterator) => {
+            writer.object(|members| members.put("ShardIterator", iterator));
+        }
+        Response::ListStreams(output) => streams::list_streams(&mut writer, output),
         Response::ListTables(output) => tables::list_tables(&mut writer, output),
         Response::ListTagsOfResource(output) => tables::list_tags(&mut writer, output),
         Response::Query(output) | Response::Scan(output) => items::page(&mut writer, output),

@@ -84,6 +84,8 @@ pub(crate) enum Kind {
     Integer,
     Long,
     Boolean,
+    /// Seconds since 1970, as an integer or with a fraction.
+    Timestamp,
     /// Text that is one of these, in the order of the message.
     Choice(&'static [&'static str]),
     /// The recursive tagged union of the data model; its faults are found by `semantics`.
@@ -129,6 +131,10 @@ impl Shape {
 
     const fn boolean() -> Self {
         Self::new(Kind::Boolean)
+    }
+
+    const fn timestamp() -> Self {
+        Self::new(Kind::Timestamp)
     }
 
     pub(crate) const fn attribute_value() -> Self {

@@ -27,6 +27,10 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::UntagResource => Input::of(&UNTAG_RESOURCE_INPUT),
         Operation::UpdateItem => Input::of(&UPDATE_ITEM_INPUT),
         Operation::UpdateTable => Input::of(&UPDATE_TABLE_INPUT),
+        Operation::DescribeStream => Input::of(&DESCRIBE_STREAM_INPUT),
+        Operation::GetRecords => Input::of(&GET_RECORDS_INPUT),
+        Operation::GetShardIterator => Input::of(&GET_SHARD_ITERATOR_INPUT),
+        Operation::ListStreams => Input::of(&LIST_STREAMS_INPUT),
         _ => return None,
     };
     Some(input)
@@ -231,6 +235,16 @@ static DESCRIBE_ENDPOINTS_REQUEST: Shape = Shape::structure("DescribeEndpointsRe
 
 static DESCRIBE_LIMITS_INPUT: Shape = Shape::structure("DescribeLimitsInput", &[]);
 
+static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
+    "DescribeStreamInput",
+    &[
+        Member::required("StreamArn", &STREAM_ARN),
+        Member::optional("Limit", &STREAM_PAGE_LIMIT),
+        Member::optional("ExclusiveStartShardId", &SHARD_ID),
+        Member::optional("ShardFilter", &SHARD_FILTER),
+    ],
+);
+
 static DESCRIBE_TABLE_INPUT: Shape =
     Shape::structure("DescribeTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
 
@@ -278,6 +292,22 @@ static GET_ITEM_INPUT: Shape = Shape::structure(
         Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
         Member::optional("ProjectionExpression", &PROJECTION_EXPRESSION),
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
+    ],
+);
+
+static GET_RECORDS_INPUT: Shape = Shape::structure(
+    "GetRecordsInput",
+    &[Member::required("ShardIterator", &SHARD_ITERATOR), Member::optional("Limit", &STREAM_RECORDS_LIMIT)],
+);
+
+static GET_SHARD_ITERATOR_INPUT: Shape = Shape::structure(
+    "GetShardIteratorInput",
+    &[
+        Member::required("StreamArn", &STREAM_ARN),
+        Member::required("ShardId", &SHARD_ID),
+        Member::required("ShardIteratorType", &SHARD_ITERATOR_TYPE),
+        Member::optional("SequenceNumber", &SEQUENCE_NUMBER),
+        Member::optional("Timestamp", &TIMESTAMP),
     ],
 );
 
@@ -353,6 +383,15 @@ static KEYS_AND_ATTRIBUTES: Shape = Shape::structure(
         Member::optional("ConsistentRead", &CONSISTENT_READ),
         Member::optional("ProjectionExpression", &PROJECTION_EXPRESSION),
         Member::optional("ExpressionAttributeNames", &EXPRESSION_ATTRIBUTE_NAME_MAP),
+    ],
+);
+
+static LIST_STREAMS_INPUT: Shape = Shape::structure(
+    "ListStreamsInput",
+    &[
+        Member::optional("TableName", &TABLE_NAME),
+        Member::optional("Limit", &STREAM_PAGE_LIMIT),
+        Member::optional("ExclusiveStartStreamArn", &STREAM_ARN),
     ],
 );
 
@@ -572,7 +611,29 @@ static SCAN_TOTAL_SEGMENTS: Shape = Shape::integer().min(1).max(1_000_000);
 static SELECT: Shape =
     Shape::choice(&["SPECIFIC_ATTRIBUTES", "COUNT", "ALL_ATTRIBUTES", "ALL_PROJECTED_ATTRIBUTES"]);
 
+static SEQUENCE_NUMBER: Shape = Shape::text().min(21).max(40);
+
+static SHARD_FILTER: Shape = Shape::structure(
+    "ShardFilter",
+    &[Member::required("Type", &SHARD_FILTER_TYPE), Member::required("ShardId", &SHARD_ID)],
+);
+
+static SHARD_FILTER_TYPE: Shape = Shape::choice(&["CHILD_SHARDS"]);
+
+static SHARD_ID: Shape = Shape::text().min(28).max(65);
+
+static SHARD_ITERATOR: Shape = Shape::text().min(1).max(2048);
+
+static SHARD_ITERATOR_TYPE: Shape =
+    Shape::choice(&["TRIM_HORIZON", "LATEST", "AT_SEQUENCE_NUMBER", "AFTER_SEQUENCE_NUMBER", "AT_TIMESTAMP"]);
+
+static STREAM_ARN: Shape = Shape::text().min(37).max(1024);
+
 static STREAM_ENABLED: Shape = Shape::boolean();
+
+static STREAM_PAGE_LIMIT: Shape = Shape::integer().min(1).max(100);
+
+static STREAM_RECORDS_LIMIT: Shape = Shape::integer().min(1).max(1000);
 
 static STREAM_SPECIFICATION: Shape = Shape::structure(
     "StreamSpecification",
@@ -610,6 +671,8 @@ static TAG_RESOURCE_INPUT: Shape = Shape::structure(
 );
 
 static TAG_VALUE_STRING: Shape = Shape::text().min(0);
+
+static TIMESTAMP: Shape = Shape::timestamp();
 
 static TRANSACT_GET_ITEM: Shape = Shape::structure("TransactGetItem", &[Member::required("Get", &GET)]);
 

@@ -1,0 +1,67 @@
+//! DescribeStream: a stream's state and a page of its shards.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::request::{DescribeStream, ShardSelection};
+use keywright_semantics::response::{Response, ShardDescription, StreamDescription, TimestampMs};
+use keywright_store::Store;
+
+use super::{find, sequence_number, settle, shard_id, status, stream_arn};
+use crate::catalogue::{Shard, Stream};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::tables::describe::{key_schema, view_name};
+
+pub(crate) async fn describe_stream<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &DescribeStream,
+) -> Result<Response, Error> {
+    let mut found = find::stream(engine, caller, &request.stream)?;
+    if settle(engine, &found.table).await? {
+        found = find::stream(engine, caller, &request.stream)?;
+    }
+    let stream = found.stream();
+    let start = request.exclusive_start_shard_id.as_deref();
+    let mut shards: Vec<ShardDescription> = stream
+        .shards
+        .iter()
+        .filter(|shard| is_selected(stream, shard, &request.shards))
+        .map(|shard| describe(stream, shard))
+        .filter(|shard| start.is_none_or(|start| shard.shard_id.as_str() > start))
+        .collect();
+    let more = shards.len() > request.limit;
+    shards.truncate(request.limit);
+    let last_evaluated_shard_id = shards.last().filter(|_| more).map(|shard| shard.shard_id.clone());
+    Ok(Response::DescribeStream(StreamDescription {
+        stream_arn: stream_arn(&found.table, &stream.label),
+        stream_label: stream.label.clone(),
+        status: status(stream, engine.env().now_ms()),
+        view: view_name(stream.view),
+        created: TimestampMs(stream.created_ms),
+        table_name: found.table.name.clone(),
+        key_schema: key_schema(&found.table.schema.key),
+        shards,
+        last_evaluated_shard_id,
+    }))
+}
+
+fn is_selected(stream: &Stream, shard: &Shard, selection: &ShardSelection) -> bool {
+    match selection {
+        ShardSelection::All => true,
+        ShardSelection::ChildrenOf(id) => {
+            shard.parent.and_then(|parent| stream.shard(parent)).is_some_and(|parent| shard_id(parent) == *id)
+        }
+    }
+}
+
+fn describe(stream: &Stream, shard: &Shard) -> ShardDescription {
+    // A parent that is forgotten is no longer named: consumers could not ask for it.
+    let parent = shard.parent.and_then(|parent| stream.shard(parent));
+    let last = shard.closed.map(|closed| closed.last.unwrap_or(shard.start));
+    ShardDescription {
+        shard_id: shard_id(shard),
+        parent_shard_id: parent.map(shard_id),
+        starting_sequence_number: sequence_number(shard.start),
+        ending_sequence_number: last.map(sequence_number),
+    }
+}

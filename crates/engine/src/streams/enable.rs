@@ -1,0 +1,81 @@
+//! Streams begin and end with changes of their table.
+
+use keywright_semantics::error::Error;
+use keywright_store::{Snapshot, Store};
+
+use super::maintain::first_shards;
+use crate::catalogue::{NewStream, StreamState, StreamView, Table};
+use crate::engine::Engine;
+use crate::fault;
+
+/// What a stream that begins or ends needs to know of its surroundings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    now_ms: u64,
+    /// When the change counts as done.
+    settled_ms: u64,
+    shards_max: u32,
+    /// The newest commit: records of a stream that begins now are of later ones.
+    version: u64,
+}
+
+impl Moment {
+    pub(crate) async fn now<S: Store>(engine: &Engine<S>) -> Result<Self, Error> {
+        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let now_ms = engine.env().now_ms();
+        Ok(Self {
+            now_ms,
+            settled_ms: now_ms.saturating_add(engine.config().transition_ms),
+            shards_max: engine.config().stream_shards_max,
+            version: snapshot.version().0,
+        })
+    }
+}
+
+/// Begins a stream of a table that has none enabled.
+pub(crate) fn enable(table: &mut Table, view: StreamView, moment: Moment) {
+    let Moment { now_ms: created_ms, settled_ms, shards_max, version: after } = moment;
+    let label = new_label(table, created_ms);
+    table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
+    let shards = first_shards(table.throughput, shards_max);
+    table.open_stream(NewStream { label, view, created_ms, settled_ms, after }, shards);
+}
+
+/// Ends the enabled stream, if there is one; its records stay for a day.
+pub(crate) fn disable(table: &mut Table, moment: Moment) {
+    table.stream.view = None;
+    table.close_stream(moment.now_ms, moment.settled_ms);
+}
+
+/// The first label from this time on that the table's streams have not had.
+fn new_label(table: &Table, now_ms: u64) -> String {
+    let is_new =
+        |label: &String| table.stream.label.as_ref() != Some(label) && table.stream_labelled(label).is_none();
+    (now_ms..).map(label).find(is_new).expect("a table has had finitely many streams")
+}
+
+/// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.
+fn label(now_ms: u64) -> String {
+    let (seconds, ms) = (now_ms / 1000, now_ms % 1000);
+    let date = time::OffsetDateTime::from_unix_timestamp(i64::try_from(seconds).unwrap_or(0))
+        .unwrap_or(time::OffsetDateTime::UNIX_EPOCH);
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{ms:03}",
+        date.year(),
+        u8::from(date.month()),
+        date.day(),
+        date.hour(),
+        date.minute(),
+        date.second()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_times_to_the_millisecond() {
+        assert_eq!(label(1_440_938_160_007), "2015-08-30T12:36:00.007");
+    }
+}

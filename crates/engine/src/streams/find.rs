@@ -1,0 +1,46 @@
+//! Streams by name, for the operations on them.
+
+use std::sync::Arc;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::stream as messages;
+use keywright_semantics::request::StreamRef;
+use keywright_store::Store;
+
+use super::shard_id;
+use crate::catalogue::{Shard, Stream, Table};
+use crate::engine::Engine;
+use crate::env::Caller;
+
+/// A table that still has a stream, and the stream's label.
+pub(super) struct Found {
+    pub table: Arc<Table>,
+    label: String,
+}
+
+impl Found {
+    pub(super) fn stream(&self) -> &Stream {
+        self.table.stream_labelled(&self.label).expect("the stream was found in this table")
+    }
+}
+
+/// The stream that a caller names, of a live or a deleted table.
+pub(super) fn stream<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    stream: &StreamRef,
+) -> Result<Found, Error> {
+    let not_found = || Error::new(ErrorKind::ResourceNotFound, messages::stream_not_found(&stream.arn));
+    if stream.scope.region != caller.region.as_str() || stream.scope.account != caller.account.as_str() {
+        return Err(not_found());
+    }
+    let tables = engine.catalogue().all_named(caller, &stream.table_name);
+    let table = tables.into_iter().find(|table| table.stream_labelled(&stream.label).is_some());
+    table.map(|table| Found { table, label: stream.label.clone() }).ok_or_else(not_found)
+}
+
+/// The shard of that name.
+pub(super) fn shard<'s>(stream: &'s Stream, id: &str) -> Result<&'s Shard, Error> {
+    let shard = stream.shards.iter().find(|shard| shard_id(shard) == id);
+    shard.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::SHARD_NOT_FOUND))
+}

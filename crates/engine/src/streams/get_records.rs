@@ -1,0 +1,85 @@
+//! GetRecords: a page of a shard, and where to read on.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::key::{KeyValueRef, partition_hash};
+use keywright_semantics::limits::{SHARD_ITERATOR_MS, STREAM_PAGE_BYTES_MAX};
+use keywright_semantics::messages::stream as messages;
+use keywright_semantics::request::GetRecords;
+use keywright_semantics::response::{GetRecordsOutput, Response, StreamRecord, TimestampMs};
+use keywright_store::{LogEntry, LogRead, Snapshot, Store};
+
+use super::iterator::ShardIterator;
+use super::record::ChangeRecord;
+use super::{find, just_before, log_of, place_of, sequence_number};
+use crate::catalogue::{Shard, Stream, Table};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::fault;
+use crate::tables::describe::view_name;
+
+pub(crate) async fn get_records<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &GetRecords,
+) -> Result<Response, Error> {
+    let iterator = ShardIterator::parse(&request.shard_iterator)
+        .ok_or_else(|| Error::validation(messages::INVALID_ITERATOR))?;
+    let now_ms = engine.env().now_ms();
+    if now_ms.saturating_sub(iterator.issued_ms) > SHARD_ITERATOR_MS {
+        return Err(Error::new(ErrorKind::ExpiredIterator, messages::ITERATOR_EXPIRED));
+    }
+    let found = find::stream(engine, caller, &iterator.stream)?;
+    let stream = found.stream();
+    let trimmed = || Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED);
+    let shard = stream.shard(iterator.shard).ok_or_else(trimmed)?;
+    let horizon = shard.trimmed.and_then(just_before);
+    let after = match (iterator.after, horizon) {
+        (None, horizon) => horizon,
+        (Some(after), Some(horizon)) if after < horizon => return Err(trimmed()),
+        (after, _) => after,
+    };
+    // Taken after the shard was looked up: if that is closed, all its records are in this snapshot.
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let read = LogRead {
+        id: log_of(&found.table, shard.number),
+        after,
+        entries_max: request.limit,
+        bytes_max: STREAM_PAGE_BYTES_MAX,
+    };
+    let entries = snapshot.read_log(read).await.map_err(|error| fault::storage(&error))?;
+    let last = entries.last().map(|entry| entry.position);
+    let at_end =
+        shard.closed.is_some() && is_end(&snapshot, LogRead { after: last.or(after), ..read }).await?;
+    let records = entries.iter().map(|entry| record(&found.table, stream, shard, entry));
+    let records = records.collect::<Result<Vec<_>, Error>>()?;
+    let next = ShardIterator { after: last.or(iterator.after), issued_ms: now_ms, ..iterator };
+    let next_shard_iterator = (!at_end).then(|| next.to_text());
+    Ok(Response::GetRecords(GetRecordsOutput { records, next_shard_iterator }))
+}
+
+/// Whether nothing stands after the position that was read to.
+async fn is_end(snapshot: &impl Snapshot, read: LogRead) -> Result<bool, Error> {
+    let rest = snapshot.read_log(LogRead { entries_max: 1, bytes_max: 1, ..read }).await;
+    Ok(rest.map_err(|error| fault::storage(&error))?.is_empty())
+}
+
+fn record(table: &Table, stream: &Stream, shard: &Shard, entry: &LogEntry) -> Result<StreamRecord, Error> {
+    let change = ChangeRecord::decode(&entry.bytes).map_err(|_| fault::internal())?;
+    let sequence_number = sequence_number(place_of(entry.position));
+    let named =
+        [table.public_id.as_str(), &stream.label, &shard.number.to_string(), &sequence_number.to_string()];
+    let hash = partition_hash(named.map(KeyValueRef::S)).0;
+    Ok(StreamRecord {
+        event_id: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        event: change.event,
+        identity: change.identity,
+        region: table.region.clone(),
+        created: TimestampMs(change.at_ms),
+        size_bytes: u64::try_from(change.size_bytes()).unwrap_or(u64::MAX),
+        keys: change.keys,
+        new_image: change.new,
+        old_image: change.old,
+        sequence_number,
+        view: view_name(stream.view),
+    })
+}

@@ -1,0 +1,91 @@
+//! Shard iterators: opaque texts that say which shard is read, from where on, and when they were given out.
+//!
+//! Nothing is kept for them. A checksum tells texts that were never given out.
+
+use keywright_semantics::key::{KeyValueRef, partition_hash};
+use keywright_semantics::request::StreamRef;
+use keywright_store::{CommitVersion, LogPosition};
+
+/// What stands between the stream's name and the rest; the number is the form's version.
+const SEPARATOR: &str = "|1|";
+
+/// Where a consumer is in a shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ShardIterator {
+    pub stream: StreamRef,
+    pub shard: u32,
+    /// Read on after this; `None` is the oldest record that is kept.
+    pub after: Option<LogPosition>,
+    pub issued_ms: u64,
+}
+
+impl ShardIterator {
+    pub(super) fn to_text(&self) -> String {
+        let (tag, after) = match self.after {
+            None => (0, LogPosition::FIRST),
+            Some(after) => (1, after),
+        };
+        let LogPosition { version: CommitVersion(version), index } = after;
+        let (shard, issued_ms) = (self.shard, self.issued_ms);
+        let body = format!("{tag}{shard:08x}{version:016x}{index:08x}{issued_ms:016x}");
+        let sum = checksum(&self.stream.arn, &body);
+        format!("{}{SEPARATOR}{body}{sum}", self.stream.arn)
+    }
+
+    /// The iterator that a text says, if it was given out.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let (arn, rest) = text.split_once(SEPARATOR)?;
+        let (body, sum) = rest.split_at_checked(BODY_CHARACTERS)?;
+        if checksum(arn, body) != sum {
+            return None;
+        }
+        let hex = |from: usize, to: usize| u64::from_str_radix(body.get(from..to)?, 16).ok();
+        let position =
+            LogPosition { version: CommitVersion(hex(9, 25)?), index: u32::try_from(hex(25, 33)?).ok()? };
+        Some(Self {
+            stream: StreamRef::read(arn)?,
+            shard: u32::try_from(hex(1, 9)?).ok()?,
+            after: (hex(0, 1)? == 1).then_some(position),
+            issued_ms: hex(33, 49)?,
+        })
+    }
+}
+
+const BODY_CHARACTERS: usize = 1 + 8 + 16 + 8 + 16;
+
+fn checksum(arn: &str, body: &str) -> String {
+    let hash = partition_hash([KeyValueRef::S(arn), KeyValueRef::S(body)]).0;
+    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iterator(after: Option<LogPosition>) -> ShardIterator {
+        let arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/2026-01-02T03:04:05.678";
+        let stream = StreamRef::read(arn).expect("a stream's name");
+        ShardIterator { stream, shard: 7, after, issued_ms: 1_767_323_045_678 }
+    }
+
+    #[test]
+    fn an_iterator_says_what_it_was_made_from() {
+        let position = LogPosition { version: CommitVersion(u64::MAX), index: 3 };
+        for after in [None, Some(LogPosition::FIRST), Some(position), Some(LogPosition::LAST)] {
+            let made = iterator(after);
+            assert_eq!(ShardIterator::parse(&made.to_text()), Some(made));
+        }
+    }
+
+    #[test]
+    fn a_text_that_was_never_given_out_is_told() {
+        let text = iterator(None).to_text();
+        for at in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[at] = if changed[at] == b'0' { b'1' } else { b'0' };
+            let changed = String::from_utf8(changed).expect("ASCII");
+            assert_eq!(ShardIterator::parse(&changed), None, "{changed}");
+            assert_eq!(ShardIterator::parse(&text[..at]), None);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Background work on streams: closed shards get their end, old records and shards go, hot and old shards give way.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::limits::{PARTITION_WRITE_UNITS_MAX, STREAM_RETENTION_MS};
+use keywright_store::{LogPosition, Store};
+
+use super::load::WINDOW_MS;
+use super::{log_of, place_of, search};
+use crate::catalogue::{RecordPlace, Shard, Succession, Table, Throughput};
+use crate::engine::{Engine, NextWake};
+use crate::fault;
+
+/// How often records are looked for that are too old. Trimming changes the table's record, for which writers wait.
+const TRIM_INTERVAL_MS: u64 = 5 * 60_000;
+/// How many shards a stream begins with: one for each partition that the table's provisioned throughput takes. A table
+/// on demand begins with one, as small tables do, and splits as it is written to.
+pub(crate) fn first_shards(throughput: Throughput, shards_max: u32) -> u32 {
+    let partitions = throughput.write_units.div_ceil(PARTITION_WRITE_UNITS_MAX);
+    u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards_max.max(1))
+}
+
+/// Gives closed shards their end and their children their beginning. True if there was something to do.
+pub(crate) async fn settle<S: Store>(engine: &Engine<S>, table: &Table) -> Result<bool, Error> {
+    let unsettled: Vec<&Shard> = table
+        .streams
+        .iter()
+        .flat_map(|stream| &stream.shards)
+        .filter(|shard| shard.closed.is_some_and(|closed| closed.last.is_none()))
+        .collect();
+    for shard in &unsettled {
+        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        let last = search::last(&snapshot, log_of(table, shard.number), shard.start.version).await?;
+        let last = last.map_or(shard.start, place_of);
+        let number = shard.number;
+        let settle = |table: &mut Table| {
+            table.settle_shard(number, last);
+            Ok(())
+        };
+        engine.catalogue().change(table.id, settle).await?;
+    }
+    Ok(!unsettled.is_empty())
+}
+
+/// Moves a table's streams on.
+pub(crate) async fn maintain<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    now_ms: u64,
+) -> Result<NextWake, Error> {
+    if table.streams.is_empty() {
+        return Ok(NextWake::default());
+    }
+    let at_once = NextWake { at_ms: Some(now_ms) };
+    if settle(engine, table).await? || forget_expired(engine, table, now_ms).await? {
+        return Ok(at_once);
+    }
+    if let Some((shard, how)) = due_succession(engine, table, now_ms) {
+        let succeed = |table: &mut Table| {
+            table.succeed_shard(shard, how, now_ms);
+            Ok(())
+        };
+        engine.catalogue().change(table.id, succeed).await?;
+        engine.shard_loads().forget(table.id, shard);
+        return Ok(at_once);
+    }
+    if trim(engine, table, now_ms).await? {
+        return Ok(at_once);
+    }
+    Ok(next_wake(engine, table, now_ms))
+}
+
+/// Forgets shards that closed a day ago, and disabled streams without shards. True if there were any.
+async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<bool, Error> {
+    let is_expired = |shard: &Shard| {
+        shard.closed.is_some_and(|closed| closed.at_ms.saturating_add(STREAM_RETENTION_MS) <= now_ms)
+    };
+    let expired: Vec<u32> = table
+        .streams
+        .iter()
+        .flat_map(|stream| &stream.shards)
+        .filter(|shard| is_expired(shard))
+        .map(|shard| shard.number)
+        .collect();
+    if expired.is_empty() {
+        return Ok(false);
+    }
+    // The records first: of a shard that nobody knows any more they would never be found.
+    for number in &expired {
+        let cleared = engine.store().trim_log(log_of(table, *number), LogPosition::LAST).await;
+        cleared.map_err(|error| fault::storage(&error))?;
+    }
+    let forget = |table: &mut Table| {
+        for stream in &mut table.streams {
+            stream.shards.retain(|shard| !expired.contains(&shard.number));
+        }
+        table.streams.retain(|stream| stream.disabled_ms.is_none() || !stream.shards.is_empty());
+        Ok(())
+    };
+    engine.catalogue().change(table.id, forget).await?;
+    Ok(true)
+}
+
+/// An open shard that has to give way: one that takes more than a partition may, or one that is open for long.
+fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Option<(u32, Succession)> {
+    let stream = table.live_stream()?;
+    let config = engine.config();
+    let open = stream.open_shards().count();
+    let room = usize::try_from(config.stream_shards_max).is_ok_and(|max| open < max);
+    let hot_units = PARTITION_WRITE_UNITS_MAX.saturating_mul(WINDOW_MS / 1000);
+    stream.open_shards().find_map(|shard| {
+        let units = engine.shard_loads().last_window_units(table.id, shard.number, now_ms);
+        if room && units > hot_units && shard.first < shard.last {
+            return Some((shard.number, Succession::Split));
+        }
+        let is_old = shard.opened_ms.saturating_add(config.stream_shard_open_ms_max) <= now_ms;
+        is_old.then_some((shard.number, Succession::Roll))
+    })
+}
+
+/// Removes records that are too old from one shard. True if there was one.
+async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<bool, Error> {
+    let Some(horizon_ms) = now_ms.checked_sub(STREAM_RETENTION_MS) else { return Ok(false) };
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
+        if shard.opened_ms > horizon_ms {
+            continue;
+        }
+        let id = log_of(table, shard.number);
+        let start = shard.trimmed.unwrap_or(shard.start).version;
+        let last = search::written_before(&snapshot, id, start, horizon_ms.saturating_add(1)).await?;
+        let kept = RecordPlace { version: last.version.0.saturating_add(1), index: 0 };
+        if kept <= shard.trimmed.unwrap_or(shard.start) {
+            continue;
+        }
+        let number = shard.number;
+        // First the mark: what is marked as gone may still be there, never the other way round.
+        let mark = |table: &mut Table| {
+            for shard in table.streams.iter_mut().flat_map(|stream| &mut stream.shards) {
+                if shard.number == number {
+                    shard.trimmed = Some(kept);
+                }
+            }
+            Ok(())
+        };
+        engine.catalogue().change(table.id, mark).await?;
+        let cleared = engine.store().trim_log(id, last).await;
+        cleared.map_err(|error| fault::storage(&error))?;
+        return Ok(true);
+    }
+    Ok(false)
+}
+
+/// When the next shard is due for something.
+fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWake {
+    let mut wake = NextWake::default();
+    for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
+        let mut at = |at_ms: u64| wake = wake.earlier(NextWake { at_ms: Some(at_ms.max(now_ms + 1)) });
+        match shard.closed {
+            Some(closed) => at(closed.at_ms.saturating_add(STREAM_RETENTION_MS)),
+            None => {
+                at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
+                engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
+            }
+        }
+        at(shard.opened_ms.saturating_add(STREAM_RETENTION_MS).max(now_ms + TRIM_INTERVAL_MS));
+    }
+    wake
+}

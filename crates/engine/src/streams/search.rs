@@ -1,0 +1,146 @@
+//! Positions in a shard's log, found by halving the span of versions: the log is only read forward.
+
+use keywright_semantics::error::Error;
+use keywright_store::{CommitVersion, LogEntry, LogId, LogPosition, LogRead, Snapshot};
+
+use super::record::written_ms;
+use crate::fault;
+
+/// Entries of one commit that are read at once.
+const TAIL_ENTRIES: usize = 1000;
+const TAIL_BYTES: usize = 8 * 1024 * 1024;
+
+/// After every entry of this commit.
+const fn end_of(version: u64) -> LogPosition {
+    LogPosition { version: CommitVersion(version), index: u32::MAX }
+}
+
+async fn read(
+    snapshot: &impl Snapshot,
+    id: LogId,
+    after: LogPosition,
+    entries_max: usize,
+) -> Result<Vec<LogEntry>, Error> {
+    let read = LogRead { id, after: Some(after), entries_max, bytes_max: TAIL_BYTES };
+    snapshot.read_log(read).await.map_err(|error| fault::storage(&error))
+}
+
+/// The greatest version, not below `start`, of an entry that is followed by none for which `is_beyond` holds; all
+/// entries before the first such one are of this version or earlier.
+async fn halve(
+    snapshot: &impl Snapshot,
+    id: LogId,
+    start: u64,
+    is_beyond: impl Fn(&LogEntry) -> Result<bool, Error>,
+) -> Result<u64, Error> {
+    let (mut low, mut high) = (start, snapshot.version().0.max(start));
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match read(snapshot, id, end_of(middle), 1).await?.first() {
+            Some(entry) if !is_beyond(entry)? => low = entry.position.version.0,
+            Some(_) | None => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The last entry of a shard that has none before version `start`.
+pub(super) async fn last(
+    snapshot: &impl Snapshot,
+    id: LogId,
+    start: u64,
+) -> Result<Option<LogPosition>, Error> {
+    let newest = halve(snapshot, id, start.saturating_sub(1), |_| Ok(false)).await?;
+    let mut last = None;
+    let mut after = end_of(newest.saturating_sub(1));
+    loop {
+        let entries = read(snapshot, id, after, TAIL_ENTRIES).await?;
+        let Some(entry) = entries.last() else { return Ok(last) };
+        after = entry.position;
+        last = Some(entry.position);
+    }
+}
+
+/// A position with all entries written before this time before it, and the others after it. Entries stand in commit
+/// order, and their times grow with it but for the moments that commits take.
+pub(super) async fn written_before(
+    snapshot: &impl Snapshot,
+    id: LogId,
+    start: u64,
+    ms: u64,
+) -> Result<LogPosition, Error> {
+    let is_late = |entry: &LogEntry| {
+        written_ms(&entry.bytes).map(|written| written >= ms).map_err(|_| fault::internal())
+    };
+    halve(snapshot, id, start.saturating_sub(1), is_late).await.map(end_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use keywright_store::memory::MemoryStore;
+    use keywright_store::{Store, Transaction};
+
+    use super::*;
+    use crate::tests::harness::block_on;
+
+    const ID: LogId = LogId { log: 9, shard: 2 };
+
+    /// The bytes of a record that say when it was written, and nothing else.
+    fn at(ms: u64) -> Bytes {
+        [&[1, 0, 0], ms.to_be_bytes().as_slice()].concat().into()
+    }
+
+    /// One commit of entries of the shard, or of something else.
+    fn commit(store: &MemoryStore, times: &[u64]) {
+        block_on(async {
+            let mut txn = store.begin().await.expect("begins");
+            txn.put(Bytes::from_static(b"row"), Bytes::new());
+            for ms in times {
+                txn.append(ID, at(*ms));
+            }
+            txn.commit().await.expect("commits");
+        });
+    }
+
+    #[test]
+    fn the_last_entry_is_found_wherever_it_stands() {
+        for before in 0..6 {
+            for after in [0, 1, 2, 7, 40] {
+                for size in [0, 1, 3] {
+                    let store = MemoryStore::new();
+                    (0..before).for_each(|_| commit(&store, &[]));
+                    let start = u64::try_from(before).expect("small") + 1;
+                    commit(&store, &vec![5; size]);
+                    (0..after).for_each(|_| commit(&store, &[]));
+                    let found = block_on(async {
+                        let snapshot = store.snapshot().await.expect("a snapshot");
+                        last(&snapshot, ID, start).await
+                    });
+                    let index = u32::try_from(size).expect("small").checked_sub(1);
+                    let version = CommitVersion(start);
+                    let expected = index.map(|index| LogPosition { version, index });
+                    assert_eq!(found.expect("reads"), expected, "{before} {after} {size}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn entries_are_divided_by_their_times() {
+        let store = MemoryStore::new();
+        for round in 0..50 {
+            commit(&store, &[]);
+            commit(&store, &[round * 10, round * 10]);
+        }
+        for ms in [0, 1, 10, 11, 250, 255, 490, 491, 10_000] {
+            let times = block_on(async {
+                let snapshot = store.snapshot().await.expect("a snapshot");
+                let position = written_before(&snapshot, ID, 1, ms).await.expect("reads");
+                read(&snapshot, ID, position, 1000).await.expect("reads")
+            });
+            let expected = 2 * (0..50).filter(|round| round * 10 >= ms).count();
+            assert_eq!(times.len(), expected, "{ms}");
+        }
+    }
+}

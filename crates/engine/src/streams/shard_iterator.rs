@@ -1,0 +1,55 @@
+//! GetShardIterator: from a position in a shard to an iterator.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::stream as messages;
+use keywright_semantics::request::{GetShardIterator, ShardPosition};
+use keywright_semantics::response::Response;
+use keywright_semantics::sequence::SequenceNumber;
+use keywright_store::{CommitVersion, LogPosition, Snapshot, Store};
+
+use super::iterator::ShardIterator;
+use super::{find, just_before, log_of, search};
+use crate::catalogue::{RecordPlace, Shard};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::fault;
+
+pub(crate) async fn get_shard_iterator<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &GetShardIterator,
+) -> Result<Response, Error> {
+    let found = find::stream(engine, caller, &request.stream)?;
+    let shard = find::shard(found.stream(), &request.shard_id)?;
+    let after = match request.position {
+        ShardPosition::TrimHorizon => None,
+        ShardPosition::Latest => {
+            let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+            Some(LogPosition { version: snapshot.version(), index: u32::MAX })
+        }
+        ShardPosition::At(number) => just_before(place(shard, number)?),
+        ShardPosition::After(number) => {
+            let RecordPlace { version, index } = place(shard, number)?;
+            Some(LogPosition { version: CommitVersion(version), index })
+        }
+        ShardPosition::AtTimestampMs(ms) => {
+            let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+            let id = log_of(&found.table, shard.number);
+            let found = search::written_before(&snapshot, id, shard.start.version, ms).await?;
+            Some(found).max(shard.trimmed.and_then(just_before))
+        }
+    };
+    let issued_ms = engine.env().now_ms();
+    let iterator = ShardIterator { stream: request.stream.clone(), shard: shard.number, after, issued_ms };
+    Ok(Response::GetShardIterator(iterator.to_text()))
+}
+
+/// The place a number stands for, unless what was there is gone.
+fn place(shard: &Shard, number: SequenceNumber) -> Result<RecordPlace, Error> {
+    let (version, index) = number.place();
+    let place = RecordPlace { version, index };
+    if place < shard.trimmed.map_or(shard.start, |trimmed| trimmed.max(shard.start)) {
+        return Err(Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED));
+    }
+    Ok(place)
+}

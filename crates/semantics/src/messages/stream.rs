@@ -1,0 +1,33 @@
+//! What clients read when something is wrong with streams, shards and iterators.
+
+/// Observed (us-east-1) for a name that is no stream's.
+pub const INVALID_ARN: &str = "Invalid StreamArn";
+
+/// Observed (us-east-1) for an iterator that was not given out.
+pub const INVALID_ITERATOR: &str = "Invalid ShardIterator";
+
+pub const INVALID_SEQUENCE_NUMBER: &str = "Invalid SequenceNumber";
+
+/// The service model's text of `ExpiredIteratorException`.
+pub const ITERATOR_EXPIRED: &str = "The provided iterator exceeds the maximum age allowed.";
+
+/// The service model's text of `TrimmedDataAccessException`.
+pub const TRIMMED: &str = "The data you are trying to access has been trimmed.";
+
+pub const TIMESTAMP_MISSING: &str = "Timestamp must be provided when ShardIteratorType is AT_TIMESTAMP";
+
+/// Observed (us-east-1).
+pub fn stream_not_found(arn: &str) -> String {
+    format!("Requested resource not found: Stream: {arn} not found")
+}
+
+/// Observed (us-east-1).
+pub const SHARD_NOT_FOUND: &str = "Requested resource not found: Shard does not exist";
+
+pub fn sequence_number_missing(iterator_type: &str) -> String {
+    format!("SequenceNumber must be provided when ShardIteratorType is {iterator_type}")
+}
+
+pub fn sequence_number_unwanted(iterator_type: &str) -> String {
+    format!("SequenceNumber must not be provided when ShardIteratorType is {iterator_type}")
+}

@@ -1,0 +1,38 @@
+//! DescribeStream: its typed request.
+
+use super::parts::DescribeStreamParts;
+use super::stream_ref::StreamRef;
+use crate::error::Error;
+use crate::limits::SHARDS_PER_PAGE_MAX;
+
+/// Which shards of a stream are described.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShardSelection {
+    All,
+    /// Those whose parent is this shard.
+    ChildrenOf(String),
+}
+
+/// A DescribeStream.
+#[derive(Clone, Debug)]
+pub struct DescribeStream {
+    pub stream: StreamRef,
+    /// Shards on a page at most.
+    pub limit: usize,
+    pub exclusive_start_shard_id: Option<String>,
+    pub shards: ShardSelection,
+}
+
+impl DescribeStream {
+    pub fn sense(parts: DescribeStreamParts) -> Result<Self, Error> {
+        let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
+        // The one type of filter there is; the shape demands both of its members.
+        let filter = parts.shard_filter.and_then(|filter| filter.shard_id);
+        Ok(Self {
+            stream: StreamRef::parse(&parts.stream_arn)?,
+            limit: limit.unwrap_or(SHARDS_PER_PAGE_MAX),
+            exclusive_start_shard_id: parts.exclusive_start_shard_id,
+            shards: filter.map_or(ShardSelection::All, ShardSelection::ChildrenOf),
+        })
+    }
+}

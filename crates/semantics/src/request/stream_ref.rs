@@ -1,0 +1,65 @@
+//! A stream as a client names it: by its Amazon Resource Name.
+//!
+//! It does not know which streams exist, nor whose tables the caller may see.
+
+use super::table_ref::ArnScope;
+use crate::error::Error;
+use crate::messages::stream;
+
+/// A stream's name, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StreamRef {
+    /// What the client wrote.
+    pub arn: String,
+    pub scope: ArnScope,
+    pub table_name: String,
+    pub label: String,
+}
+
+impl StreamRef {
+    /// Takes `arn:aws:dynamodb:region:account:table/name/stream/label` apart.
+    pub fn parse(arn: &str) -> Result<Self, Error> {
+        Self::read(arn).ok_or_else(|| Error::validation(stream::INVALID_ARN))
+    }
+
+    /// The parts of a well-formed name.
+    pub fn read(arn: &str) -> Option<Self> {
+        let rest = arn.strip_prefix("arn:aws:dynamodb:")?;
+        let (region, rest) = rest.split_once(':')?;
+        let (account, resource) = rest.split_once(':')?;
+        let (table_name, label) = resource.strip_prefix("table/")?.split_once("/stream/")?;
+        let named = !region.is_empty() && !account.is_empty() && !table_name.is_empty() && !label.is_empty();
+        (named && !table_name.contains('/')).then(|| Self {
+            arn: arn.to_owned(),
+            scope: ArnScope { region: region.to_owned(), account: account.to_owned() },
+            table_name: table_name.to_owned(),
+            label: label.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_streams_name_is_taken_apart() {
+        let arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/2026-01-02T03:04:05.678";
+        let stream = StreamRef::parse(arn).unwrap();
+        assert_eq!((stream.table_name.as_str(), stream.label.as_str()), ("Shop", "2026-01-02T03:04:05.678"));
+        assert_eq!(stream.scope.region, "eu-west-1");
+    }
+
+    #[test]
+    fn names_of_other_things_are_refused() {
+        for arn in [
+            "sdfadfsdfnlfkajakfgjalksfgklasjklasdjfklasdfasdfgasf",
+            "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop",
+            "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/",
+            "arn:aws:kinesis:eu-west-1:123456789012:stream/Shop/stream/label",
+            "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/index/i/stream/label",
+        ] {
+            assert_eq!(StreamRef::parse(arn).unwrap_err().message, stream::INVALID_ARN, "{arn}");
+        }
+    }
+}
