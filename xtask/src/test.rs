@@ -85,18 +85,21 @@ fn cargo_test(
 /// A virtual environment with boto3 and the AWS CLI, made anew when the list of packages changes.
 fn python(clients: &Path, scripts: &Path) -> Result<(), String> {
     let folder = clients.join("python");
-    let wanted = read(&scripts.join("requirements.txt"))?;
+    let requirements = scripts.join("requirements.txt");
+    let libraries = scripts.join("libraries.txt");
+    let wanted = format!("{}{}", read(&requirements)?, read(&libraries)?);
     let receipt = folder.join("installed.txt");
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
-    let requirements = scripts.join("requirements.txt");
-    quietly(
-        Command::new(folder.join("bin/python"))
-            .args(["-m", "pip", "install", "--quiet", "-r"])
-            .arg(requirements),
-    )?;
+    let pip = |arguments: &[&str], list: &Path| {
+        let mut install = Command::new(folder.join("bin/python"));
+        quietly(install.args(["-m", "pip", "install", "--quiet"]).args(arguments).arg("-r").arg(list))
+    };
+    pip(&[], &requirements)?;
+    // Libraries that demand older clients than those under test; their own needs are in the list.
+    pip(&["--no-deps"], &libraries)?;
     write(&receipt, &wanted)
 }
 

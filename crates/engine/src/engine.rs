@@ -23,7 +23,7 @@ use crate::query::query;
 use crate::scan::scan;
 use crate::stats::Stats;
 use crate::stats_rows::Recounting;
-use crate::streams::{self, ShardLoads};
+use crate::streams::{self, ShardLoads, TrimTimes};
 use crate::transact_get_items::transact_get_items;
 use crate::transact_write_items::transact_write_items;
 use crate::update_item::update_item;
@@ -50,6 +50,7 @@ struct Shared<S: Store> {
     clearing: Clearing,
     gates: Arc<Gates>,
     shard_loads: ShardLoads,
+    trim_times: TrimTimes,
 }
 
 /// Why a database cannot be opened.
@@ -113,6 +114,7 @@ impl<S: Store> Engine<S> {
             clearing: Clearing::default(),
             gates: Gates::new(),
             shard_loads: ShardLoads::default(),
+            trim_times: TrimTimes::default(),
         };
         let engine = Self { shared: Arc::new(shared) };
         stats_rows::load(&engine).await?;
@@ -193,6 +195,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn shard_loads(&self) -> &ShardLoads {
         &self.shared.shard_loads
+    }
+
+    pub(crate) fn trim_times(&self) -> &TrimTimes {
+        &self.shared.trim_times
     }
 
     pub(crate) fn clearing(&self) -> &Clearing {

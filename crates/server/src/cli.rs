@@ -81,6 +81,9 @@ pub(crate) struct ServeArguments {
     /// How long a table stays CREATING, UPDATING or DELETING, in milliseconds [default: 0]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TRANSITION_MS")]
     pub(crate) transition_ms: Option<u64>,
+    /// How long a stream's shard takes records before a child takes its place, in milliseconds [default: 4 hours]
+    #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
+    pub(crate) stream_shard_ms: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -38,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) credentials: Option<PathBuf>,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) transition_ms: u64,
+    /// How long a stream's shard stays open; the engine's own default if absent.
+    pub(crate) stream_shard_ms: Option<u64>,
 }
 
 /// The configuration file: the flags' names with underscores or hyphens.
@@ -62,6 +64,8 @@ struct File {
     tls_key: Option<PathBuf>,
     #[serde(alias = "transition_ms")]
     transition_ms: Option<u64>,
+    #[serde(alias = "stream_shard_ms")]
+    stream_shard_ms: Option<u64>,
 }
 
 impl File {
@@ -121,6 +125,7 @@ impl Config {
                 arguments.tls_key.or(file.tls_key),
             )?,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
+            stream_shard_ms: arguments.stream_shard_ms.or(file.stream_shard_ms),
         })
     }
 }

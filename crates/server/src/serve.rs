@@ -49,13 +49,22 @@ fn start_log() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }
 
+fn engine_config(config: &Config) -> EngineConfig {
+    let default = EngineConfig::default();
+    EngineConfig {
+        transition_ms: config.transition_ms,
+        stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),
+        ..default
+    }
+}
+
 async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     let gate = match &config.credentials {
         None => Gate::Open,
         Some(path) => Gate::with_keys(CredentialFile::read(path)?.into_map()),
     };
     let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
-    let engine_config = EngineConfig { transition_ms: config.transition_ms, ..EngineConfig::default() };
+    let engine_config = engine_config(&config);
     let engine = Engine::open(store, Arc::new(SystemEnv), engine_config)
         .await
         .map_err(|error| format!("cannot open the database: {error}"))?;

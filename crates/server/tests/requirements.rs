@@ -1,5 +1,5 @@
-//! The requirements of the product's sources that concern tables and items, and what was observed of the service (`o01` and
-//! on), one test each, checked with boto3 against a real server (`requirements/*.py`).
+//! The requirements of the product's sources, what was observed of the service (`o01` and on), and streams as consumer
+//! libraries use them (`s01` and on), one test each, checked with boto3 against a real server (`requirements/*.py`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -11,7 +11,7 @@ use std::process::Command;
 use support::Server;
 
 /// Runs one check; passes over where boto3 is not installed.
-fn holds(requirement: &str) {
+fn holds(requirement: &str, settings: &[&str]) {
     let clients = std::env::var_os("KEYWRIGHT_CLIENTS");
     let python =
         clients.map(|folder| Path::new(&folder).join("python/bin/python")).filter(|python| python.exists());
@@ -20,7 +20,7 @@ fn holds(requirement: &str) {
         return;
     };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements/run.py");
-    let server = Server::in_memory();
+    let server = Server::start(&[&["--in-memory"], settings].concat());
     let output =
         Command::new(python).arg("-B").arg(script).arg(&server.endpoint).arg(requirement).output().unwrap();
     assert!(
@@ -32,10 +32,10 @@ fn holds(requirement: &str) {
 }
 
 macro_rules! requirements {
-    ($($name:ident: $id:literal,)*) => {
+    ($($name:ident: $id:literal $($setting:literal)*,)*) => {
         $(#[test]
         fn $name() {
-            holds($id);
+            holds($id, &[$($setting),*]);
         })*
     };
 }
@@ -82,6 +82,10 @@ requirements! {
     r39_consumed_capacity_follows_the_rules_for_every_operation: "r39",
     r44_a_table_moves_between_billing_modes: "r44",
     r46_describe_table_prints_what_the_query_asks: "r46",
+    r57_streams_give_every_change_in_order_with_the_chosen_view: "r57",
+    r58_a_typed_handler_logs_new_orders_and_status_changes: "r58",
+    r59_a_deserializer_accepts_every_image: "r59",
+    r60_a_search_index_stays_equal_to_the_table: "r60",
     o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
     o02_an_update_counts_its_statement: "o02",
     o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",
@@ -95,4 +99,7 @@ requirements! {
     o11_expressions_take_4096_bytes_before_names_are_put_in: "o11",
     o12_needless_parts_of_expressions_are_refused: "o12",
     o13_a_write_that_fails_its_condition_changes_neither_item_nor_index: "o13",
+    s01_a_consumer_library_follows_closing_shards_and_its_checkpoints: "s01" "--stream-shard-ms" "200",
+    s02_a_disabled_stream_stays_readable_and_a_new_one_is_another: "s02",
+    s03_a_rename_reaches_every_copy_through_a_stream_consumer: "s03",
 }

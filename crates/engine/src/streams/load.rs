@@ -1,6 +1,6 @@
-//! How much each open shard takes, so that background work can tell which ones to split.
+//! How much each open shard takes, and when tables were last looked through for old records.
 //!
-//! Kept in memory only: it is a hint, and forgetting it delays a split.
+//! Kept in memory only: forgetting it delays a split, or brings a look forward.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -50,6 +50,27 @@ impl ShardLoads {
 
     pub(super) fn forget(&self, table: TableId, shard: u32) {
         self.loads().remove(&(table, shard));
+    }
+}
+
+/// When each table's streams are to be looked through for old records.
+#[derive(Default)]
+pub(crate) struct TrimTimes(Mutex<HashMap<TableId, u64>>);
+
+impl TrimTimes {
+    /// Whether it is time; the next time is `interval_ms` later.
+    pub(super) fn take(&self, table: TableId, now_ms: u64, interval_ms: u64) -> bool {
+        let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next_ms = times.entry(table).or_insert(0);
+        let is_due = *next_ms <= now_ms;
+        if is_due {
+            *next_ms = now_ms.saturating_add(interval_ms);
+        }
+        is_due
+    }
+
+    pub(super) fn next_ms(&self, table: TableId) -> Option<u64> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&table).copied()
     }
 }
 

@@ -63,8 +63,8 @@ pub(crate) async fn maintain<S: Store>(
         engine.shard_loads().forget(table.id, shard);
         return Ok(at_once);
     }
-    if trim(engine, table, now_ms).await? {
-        return Ok(at_once);
+    if engine.trim_times().take(table.id, now_ms, TRIM_INTERVAL_MS) {
+        trim(engine, table, now_ms).await?;
     }
     Ok(next_wake(engine, table, now_ms))
 }
@@ -117,9 +117,9 @@ fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> O
     })
 }
 
-/// Removes records that are too old from one shard. True if there was one.
-async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<bool, Error> {
-    let Some(horizon_ms) = now_ms.checked_sub(STREAM_RETENTION_MS) else { return Ok(false) };
+/// Removes records that are too old.
+async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<(), Error> {
+    let Some(horizon_ms) = now_ms.checked_sub(STREAM_RETENTION_MS) else { return Ok(()) };
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
         if shard.opened_ms > horizon_ms {
@@ -145,9 +145,8 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
         engine.catalogue().change(table.id, mark).await?;
         let cleared = engine.store().trim_log(id, last).await;
         cleared.map_err(|error| fault::storage(&error))?;
-        return Ok(true);
     }
-    Ok(false)
+    Ok(())
 }
 
 /// When the next shard is due for something.
@@ -162,7 +161,8 @@ fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWa
                 engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
             }
         }
-        at(shard.opened_ms.saturating_add(STREAM_RETENTION_MS).max(now_ms + TRIM_INTERVAL_MS));
+        let trim_ms = engine.trim_times().next_ms(table.id).unwrap_or(now_ms);
+        at(shard.opened_ms.saturating_add(STREAM_RETENTION_MS).max(trim_ms));
     }
     wake
 }

@@ -27,7 +27,7 @@ pub(crate) use describe::describe_stream;
 pub(crate) use enable::{Moment, disable, enable};
 pub(crate) use get_records::get_records;
 pub(crate) use list::list_streams;
-pub(crate) use load::ShardLoads;
+pub(crate) use load::{ShardLoads, TrimTimes};
 pub(crate) use maintain::{maintain, settle};
 pub(crate) use shard_iterator::get_shard_iterator;
 

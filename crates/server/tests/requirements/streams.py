@@ -1,0 +1,287 @@
+"""Streams as consumers use them: plain clients, a consumer library, and the two processors of the requirements' sources."""
+
+import random
+import threading
+import time
+
+import boto3
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+
+from shop import *
+from shop import OPTIONS
+
+streams = boto3.client("dynamodbstreams", **OPTIONS)
+
+
+def streaming_table(view="NEW_AND_OLD_IMAGES", key=("PK", "SK")):
+    table = make_table(key)
+    client.update_table(TableName=table.name, StreamSpecification={"StreamEnabled": True, "StreamViewType": view})
+    table.reload()
+    return table, table.latest_stream_arn
+
+
+def shards_of(arn, **more):
+    """Every shard, over all pages."""
+    shards = []
+    while True:
+        page = streams.describe_stream(StreamArn=arn, Limit=3, **more)["StreamDescription"]
+        shards += page["Shards"]
+        if "LastEvaluatedShardId" not in page:
+            return shards
+        more["ExclusiveStartShardId"] = page["LastEvaluatedShardId"]
+
+
+def records_of(arn, limit=1000):
+    """Every record, a shard's parent before the shard."""
+    records = []
+    for shard in shards_of(arn):
+        iterator = streams.get_shard_iterator(
+            StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")["ShardIterator"]
+        while iterator:
+            page = streams.get_records(ShardIterator=iterator, Limit=limit)
+            records += page["Records"]
+            iterator = page.get("NextShardIterator") if page["Records"] else None
+    return records
+
+
+def plain(image):
+    deserializer = TypeDeserializer()
+    return {name: deserializer.deserialize(value) for name, value in image.items()}
+
+
+def as_copy(items, key=("PK", "SK")):
+    return {tuple(item[name] for name in key): item for item in items}
+
+
+def apply(copy, record, key=("PK", "SK")):
+    """One record on a consumer's copy of the table; it must fit what the copy has."""
+    change = record["dynamodb"]
+    place = tuple(plain(change["Keys"])[name] for name in key)
+    old = plain(change["OldImage"]) if "OldImage" in change else None
+    equal(copy.get(place), old)
+    equal(record["eventName"], "INSERT" if old is None else "MODIFY" if "NewImage" in change else "REMOVE")
+    if "NewImage" in change:
+        copy[place] = plain(change["NewImage"])
+    else:
+        del copy[place]
+
+
+def scanned(table):
+    items, more = [], {}
+    while True:
+        page = table.scan(**more)
+        items += page["Items"]
+        if "LastEvaluatedKey" not in page:
+            return items
+        more = {"ExclusiveStartKey": page["LastEvaluatedKey"]}
+
+
+def write_at_random(table, dice, count):
+    """A mix of all writes on few items, so that most meet an item that is there."""
+    for number in range(count):
+        key = {"PK": f"p{dice.randrange(12)}", "SK": f"s{dice.randrange(6)}"}
+        kind = dice.randrange(6)
+        if kind == 0:
+            table.delete_item(Key=key)
+        elif kind == 1:
+            table.update_item(Key=key, UpdateExpression="SET n = if_not_exists(n, :zero) + :one",
+                              ExpressionAttributeValues={":zero": 0, ":one": 1})
+        elif kind == 2:
+            with table.batch_writer(overwrite_by_pkeys=["PK", "SK"]) as batch:
+                for each in range(5):
+                    batch.put_item(Item={"PK": f"p{dice.randrange(12)}", "SK": f"s{each}", "x": dice.randrange(9)})
+        elif kind == 3:
+            pairs = [{"PK": f"p{dice.randrange(12)}", "SK": name} for name in ("left", "right")]
+            serializer = TypeSerializer()
+            puts = [{name: serializer.serialize(value) for name, value in {**pair, "n": number}.items()} for pair in pairs]
+            client.transact_write_items(
+                TransactItems=[{"Put": {"TableName": table.name, "Item": item}} for item in puts])
+        else:
+            table.put_item(Item={**key, "x": Decimal(dice.randrange(4)), "status": dice.choice(["NEW", "PAID"])})
+
+
+def r57_streams_give_every_change_in_order_with_the_chosen_view():
+    for view, old, new in [("KEYS_ONLY", 0, 0), ("NEW_IMAGE", 0, 1), ("OLD_IMAGE", 1, 0), ("NEW_AND_OLD_IMAGES", 1, 1)]:
+        table, arn = streaming_table(view)
+        first, second = {"PK": "a", "SK": "1", "x": 1}, {"PK": "a", "SK": "1", "x": 2}
+        table.put_item(Item=first)
+        table.put_item(Item=first)
+        table.put_item(Item=second)
+        table.delete_item(Key={"PK": "a", "SK": "1"})
+        records = records_of(arn)
+        equal([record["eventName"] for record in records], ["INSERT", "MODIFY", "REMOVE"])
+        numbers = [int(record["dynamodb"]["SequenceNumber"]) for record in records]
+        equal(numbers, sorted(numbers))
+        assert all(21 <= len(record["dynamodb"]["SequenceNumber"]) <= 40 for record in records)
+        images = [(plain(r["dynamodb"].get("OldImage", {})), plain(r["dynamodb"].get("NewImage", {}))) for r in records]
+        wanted = [({}, first), (first, second), (second, {})]
+        equal(images, [(before if old else {}, after if new else {}) for before, after in wanted])
+        for record in records:
+            equal(record["dynamodb"]["StreamViewType"], view)
+            equal((record["eventSource"], record["awsRegion"], record["eventVersion"]), ("aws:dynamodb", "us-east-1", "1.1"))
+            assert "userIdentity" not in record
+
+
+def lambda_event(records):
+    """Records as a function receives them: times as numbers, values in their JSON forms."""
+    event = []
+    for record in records:
+        change = dict(record["dynamodb"])
+        change["ApproximateCreationDateTime"] = change["ApproximateCreationDateTime"].timestamp()
+        event.append({**record, "dynamodb": change})
+    return {"Records": event}
+
+
+def r58_a_typed_handler_logs_new_orders_and_status_changes():
+    from aws_lambda_powertools.utilities.data_classes import DynamoDBStreamEvent
+    from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecordEventName
+
+    table, arn = streaming_table()
+    order = {"PK": "USER#u1", "SK": "ORDER#1", "status": "PENDING", "total": Decimal("59.9")}
+    table.put_item(Item={"PK": "USER#u1", "SK": "PROFILE", "name": "Ada"})
+    table.put_item(Item=order)
+    table.update_item(Key={"PK": "USER#u1", "SK": "ORDER#1"}, UpdateExpression="SET #s = :s",
+                      ExpressionAttributeNames={"#s": "status"}, ExpressionAttributeValues={":s": "SHIPPED"})
+    table.update_item(Key={"PK": "USER#u1", "SK": "ORDER#1"}, UpdateExpression="SET note = :n",
+                      ExpressionAttributeValues={":n": "fragile"})
+    logged = []
+    for record in DynamoDBStreamEvent(lambda_event(records_of(arn))).records:
+        if record.event_name == DynamoDBRecordEventName.INSERT:
+            item = record.dynamodb.new_image
+            if item["SK"].startswith("ORDER#"):
+                logged.append(("new order", item["PK"], item["total"]))
+        elif record.event_name == DynamoDBRecordEventName.MODIFY:
+            before, after = record.dynamodb.old_image, record.dynamodb.new_image
+            if before.get("status") != after.get("status"):
+                logged.append(("status", before["status"], after["status"]))
+    equal(logged, [("new order", "USER#u1", Decimal("59.9")), ("status", "PENDING", "SHIPPED")])
+
+
+def r59_a_deserializer_accepts_every_image():
+    table, arn = streaming_table()
+    every = {"PK": "a", "SK": "1", "s": "text", "n": Decimal("-1.5E-120"), "b": b"\x00\xff", "yes": True, "none": None,
+             "list": [1, "two", [b"3"]], "map": {"inner": {"set": {Decimal(1), Decimal(2)}}}, "ss": {"a", "b"}, "bs": {b"1", b"2"},
+             "empty": "", "type": "Order", "status": "NEW"}
+    table.put_item(Item=every)
+    table.put_item(Item={**every, "status": "PAID"})
+    stored = table.get_item(Key={"PK": "a", "SK": "1"})["Item"]
+    table.delete_item(Key={"PK": "a", "SK": "1"})
+    inserted, modified, removed = [record["dynamodb"] for record in records_of(arn)]
+    equal(plain(modified["NewImage"]), stored)
+    equal(plain(inserted["NewImage"])["map"], every["map"])
+    equal(plain(modified["OldImage"]), plain(inserted["NewImage"]))
+    equal(plain(modified["NewImage"])["status"], "PAID")
+    equal(plain(removed["OldImage"]), stored)
+
+
+def r60_a_search_index_stays_equal_to_the_table():
+    table, arn = streaming_table()
+    dice = random.Random(60)
+    index = {}
+    seen = 0
+    for _ in range(6):
+        write_at_random(table, dice, 40)
+        records = records_of(arn, limit=7)
+        for record in records[seen:]:
+            apply(index, record)
+        seen = len(records)
+        equal(index, as_copy(scanned(table)))
+    assert seen > 150
+
+
+def s01_a_consumer_library_follows_shards_that_close_and_goes_on_from_its_checkpoint():
+    """bloop (a published library): it walks parents before children, and its token is the checkpoint."""
+    import bloop
+
+    table, arn = streaming_table()
+    engine = bloop.Engine(dynamodb=client, dynamodbstreams=streams)
+
+    class Row(bloop.BaseModel):
+        class Meta:
+            table_name = table.name
+            stream = {"include": {"new", "old"}, "arn": arn}
+
+        pk = bloop.Column(bloop.String, hash_key=True, dynamo_name="PK")
+        sk = bloop.Column(bloop.String, range_key=True, dynamo_name="SK")
+        x = bloop.Column(bloop.Number)
+        n = bloop.Column(bloop.Number)
+        status = bloop.Column(bloop.String)
+
+    Row.Meta.stream["arn"] = arn
+    fields = {"pk": "PK", "sk": "SK", "x": "x", "n": "n", "status": "status"}
+
+    def as_item(row):
+        found = {name: getattr(row, field, None) for field, name in fields.items()}
+        # The library reads a missing string as an empty one.
+        return {name: value for name, value in found.items() if value not in (None, "")}
+
+    copy, dice = {}, random.Random(1)
+    token, checkpoints = "trim_horizon", 0
+    writer = threading.Thread(target=write_at_random, args=(table, dice, 400))
+    writer.start()
+    quiet = 0
+    while writer.is_alive() or quiet < 10:
+        # A worker that takes the lease over: it knows nothing but the last checkpoint.
+        stream = engine.stream(Row, token)
+        quiet += 1
+        for _ in range(60):
+            record = next(stream)
+            if record is None:
+                time.sleep(0.01)
+                continue
+            quiet = 0
+            row = record["new"] or record["old"]
+            place = (row.pk, row.sk)
+            if record["new"] is None:
+                del copy[place]
+            else:
+                copy[place] = as_item(record["new"])
+        token = stream.token
+        checkpoints += 1
+    writer.join()
+    equal(copy, as_copy(scanned(table)))
+    shards = shards_of(arn)
+    assert len(shards) > 3 and checkpoints > 3, (len(shards), checkpoints)
+    known = {shard["ShardId"] for shard in shards}
+    assert all(shard["ParentShardId"] in known for shard in shards if "ParentShardId" in shard)
+
+
+def s02_a_disabled_stream_stays_readable_and_a_new_one_is_another():
+    table, first = streaming_table()
+    table.put_item(Item={"PK": "a", "SK": "1"})
+    client.update_table(TableName=table.name, StreamSpecification={"StreamEnabled": False})
+    description = streams.describe_stream(StreamArn=first)["StreamDescription"]
+    equal(description["StreamStatus"], "DISABLED")
+    assert all("EndingSequenceNumber" in shard["SequenceNumberRange"] for shard in description["Shards"])
+    client.update_table(TableName=table.name, StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+    table.put_item(Item={"PK": "a", "SK": "2"})
+    table.reload()
+    second = table.latest_stream_arn
+    assert first != second
+    equal([len(records_of(first)), len(records_of(second))], [1, 1])
+    listed = [stream["StreamArn"] for stream in streams.list_streams(TableName=table.name)["Streams"]]
+    equal(listed, [first, second])
+    table.delete()
+    equal(len(records_of(first)), 1)
+    code, text, _ = fault(streams.describe_stream, StreamArn=first[:-1] + "x")
+    equal((code, text), ("ResourceNotFoundException", f"Requested resource not found: Stream: {first[:-1]}x not found"))
+
+
+def s03_a_rename_reaches_every_copy_through_a_stream_consumer():
+    table, arn = streaming_table()
+    table.put_item(Item={"PK": "CUSTOMER#42", "SK": "PROFILE", "name": "Ada"})
+    for number in range(12):
+        table.put_item(Item={"PK": "CUSTOMER#42", "SK": f"ORDER#{number:02}", "customerName": "Ada"})
+    table.put_item(Item={"PK": "CUSTOMER#7", "SK": "ORDER#00", "customerName": "Ada"})
+    seen = len(records_of(arn))
+    table.update_item(Key={"PK": "CUSTOMER#42", "SK": "PROFILE"}, UpdateExpression="SET #n = :n",
+                      ExpressionAttributeNames={"#n": "name"}, ExpressionAttributeValues={":n": "Grace"})
+    for record in records_of(arn)[seen:]:
+        before, after = plain(record["dynamodb"]["OldImage"]), plain(record["dynamodb"]["NewImage"])
+        if after["SK"] == "PROFILE" and before["name"] != after["name"]:
+            orders = table.query(KeyConditionExpression=Key("PK").eq(after["PK"]) & Key("SK").begins_with("ORDER#"))
+            for order in orders["Items"]:
+                table.update_item(Key={"PK": order["PK"], "SK": order["SK"]}, UpdateExpression="SET customerName = :n",
+                                  ExpressionAttributeValues={":n": after["name"]})
+    copies = {(item["PK"], item["customerName"]) for item in scanned(table) if "customerName" in item}
+    equal(copies, {("CUSTOMER#42", "Grace"), ("CUSTOMER#7", "Ada")})
