@@ -7,7 +7,9 @@ use keywright_semantics::error::Error;
 use keywright_store::Store;
 
 use crate::backfill::{self, Progress};
-use crate::catalogue::{Backfill, IndexStatus, Table, TableStatus, backfill_key};
+use crate::catalogue::{
+    Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
+};
 use crate::clearing::{Cleared, clear_some};
 use crate::engine::{Engine, NextWake};
 use crate::layout::{self, Space};
@@ -15,6 +17,7 @@ use crate::stats::{self, Counted};
 use crate::stats_rows;
 use crate::streams;
 use crate::tokens;
+use crate::ttl;
 
 /// How long a step waits before it tries again what a fault stopped.
 const RETRY_MS: u64 = 1000;
@@ -28,6 +31,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     for table in engine.catalogue().all() {
         let wish = tend(engine, &table, now_ms).await.unwrap_or(retry);
         wake = wake.earlier(wish);
+        wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(streams::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
     for table in engine.catalogue().doomed() {
@@ -79,6 +83,10 @@ async fn tend<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
     }
     if let Some(index) = table.doomed_indexes.first() {
         clear_index(engine, table, index.state.id).await?;
+        return Ok(at_once);
+    }
+    if let Some(generation) = table.ttl.doomed.first() {
+        clear_expiries(engine, table, *generation).await?;
         return Ok(at_once);
     }
     build_index(engine, table, now_ms).await
@@ -143,13 +151,30 @@ async fn clear_index<S: Store>(
     Ok(())
 }
 
+/// Clears rows of a time to live that was disabled; forgets it when there are no more.
+async fn clear_expiries<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    generation: TtlGeneration,
+) -> Result<(), Error> {
+    if clear_some(engine, ttl::rows_prefix(table.id, generation)).await? == Cleared::Some {
+        return Ok(());
+    }
+    backfill::forget(engine, [ttl_fill_key(table.id, generation)]).await?;
+    let forget = |table: &mut Table| {
+        table.ttl.doomed.retain(|doomed| *doomed != generation);
+        Ok(())
+    };
+    engine.catalogue().change(table.id, forget).await.map(|_| ())
+}
+
 /// Clears rows of a deleted table; forgets it when there are no more.
 async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Cleared, Error> {
     for (_, id, _) in table.indexes() {
         engine.stats().forget(Counted::Entries(table.id, id));
     }
     engine.stats().forget(Counted::Items(table.id));
-    for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats] {
+    for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats, Space::Expiries] {
         if clear_some(engine, layout::table_prefix(space, table.id)).await? == Cleared::Some {
             return Ok(Cleared::Some);
         }

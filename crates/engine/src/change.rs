@@ -15,6 +15,7 @@ use crate::bind::key::ItemKey;
 use crate::catalogue::Table;
 use crate::index::{self, IndexChange, Target};
 use crate::stats::Tally;
+use crate::ttl::{self, Due};
 
 /// What an action does to its item.
 #[derive(Clone, Debug)]
@@ -27,6 +28,8 @@ pub(crate) enum Effect<'r> {
         update: Option<&'r Update>,
     },
     Delete,
+    /// A delete if the item's time to live is due; otherwise nothing.
+    Expire(Due),
 }
 
 /// One write, bound to its table.
@@ -121,12 +124,23 @@ pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<
         Effect::Check => Change { new: old.clone(), old, ..Change::default() },
         Effect::Put(item) => Change { old, new: Some(item.clone()), ..Change::default() },
         Effect::Delete => Change { old, ..Change::default() },
+        Effect::Expire(due) => {
+            let new = old.clone().filter(|item| !is_due(&action.table, item, *due));
+            Change { old, new, ..Change::default() }
+        }
         Effect::Update { key, update } => updated(&action.table, key, *update, old)?,
     };
     if change.changes_item() {
         change.indexes = index_changes(action, &change);
     }
     Ok(change)
+}
+
+/// Whether the item's time to live has come.
+fn is_due(table: &Table, item: &EncodedItem, due: Due) -> bool {
+    let attribute = table.ttl.enabled().map(|(_, attribute)| attribute);
+    let time = attribute.and_then(|attribute| ttl::expiry(item.view(), attribute));
+    time.is_some_and(|time| due.contains(time))
 }
 
 fn updated(

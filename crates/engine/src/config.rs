@@ -8,6 +8,8 @@ const TABLES_MAX: usize = 2500;
 const STREAM_SHARDS_MAX: u32 = 64;
 /// The service closes shards after about four hours (observed).
 const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
+/// The service takes up to a few days; a minute lets applications meet expired items all the same.
+const TTL_DELAY_MS: u64 = 60_000;
 
 /// Settings of one engine.
 #[derive(Clone, Debug)]
@@ -22,6 +24,8 @@ pub struct EngineConfig {
     pub stream_shards_max: u32,
     /// How long a stream's shard takes records before a successor takes its place.
     pub stream_shard_open_ms_max: u64,
+    /// How long after its time an item is deleted by time to live.
+    pub ttl_delay_ms: u64,
 }
 
 impl Default for EngineConfig {
@@ -32,6 +36,7 @@ impl Default for EngineConfig {
             tables_max: TABLES_MAX,
             stream_shards_max: STREAM_SHARDS_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
+            ttl_delay_ms: TTL_DELAY_MS,
         }
     }
 }

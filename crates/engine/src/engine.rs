@@ -136,6 +136,8 @@ impl<S: Store> Engine<S> {
             Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
             Request::TagResource(request) => tables::tags::tag(self, caller, &request).await,
+            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, caller, &request),
+            Request::UpdateTimeToLive(request) => tables::ttl::update(self, caller, &request).await,
             Request::UntagResource(request) => tables::tags::untag(self, caller, &request).await,
             Request::UpdateTable(request) => tables::update::run(self, caller, &request).await,
             Request::BatchGetItem(request) => {

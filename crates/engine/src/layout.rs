@@ -17,6 +17,7 @@ pub(crate) enum Space {
     Collections,
     Tokens,
     Stats,
+    Expiries,
 }
 
 impl Space {
@@ -28,6 +29,8 @@ impl Space {
             Self::Collections => 0x04,
             Self::Tokens => 0x05,
             Self::Stats => 0x06,
+            // 0x07 is the flag of a clean stop (`stats_rows`).
+            Self::Expiries => 0x08,
         }
     }
 }
@@ -74,6 +77,11 @@ pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<
         encode_sort(sort, &mut key);
     }
     key.into()
+}
+
+/// What a key has behind `space | table id`.
+pub(crate) fn within_table(key: &[u8]) -> &[u8] {
+    key.get(ITEM_HASH_AT..).unwrap_or_default()
 }
 
 /// The first bytes of the partition hash in an item's key.

@@ -34,6 +34,7 @@ mod tables;
 mod tokens;
 mod transact_get_items;
 mod transact_write_items;
+mod ttl;
 mod update_item;
 mod write;
 

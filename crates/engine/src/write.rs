@@ -22,6 +22,7 @@ use crate::gate::Holder;
 use crate::stats::{Committed, Counted, Tally};
 use crate::streams::{self, Author};
 use crate::tokens::TokenRow;
+use crate::ttl;
 
 /// How often a group is tried before it is answered as a conflict. Behind the gates the first try succeeds unless
 /// another process writes the same store.
@@ -320,6 +321,7 @@ fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, au
             None => txn.delete(key.clone()),
         }
     }
+    ttl::stage(txn, &action.table, &action.key.row, change);
     streams::append(txn, &action.table, &action.key.row, change, author);
     true
 }

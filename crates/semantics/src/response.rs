@@ -253,6 +253,27 @@ pub struct ListTagsOfResourceOutput {
     pub next_token: Option<String>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeToLiveSpecification {
+    pub enabled: bool,
+    pub attribute_name: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeToLiveStatus {
+    Enabling,
+    Enabled,
+    Disabling,
+    Disabled,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeToLiveDescription {
+    pub status: TimeToLiveStatus,
+    /// Absent while disabled.
+    pub attribute_name: Option<String>,
+}
+
 /// Whether a change made, altered or removed an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
@@ -348,6 +369,7 @@ pub enum Response {
     DescribeLimits(DescribeLimitsOutput),
     DescribeStream(StreamDescription),
     DescribeTable(TableDescription),
+    DescribeTimeToLive(TimeToLiveDescription),
     GetItem(GetItemOutput),
     GetRecords(GetRecordsOutput),
     /// The iterator.
@@ -364,4 +386,5 @@ pub enum Response {
     UntagResource,
     UpdateItem(WriteItemOutput),
     UpdateTable(TableDescription),
+    UpdateTimeToLive(TimeToLiveSpecification),
 }

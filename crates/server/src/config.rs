@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) transition_ms: u64,
     /// How long a stream's shard stays open; the engine's own default if absent.
     pub(crate) stream_shard_ms: Option<u64>,
+    /// How long after its time an item is deleted; the engine's own default if absent.
+    pub(crate) ttl_delay_ms: Option<u64>,
 }
 
 /// The configuration file: the flags' names with underscores or hyphens.
@@ -64,6 +66,8 @@ struct File {
     tls_key: Option<PathBuf>,
     #[serde(alias = "transition_ms")]
     transition_ms: Option<u64>,
+    #[serde(alias = "ttl_delay_ms")]
+    ttl_delay_ms: Option<u64>,
     #[serde(alias = "stream_shard_ms")]
     stream_shard_ms: Option<u64>,
 }
@@ -125,6 +129,7 @@ impl Config {
                 arguments.tls_key.or(file.tls_key),
             )?,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
+            ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
             stream_shard_ms: arguments.stream_shard_ms.or(file.stream_shard_ms),
         })
     }

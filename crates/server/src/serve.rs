@@ -53,6 +53,7 @@ fn engine_config(config: &Config) -> EngineConfig {
     let default = EngineConfig::default();
     EngineConfig {
         transition_ms: config.transition_ms,
+        ttl_delay_ms: config.ttl_delay_ms.unwrap_or(default.ttl_delay_ms),
         stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),
         ..default
     }

@@ -86,6 +86,8 @@ requirements! {
     r58_a_typed_handler_logs_new_orders_and_status_changes: "r58",
     r59_a_deserializer_accepts_every_image: "r59",
     r60_a_search_index_stays_equal_to_the_table: "r60",
+    r61_expired_items_go_within_the_delay_and_never_early: "r61" "--ttl-delay-ms" "0",
+    r62_deletes_by_time_to_live_are_the_services_own: "r62" "--ttl-delay-ms" "0",
     o01_an_item_may_have_409600_bytes_on_every_way_in: "o01",
     o02_an_update_counts_its_statement: "o02",
     o03_an_update_may_not_grow_what_is_stored_past_the_limit: "o03",

@@ -94,7 +94,7 @@ operations! {
     DescribeLimits DynamoDb Yes;
     DescribeTable DynamoDb Yes;
     DescribeTableReplicaAutoScaling DynamoDb No;
-    DescribeTimeToLive DynamoDb No;
+    DescribeTimeToLive DynamoDb Yes;
     DisableKinesisStreamingDestination DynamoDb No;
     EnableKinesisStreamingDestination DynamoDb No;
     ExecuteStatement DynamoDb No;
@@ -131,7 +131,7 @@ operations! {
     UpdateKinesisStreamingDestination DynamoDb No;
     UpdateTable DynamoDb Yes;
     UpdateTableReplicaAutoScaling DynamoDb No;
-    UpdateTimeToLive DynamoDb No;
+    UpdateTimeToLive DynamoDb Yes;
     DescribeStream Streams Yes;
     GetRecords Streams Yes;
     GetShardIterator Streams Yes;

@@ -8,11 +8,13 @@
 //! 0x01 0x01 account 0x00 region 0x00 name the id of the table of that name
 //! 0x01 0x02                               the next table id
 //! 0x01 0x03 table id, index id            how far an index's backfill has come
+//! 0x01 0x04 table id, generation          how far the filling of expiry rows has come
 //! ```
 
 mod record;
 mod stream;
 mod table;
+mod ttl;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -29,6 +31,7 @@ pub(crate) use table::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
     OnDemandLimits, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
 };
+pub(crate) use ttl::{TtlGeneration, TtlState};
 
 use crate::env::{AccountId, Caller, Region};
 use crate::fault;
@@ -38,6 +41,7 @@ const RECORDS: u8 = 0x00;
 const NAMES: u8 = 0x01;
 const NEXT_ID: u8 = 0x02;
 const BACKFILLS: u8 = 0x03;
+const TTL_FILLS: u8 = 0x04;
 
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
@@ -70,6 +74,14 @@ pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
     let mut key = vec![Space::Catalogue.byte(), BACKFILLS];
     key.extend_from_slice(&table.0.to_be_bytes());
     key.extend_from_slice(&index.0.to_be_bytes());
+    key.into()
+}
+
+/// The key of the row that says how far the filling of expiry rows has come.
+pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), TTL_FILLS];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.extend_from_slice(&generation.0.to_be_bytes());
     key.into()
 }
 
@@ -183,6 +195,13 @@ impl<S: Store> Catalogue<S> {
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
         let cache = self.read();
         cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
+    }
+
+    /// The newest copy of a table that requests see; the given one if they see it no more.
+    pub(crate) fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
+        let cache = self.read();
+        let named = cache.names.get(&owner(table)).and_then(|tables| tables.get(&table.name));
+        Arc::clone(named.filter(|named| named.id == table.id).unwrap_or(table))
     }
 
     /// Every table of that name, those that were deleted and still have rows or streams included.

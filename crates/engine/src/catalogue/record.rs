@@ -15,6 +15,7 @@ use super::table::{
     BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, StreamState, Table,
     TableStatus, Throughput, Warm,
 };
+use super::ttl::TtlState;
 use crate::layout::TableId;
 
 /// The first format: a `TableRecord` alone.
@@ -96,6 +97,7 @@ struct TableRecord {
 struct LaterRecord {
     streams: Vec<Stream>,
     next_shard: u32,
+    ttl: TtlState,
 }
 
 /// Why a stored table cannot be read.
@@ -120,7 +122,8 @@ impl std::fmt::Display for RecordFault {
 pub(crate) fn encode(table: &Table) -> Vec<u8> {
     let mut start = vec![FORMAT];
     start.extend_from_slice(&table.version.to_be_bytes());
-    let later = LaterRecord { streams: table.streams.clone(), next_shard: table.next_shard };
+    let later =
+        LaterRecord { streams: table.streams.clone(), next_shard: table.next_shard, ttl: table.ttl.clone() };
     postcard::to_extend(&TableRecord::from(table), start)
         .and_then(|bytes| postcard::to_extend(&later, bytes))
         .expect("a record of owned values encodes into a vector")
@@ -149,6 +152,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
         let later: LaterRecord = postcard::from_bytes(rest).map_err(malformed)?;
         table.streams = later.streams;
         table.next_shard = later.next_shard;
+        table.ttl = later.ttl;
     }
     Ok(table)
 }
@@ -295,6 +299,7 @@ impl From<TableRecord> for Table {
             stream: record.stream,
             streams: Vec::new(),
             next_shard: 0,
+            ttl: TtlState::default(),
             class: record.class,
             encryption: record.encryption,
             deletion_protection: record.deletion_protection,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::record;
 use super::stream::Stream;
+use super::ttl::TtlState;
 use crate::layout::{IndexId, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,6 +170,7 @@ pub(crate) struct Table {
     /// The enabled stream, last, and disabled ones whose records can still be read.
     pub streams: Vec<Stream>,
     pub next_shard: u32,
+    pub ttl: TtlState,
     pub class: Option<ClassState>,
     pub encryption: Option<EncryptionState>,
     pub deletion_protection: bool,

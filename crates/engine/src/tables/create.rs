@@ -16,7 +16,7 @@ use keywright_store::Store;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, StreamState,
-    StreamView, Table, TableStatus, Throughput, Warm,
+    StreamView, Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -156,6 +156,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         stream: StreamState::default(),
         streams: Vec::new(),
         next_shard: 1,
+        ttl: TtlState::default(),
         class: request.class.map(|class| ClassState { class: class_state(class), changed_ms: None }),
         encryption: request.encryption.as_ref().map(|key| encryption_state(key.key_id.as_deref(), caller)),
         deletion_protection: request.deletion_protection,

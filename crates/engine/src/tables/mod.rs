@@ -5,4 +5,5 @@ pub(crate) mod delete;
 pub(crate) mod describe;
 pub(crate) mod list;
 pub(crate) mod tags;
+pub(crate) mod ttl;
 pub(crate) mod update;

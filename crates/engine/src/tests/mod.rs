@@ -13,4 +13,5 @@ mod restart;
 mod streams;
 mod tables;
 mod transactions;
+mod ttl;
 mod writes;

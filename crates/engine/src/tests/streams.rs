@@ -48,7 +48,7 @@ fn key_of(pk: &str, sk: &str) -> Item {
 }
 
 impl<S: Store> Bench<S> {
-    fn streams(&self) -> Vec<StreamSummary> {
+    pub(super) fn streams(&self) -> Vec<StreamSummary> {
         let request = ListStreams { table_name: Some(TABLE.into()), limit: 100, exclusive_start: None };
         match block_on(self.engine.execute(&caller(), Request::ListStreams(request))) {
             Ok(Response::ListStreams(output)) => output.streams,
@@ -56,7 +56,7 @@ impl<S: Store> Bench<S> {
         }
     }
 
-    fn stream(&self) -> StreamRef {
+    pub(super) fn stream(&self) -> StreamRef {
         let streams = self.streams();
         StreamRef::parse(&streams.last().expect("there is a stream").stream_arn).expect("a stream's name")
     }
@@ -107,7 +107,7 @@ impl<S: Store> Bench<S> {
         records
     }
 
-    fn read_stream(&self, stream: &StreamRef) -> Vec<StreamRecord> {
+    pub(super) fn read_stream(&self, stream: &StreamRef) -> Vec<StreamRecord> {
         let shards = self.describe(stream).expect("the stream exists").shards;
         let read =
             |shard: &ShardDescription| self.read_shard(stream, &shard.shard_id, ShardPosition::TrimHorizon);

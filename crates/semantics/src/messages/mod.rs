@@ -13,6 +13,7 @@ pub mod table;
 pub mod tags;
 pub mod transaction;
 pub mod transport;
+pub mod ttl;
 pub mod value;
 
 /// Which of its two generations of texts the service answers an operation with: it is moving one operation after the

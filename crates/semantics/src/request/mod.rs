@@ -23,6 +23,7 @@ pub mod stream_ref;
 pub mod table_ref;
 pub mod tags;
 pub mod throughput;
+pub mod time_to_live;
 pub mod transact_get_items;
 pub mod transact_write_items;
 pub mod update_item;
@@ -48,6 +49,7 @@ pub use stream_ref::StreamRef;
 pub use table_ref::{ArnScope, TableRef};
 pub use tags::{ListTagsOfResource, ResourceRef, TagResource, UntagResource};
 pub use throughput::{OnDemandThroughput, Throughput, WarmThroughput};
+pub use time_to_live::{DescribeTimeToLive, TtlChange, UpdateTimeToLive};
 pub use transact_get_items::{TransactGet, TransactGetItems};
 pub use transact_write_items::{
     Fingerprint, RequestToken, TransactAction, TransactWrite, TransactWriteItems,
@@ -73,6 +75,7 @@ pub enum Request {
     DescribeLimits,
     DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
+    DescribeTimeToLive(DescribeTimeToLive),
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetShardIterator(GetShardIterator),
@@ -88,4 +91,5 @@ pub enum Request {
     UntagResource(UntagResource),
     UpdateItem(Box<UpdateItem>),
     UpdateTable(Box<UpdateTable>),
+    UpdateTimeToLive(UpdateTimeToLive),
 }

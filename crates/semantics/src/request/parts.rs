@@ -718,6 +718,12 @@ pub struct DescribeTableParts {
     pub table_name: String,
 }
 
+/// `DescribeTimeToLiveInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DescribeTimeToLiveParts {
+    pub table_name: String,
+}
+
 /// `ExpectedAttributeValue` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpectedAttributeValueParts {
@@ -979,6 +985,13 @@ pub struct TagResourceParts {
     pub tags: Vec<TagParts>,
 }
 
+/// `TimeToLiveSpecification` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TimeToLiveSpecificationParts {
+    pub enabled: bool,
+    pub attribute_name: String,
+}
+
 /// `ConditionCheck` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransactConditionCheckParts {
@@ -1127,6 +1140,13 @@ pub struct UpdateTableParts {
     pub on_demand_throughput: Option<OnDemandThroughputParts>,
     pub warm_throughput: Option<WarmThroughputParts>,
     pub global_table_settings_replication_mode: Option<GlobalTableSettingsReplicationMode>,
+}
+
+/// `UpdateTimeToLiveInput` of the service model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UpdateTimeToLiveParts {
+    pub table_name: String,
+    pub time_to_live_specification: TimeToLiveSpecificationParts,
 }
 
 /// `WarmThroughput` of the service model.

@@ -285,3 +285,66 @@ def s03_a_rename_reaches_every_copy_through_a_stream_consumer():
                                   ExpressionAttributeValues={":n": after["name"]})
     copies = {(item["PK"], item["customerName"]) for item in scanned(table) if "customerName" in item}
     equal(copies, {("CUSTOMER#42", "Grace"), ("CUSTOMER#7", "Ada")})
+
+
+def wait_until(holds, seconds=20):
+    deadline = time.time() + seconds
+    while not holds():
+        assert time.time() < deadline, "it does not come about"
+        time.sleep(0.05)
+
+
+def enable_ttl(table, attribute="expiresAt"):
+    specification = {"Enabled": True, "AttributeName": attribute}
+    equal(client.update_time_to_live(TableName=table.name, TimeToLiveSpecification=specification)["TimeToLiveSpecification"],
+          specification)
+    equal(client.describe_time_to_live(TableName=table.name)["TimeToLiveDescription"],
+          {"TimeToLiveStatus": "ENABLED", "AttributeName": attribute})
+
+
+def r61_expired_items_go_within_the_delay_and_never_early():
+    table = make_table(("PK", "SK"), [index("byUser", ("user", "SK"))])
+    equal(client.describe_time_to_live(TableName=table.name)["TimeToLiveDescription"], {"TimeToLiveStatus": "DISABLED"})
+    now = int(time.time())
+    before = {"PK": "s", "SK": "before", "expiresAt": now - 10, "user": "u"}
+    table.put_item(Item=before)
+    enable_ttl(table)
+    kept = [
+        {"PK": "s", "SK": "far", "expiresAt": now + 3600, "user": "u"},
+        {"PK": "s", "SK": "text", "expiresAt": str(now - 10), "user": "u"},
+        {"PK": "s", "SK": "ancient", "expiresAt": now - 6 * 365 * 86400, "user": "u"},
+        {"PK": "s", "SK": "none", "user": "u"},
+    ]
+    for item in kept:
+        table.put_item(Item=item)
+    soon = now + 3
+    table.put_item(Item={"PK": "s", "SK": "soon", "expiresAt": soon, "user": "u"})
+    while time.time() < soon - 0.2:
+        assert "Item" in table.get_item(Key={"PK": "s", "SK": "soon"}, ConsistentRead=True), "deleted early"
+        time.sleep(0.1)
+    wait_until(lambda: len(scanned(table)) == len(kept))
+    assert time.time() >= soon
+    equal(sorted(names(scanned(table))), sorted(names(kept)))
+    equal(sorted(names(table.query(IndexName="byUser", KeyConditionExpression=Key("user").eq("u"))["Items"])),
+          sorted(names(kept)))
+    alive = table.query(KeyConditionExpression=Key("PK").eq("s"), FilterExpression=Attr("expiresAt").gt(int(time.time())))
+    equal(names(alive["Items"]), ["far"])
+    code, text, _ = fault(client.update_time_to_live, TableName=table.name,
+                          TimeToLiveSpecification={"Enabled": False, "AttributeName": "expiresAt"})
+    equal((code, text), ("ValidationException", "Time to live has been modified multiple times within a fixed interval"))
+
+
+def r62_deletes_by_time_to_live_are_the_services_own():
+    table, arn = streaming_table()
+    enable_ttl(table)
+    now = int(time.time())
+    table.put_item(Item={"PK": "s", "SK": "expired", "expiresAt": now - 5})
+    table.put_item(Item={"PK": "s", "SK": "deleted", "expiresAt": now + 3600})
+    table.delete_item(Key={"PK": "s", "SK": "deleted"})
+    wait_until(lambda: sum(record["eventName"] == "REMOVE" for record in records_of(arn)) == 2)
+    removed = {plain(record["dynamodb"]["Keys"])["SK"]: record for record in records_of(arn) if record["eventName"] == "REMOVE"}
+    equal(removed["expired"]["userIdentity"], {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"})
+    equal(plain(removed["expired"]["dynamodb"]["OldImage"])["expiresAt"], now - 5)
+    assert "userIdentity" not in removed["deleted"]
+    archived = [record for record in removed.values() if record.get("userIdentity", {}).get("Type") == "Service"]
+    equal(len(archived), 1)

@@ -15,10 +15,11 @@ use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request;
 use keywright_semantics::request::parts::{
     BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts, DeleteTableParts,
-    DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts, GetItemParts,
-    GetRecordsParts, GetShardIteratorParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts,
-    PutItemParts, QueryParts, ScanParts, TagResourceParts, TransactGetItemsParts, TransactWriteItemsParts,
-    UntagResourceParts, UpdateItemParts, UpdateTableParts,
+    DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
+    DescribeTimeToLiveParts, GetItemParts, GetRecordsParts, GetShardIteratorParts, ListStreamsParts,
+    ListTablesParts, ListTagsOfResourceParts, PutItemParts, QueryParts, ScanParts, TagResourceParts,
+    TransactGetItemsParts, TransactWriteItemsParts, UntagResourceParts, UpdateItemParts, UpdateTableParts,
+    UpdateTimeToLiveParts,
 };
 
 use crate::json::{self, Node, NotJson};
@@ -69,6 +70,7 @@ parts_by_operation! {
     DescribeLimits DescribeLimitsParts,
     DescribeStream DescribeStreamParts,
     DescribeTable DescribeTableParts,
+    DescribeTimeToLive DescribeTimeToLiveParts,
     GetItem GetItemParts,
     GetRecords GetRecordsParts,
     GetShardIterator GetShardIteratorParts,
@@ -84,4 +86,5 @@ parts_by_operation! {
     UntagResource UntagResourceParts,
     UpdateItem UpdateItemParts,
     UpdateTable UpdateTableParts,
+    UpdateTimeToLive UpdateTimeToLiveParts,
 }

@@ -8,20 +8,22 @@ use keywright_semantics::request::parts::{
     CreateReplicationGroupMemberActionParts, CreateTableParts, DeleteGlobalSecondaryIndexActionParts,
     DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
     DeleteRequestParts, DeleteTableParts, DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts,
-    DescribeTableParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts, GetShardIteratorParts,
-    GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode,
-    GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType, KeysAndAttributesParts,
-    ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, LocalSecondaryIndexParts,
-    MultiRegionConsistency, OnDemandThroughputOverrideParts, OnDemandThroughputParts, ProjectionParts,
-    ProjectionType, ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts,
-    PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
-    ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure,
-    ScalarAttributeType, ScanParts, Select, ShardFilterParts, ShardFilterType, ShardIteratorType,
-    SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
-    TagResourceParts, TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts,
-    TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts,
-    TransactWriteItemsParts, UntagResourceParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
-    UpdateReplicationGroupMemberActionParts, UpdateTableParts, WarmThroughputParts, WriteRequestParts,
+    DescribeTableParts, DescribeTimeToLiveParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts,
+    GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
+    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
+    KeysAndAttributesParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts,
+    LocalSecondaryIndexParts, MultiRegionConsistency, OnDemandThroughputOverrideParts,
+    OnDemandThroughputParts, ProjectionParts, ProjectionType, ProvisionedThroughputOverrideParts,
+    ProvisionedThroughputParts, PutItemParts, PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts,
+    ReplicationGroupUpdateParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
+    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, ScanParts, Select, ShardFilterParts,
+    ShardFilterType, ShardIteratorType, SseSpecificationParts, SseType, StreamSpecificationParts,
+    StreamViewType, TableClass, TagParts, TagResourceParts, TimeToLiveSpecificationParts,
+    TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts,
+    TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts,
+    UntagResourceParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
+    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts, WarmThroughputParts,
+    WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -148,6 +150,9 @@ structures! {
         shard_filter: "ShardFilter",
     }
     DescribeTableParts {
+        table_name: "TableName",
+    }
+    DescribeTimeToLiveParts {
         table_name: "TableName",
     }
     ExpectedAttributeValueParts {
@@ -324,6 +329,10 @@ structures! {
         resource_arn: "ResourceArn",
         tags: "Tags",
     }
+    TimeToLiveSpecificationParts {
+        enabled: "Enabled",
+        attribute_name: "AttributeName",
+    }
     TransactConditionCheckParts {
         key: "Key",
         table_name: "TableName",
@@ -431,6 +440,10 @@ structures! {
         on_demand_throughput: "OnDemandThroughput",
         warm_throughput: "WarmThroughput",
         global_table_settings_replication_mode: "GlobalTableSettingsReplicationMode",
+    }
+    UpdateTimeToLiveParts {
+        table_name: "TableName",
+        time_to_live_specification: "TimeToLiveSpecification",
     }
     WarmThroughputParts {
         read_units_per_second: "ReadUnitsPerSecond",

@@ -3,8 +3,9 @@
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
     BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable, DescribeStream, DescribeTable,
-    GetItem, GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource, PutItem, Query,
-    Request, Scan, TagResource, TransactGetItems, TransactWriteItems, UntagResource, UpdateItem, UpdateTable,
+    DescribeTimeToLive, GetItem, GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource,
+    PutItem, Query, Request, Scan, TagResource, TransactGetItems, TransactWriteItems, UntagResource,
+    UpdateItem, UpdateTable, UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -21,6 +22,10 @@ pub(super) fn sense(parts: Parts) -> Result<Request, Error> {
         Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
         Parts::DescribeStream(parts) => DescribeStream::sense(parts).map(Request::DescribeStream),
         Parts::DescribeTable(parts) => DescribeTable::sense(&parts).map(Request::DescribeTable),
+        Parts::DescribeTimeToLive(parts) => {
+            DescribeTimeToLive::sense(&parts).map(Request::DescribeTimeToLive)
+        }
+        Parts::UpdateTimeToLive(parts) => UpdateTimeToLive::sense(parts).map(Request::UpdateTimeToLive),
         Parts::GetItem(parts) => GetItem::sense(parts).map(Request::GetItem),
         Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::sense(parts))),
         Parts::GetShardIterator(parts) => GetShardIterator::sense(parts).map(Request::GetShardIterator),

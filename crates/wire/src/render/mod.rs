@@ -49,6 +49,12 @@ pub fn render(response: &Response) -> Vec<u8> {
             writer.object(|members| members.put("StreamDescription", stream));
         }
         Response::DescribeTable(table) => writer.object(|members| members.put("Table", table)),
+        Response::DescribeTimeToLive(ttl) => {
+            writer.object(|members| members.put("TimeToLiveDescription", ttl));
+        }
+        Response::UpdateTimeToLive(ttl) => {
+            writer.object(|members| members.put("TimeToLiveSpecification", ttl));
+        }
         Response::GetItem(output) => items::get_item(&mut writer, output),
         Response::GetRecords(output) => streams::get_records(&mut writer, output),
         Response::GetShardIterator(iterator) => {

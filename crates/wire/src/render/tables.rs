@@ -5,7 +5,8 @@ use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription, IndexStatus,
     KeySchemaElement, ListTablesOutput, ListTagsOfResourceOutput, LocalSecondaryIndexDescription,
     OnDemandThroughputDescription, ProjectionDescription, ProvisionedThroughputDescription, SseDescription,
-    StreamSpecification, TableClassSummary, TableDescription, TableStatus, WarmThroughputDescription,
+    StreamSpecification, TableClassSummary, TableDescription, TableStatus, TimeToLiveDescription,
+    TimeToLiveSpecification, TimeToLiveStatus, WarmThroughputDescription,
 };
 use keywright_semantics::schema;
 
@@ -235,6 +236,30 @@ impl Render for SseDescription {
             members.put("Status", self.status);
             members.put_if("SSEType", self.sse_type.map(parts::SseType::name));
             members.put_if("KMSMasterKeyArn", self.kms_master_key_arn.as_ref());
+        });
+    }
+}
+
+impl Render for TimeToLiveSpecification {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            members.put("Enabled", self.enabled);
+            members.put("AttributeName", &self.attribute_name);
+        });
+    }
+}
+
+impl Render for TimeToLiveDescription {
+    fn render(&self, writer: &mut Writer) {
+        let status = match self.status {
+            TimeToLiveStatus::Enabling => "ENABLING",
+            TimeToLiveStatus::Enabled => "ENABLED",
+            TimeToLiveStatus::Disabling => "DISABLING",
+            TimeToLiveStatus::Disabled => "DISABLED",
+        };
+        writer.object(|members| {
+            members.put("TimeToLiveStatus", status);
+            members.put_if("AttributeName", self.attribute_name.as_ref());
         });
     }
 }

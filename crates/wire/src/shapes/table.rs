@@ -15,6 +15,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::DescribeEndpoints => Input::of(&DESCRIBE_ENDPOINTS_REQUEST),
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
         Operation::DescribeTable => Input::of(&DESCRIBE_TABLE_INPUT),
+        Operation::DescribeTimeToLive => Input::of(&DESCRIBE_TIME_TO_LIVE_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
@@ -27,6 +28,7 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::UntagResource => Input::of(&UNTAG_RESOURCE_INPUT),
         Operation::UpdateItem => Input::of(&UPDATE_ITEM_INPUT),
         Operation::UpdateTable => Input::of(&UPDATE_TABLE_INPUT),
+        Operation::UpdateTimeToLive => Input::of(&UPDATE_TIME_TO_LIVE_INPUT),
         Operation::DescribeStream => Input::of(&DESCRIBE_STREAM_INPUT),
         Operation::GetRecords => Input::of(&GET_RECORDS_INPUT),
         Operation::GetShardIterator => Input::of(&GET_SHARD_ITERATOR_INPUT),
@@ -247,6 +249,9 @@ static DESCRIBE_STREAM_INPUT: Shape = Shape::structure(
 
 static DESCRIBE_TABLE_INPUT: Shape =
     Shape::structure("DescribeTableInput", &[Member::required_first("TableName", &TABLE_NAME_OR_ARN)]);
+
+static DESCRIBE_TIME_TO_LIVE_INPUT: Shape =
+    Shape::structure("DescribeTimeToLiveInput", &[Member::required("TableName", &TABLE_NAME_OR_ARN)]);
 
 static EXPECTED_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &EXPECTED_ATTRIBUTE_VALUE);
 
@@ -672,6 +677,18 @@ static TAG_RESOURCE_INPUT: Shape = Shape::structure(
 
 static TAG_VALUE_STRING: Shape = Shape::text().min(0);
 
+static TIME_TO_LIVE_ATTRIBUTE_NAME: Shape = Shape::text().min(1).max(255);
+
+static TIME_TO_LIVE_ENABLED: Shape = Shape::boolean();
+
+static TIME_TO_LIVE_SPECIFICATION: Shape = Shape::structure(
+    "TimeToLiveSpecification",
+    &[
+        Member::required("Enabled", &TIME_TO_LIVE_ENABLED),
+        Member::required("AttributeName", &TIME_TO_LIVE_ATTRIBUTE_NAME),
+    ],
+);
+
 static TIMESTAMP: Shape = Shape::timestamp();
 
 static TRANSACT_GET_ITEM: Shape = Shape::structure("TransactGetItem", &[Member::required("Get", &GET)]);
@@ -787,6 +804,14 @@ static UPDATE_TABLE_INPUT: Shape = Shape::structure(
         Member::optional("OnDemandThroughput", &ON_DEMAND_THROUGHPUT),
         Member::optional("WarmThroughput", &WARM_THROUGHPUT),
         Member::optional("GlobalTableSettingsReplicationMode", &GLOBAL_TABLE_SETTINGS_REPLICATION_MODE),
+    ],
+);
+
+static UPDATE_TIME_TO_LIVE_INPUT: Shape = Shape::structure(
+    "UpdateTimeToLiveInput",
+    &[
+        Member::required("TableName", &TABLE_NAME_OR_ARN),
+        Member::required("TimeToLiveSpecification", &TIME_TO_LIVE_SPECIFICATION),
     ],
 );
 

@@ -1,0 +1,78 @@
+//! UpdateTimeToLive and DescribeTimeToLive.
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::TTL_CHANGE_INTERVAL_MS;
+use keywright_semantics::messages::ttl as messages;
+use keywright_semantics::request::{DescribeTimeToLive, TtlChange, UpdateTimeToLive};
+use keywright_semantics::response::{
+    Response, TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus,
+};
+use keywright_store::Store;
+
+use crate::catalogue::{Table, TableStatus};
+use crate::engine::Engine;
+use crate::env::Caller;
+
+pub(crate) async fn update<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &UpdateTimeToLive,
+) -> Result<Response, Error> {
+    let found = engine.catalogue().lookup_any(caller, &request.table)?;
+    let now_ms = engine.env().now_ms();
+    let settled_ms = now_ms.saturating_add(engine.config().transition_ms);
+    let change = |table: &mut Table| {
+        check(table, request, now_ms)?;
+        match request.change {
+            TtlChange::Enable => table.ttl.enable(&request.attribute, now_ms, settled_ms),
+            TtlChange::Disable => table.ttl.disable(now_ms, settled_ms),
+        }
+        Ok(())
+    };
+    engine.catalogue().change(found.id, change).await?;
+    Ok(Response::UpdateTimeToLive(TimeToLiveSpecification {
+        enabled: request.change == TtlChange::Enable,
+        attribute_name: request.attribute.clone(),
+    }))
+}
+
+/// What is wrong with the wish comes before when it is wished.
+fn check(table: &Table, request: &UpdateTimeToLive, now_ms: u64) -> Result<(), Error> {
+    let in_use = |text: String| Err(Error::new(ErrorKind::ResourceInUse, text));
+    match table.status {
+        TableStatus::Creating => return in_use(messages::being_created(&table.name)),
+        TableStatus::Deleting => return in_use(messages::being_deleted(&table.name)),
+        TableStatus::Active | TableStatus::Updating => {}
+    }
+    match (request.change, table.ttl.enabled()) {
+        (_, Some((_, current))) if current != request.attribute => {
+            return Err(Error::validation(messages::other_attribute(current)));
+        }
+        (TtlChange::Enable, Some(_)) => return Err(Error::validation(messages::ALREADY_ENABLED)),
+        (TtlChange::Disable, None) => return Err(Error::validation(messages::ALREADY_DISABLED)),
+        (TtlChange::Enable, None) | (TtlChange::Disable, Some(_)) => {}
+    }
+    let next_ms = table.ttl.changed_ms.map(|changed| changed.saturating_add(TTL_CHANGE_INTERVAL_MS));
+    if next_ms.is_some_and(|next| now_ms < next) {
+        return Err(Error::validation(messages::CHANGED_TOO_OFTEN));
+    }
+    Ok(())
+}
+
+pub(crate) fn describe<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &DescribeTimeToLive,
+) -> Result<Response, Error> {
+    let table = engine.catalogue().lookup_any(caller, &request.table)?;
+    let ttl = &table.ttl;
+    let is_settled = ttl.settled_ms <= engine.env().now_ms();
+    let (status, attribute) = match (ttl.enabled(), is_settled) {
+        (Some((_, attribute)), true) => (TimeToLiveStatus::Enabled, Some(attribute)),
+        (Some((_, attribute)), false) => (TimeToLiveStatus::Enabling, Some(attribute)),
+        (None, true) => (TimeToLiveStatus::Disabled, None),
+        (None, false) => (TimeToLiveStatus::Disabling, ttl.attribute.as_deref()),
+    };
+    let attribute_name = attribute.map(str::to_owned);
+    Ok(Response::DescribeTimeToLive(TimeToLiveDescription { status, attribute_name }))
+}

@@ -1,0 +1,299 @@
+//! Time to live in virtual time: nothing early, everything in the end, and no trace left.
+
+use std::sync::atomic::Ordering;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::TTL_CHANGE_INTERVAL_MS;
+use keywright_semantics::request::parts::StreamViewType;
+use keywright_semantics::request::{DescribeTimeToLive, Request, TtlChange, UpdateTimeToLive};
+use keywright_semantics::response::{Response, StreamEvent, StreamIdentity, TimeToLiveStatus};
+use keywright_semantics::value::{AttributeValue, Item};
+use keywright_store::memory::MemoryStore;
+use keywright_store::{Direction, Scan, Snapshot, Store};
+
+use super::harness::*;
+use crate::config::EngineConfig;
+use crate::layout::{Space, TableId, prefix_range, table_prefix};
+
+/// Seconds since 1970 at which the tests begin.
+const START: i64 = 1_800_000_000;
+const DELAY_MS: u64 = 60_000;
+
+fn expiring() -> Bench<MemoryStore> {
+    let mut table = create_request(schema());
+    table.stream = Some(StreamViewType::NewAndOldImages);
+    let bench = bench_with(MemoryStore::new(), EngineConfig::default(), table);
+    bench.go_to(START);
+    bench
+}
+
+impl<S: Store> Bench<S> {
+    fn go_to(&self, second: i64) {
+        let now_ms = u64::try_from(second).expect("after 1970") * 1000;
+        self.env.now_ms.store(now_ms, Ordering::Relaxed);
+    }
+
+    fn work(&self) {
+        let now_ms = self.env.now_ms.load(Ordering::Relaxed);
+        while block_on(self.engine.step(now_ms)).at_ms.is_some_and(|wake| wake <= now_ms) {}
+    }
+
+    fn set_ttl(&self, attribute: &str, change: TtlChange) -> Result<(), Error> {
+        let request = UpdateTimeToLive { table: table_ref(), attribute: attribute.into(), change };
+        block_on(self.engine.execute(&caller(), Request::UpdateTimeToLive(request))).map(|_| ())
+    }
+
+    fn ttl(&self) -> (TimeToLiveStatus, Option<String>) {
+        let request = Request::DescribeTimeToLive(DescribeTimeToLive { table: table_ref() });
+        match block_on(self.engine.execute(&caller(), request)) {
+            Ok(Response::DescribeTimeToLive(ttl)) => (ttl.status, ttl.attribute_name),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Rows that say when items expire.
+    fn expiry_rows(&self) -> usize {
+        let scan = Scan {
+            range: prefix_range(table_prefix(Space::Expiries, TableId(1))),
+            direction: Direction::Forward,
+            rows_max: 100_000,
+            bytes_max: 1 << 30,
+        };
+        let page =
+            block_on(async { self.engine.store().snapshot().await.expect("snapshot").scan(&scan).await });
+        page.expect("scan").entries.len()
+    }
+
+    fn left(&self) -> Vec<String> {
+        let mut left: Vec<String> = self
+            .scan_all(None)
+            .iter()
+            .map(|item| match &item["sk"] {
+                AttributeValue::S(text) => text.clone(),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        left.sort();
+        left
+    }
+}
+
+fn expiring_item(sk: &str, ttl: AttributeValue) -> Item {
+    item([
+        ("pk", s("a")),
+        ("sk", s(sk)),
+        ("ttl", ttl),
+        ("g", s("g")),
+        ("h", n(1)),
+        ("l", s("l")),
+        ("m", s("m")),
+    ])
+}
+
+#[test]
+fn an_item_goes_after_its_time_and_the_delay_and_never_before() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.put(expiring_item("1", n(START + 100))).expect("put");
+    for second in [START, START + 99, START + 100, START + 159] {
+        bench.go_to(second);
+        bench.work();
+        assert_eq!(bench.left(), ["1"], "at {}", second - START);
+    }
+    bench.go_to(START + 160);
+    bench.work();
+    assert!(bench.left().is_empty());
+    for index in ["lsi", "gsi", "multi"] {
+        assert!(bench.scan_all(Some(index)).is_empty(), "{index}");
+    }
+    assert_eq!(bench.expiry_rows(), 0);
+}
+
+#[test]
+fn the_step_says_when_the_next_item_is_due() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.put(expiring_item("1", n(START + 5))).expect("put");
+    bench.work();
+    let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
+    let wake = block_on(bench.engine.step(now_ms)).at_ms.expect("there is an item to expire");
+    assert!(wake > now_ms && wake <= now_ms + 5000 + DELAY_MS, "{}", wake - now_ms);
+}
+
+#[test]
+fn only_whole_numbers_of_the_last_five_years_count() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    let five_years = 5 * 365 * 86_400;
+    for (sk, ttl) in [
+        ("a text", s(&START.to_string())),
+        ("b ancient", n(START - five_years - 1)),
+        ("c old", n(START - five_years + 1000)),
+        ("d negative", n(-5)),
+        ("e milliseconds", n(START * 1000)),
+        ("f list", AttributeValue::L(vec![n(START)])),
+        ("g gone", n(START)),
+        ("h zero", n(0)),
+    ] {
+        bench.put(expiring_item(sk, ttl)).expect("put");
+    }
+    bench.go_to(START + 1000 - 1);
+    bench.work();
+    assert_eq!(bench.left(), ["a text", "b ancient", "d negative", "e milliseconds", "f list", "h zero"]);
+}
+
+#[test]
+fn a_changed_time_is_what_counts() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    for sk in ["kept", "renewed", "untimed"] {
+        bench.put(expiring_item(sk, n(START + 10))).expect("put");
+    }
+    let key = |sk: &str| item([("pk", s("a")), ("sk", s(sk))]);
+    let renewed = expiring_item("renewed", n(START + 1000));
+    bench.put(renewed).expect("put");
+    bench.update(&update_request(key("untimed"), Some(update("REMOVE l", [])))).expect("update");
+    let mut untimed = expiring_item("untimed", n(1));
+    untimed.remove("ttl");
+    bench.put(untimed).expect("put");
+    assert_eq!(bench.expiry_rows(), 2);
+    bench.go_to(START + 100);
+    bench.work();
+    assert_eq!(bench.left(), ["renewed", "untimed"]);
+    bench.go_to(START + 2000);
+    bench.work();
+    assert_eq!(bench.left(), ["untimed"]);
+}
+
+#[test]
+fn items_that_were_there_before_expire_too() {
+    let bench = expiring();
+    for number in 0..1500 {
+        let mut expiring = expiring_item(&format!("{number:04}"), n(START + number));
+        expiring.insert("pk".into(), s(&format!("p{}", number % 7)));
+        bench.put(expiring).expect("put");
+    }
+    assert_eq!(bench.expiry_rows(), 0);
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.work();
+    assert_eq!(bench.expiry_rows(), 1500);
+    bench.go_to(START + 60 + 999);
+    bench.work();
+    assert_eq!(bench.left().len(), 500);
+    assert_eq!(bench.expiry_rows(), 500);
+}
+
+#[test]
+fn filling_goes_on_after_a_restart() {
+    let store = MemoryStore::new();
+    let bench = bench_with(store.clone(), EngineConfig::default(), create_request(schema()));
+    bench.go_to(START);
+    for number in 0..1200 {
+        let mut expiring = expiring_item(&format!("{number:04}"), n(START + 10));
+        expiring.insert("pk".into(), s(&format!("p{}", number % 5)));
+        bench.put(expiring).expect("put");
+    }
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    block_on(bench.engine.step(bench.env.now_ms.load(Ordering::Relaxed)));
+    let some = bench.expiry_rows();
+    assert!(some > 0 && some < 1200, "{some}");
+    let env = std::sync::Arc::clone(&bench.env);
+    let shared: std::sync::Arc<dyn crate::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
+    drop(bench);
+    let engine = block_on(crate::engine::Engine::open(store, shared, EngineConfig::default()));
+    let bench = Bench { engine: engine.expect("it opens again"), env };
+    bench.work();
+    assert_eq!(bench.expiry_rows(), 1200);
+    bench.go_to(START + 100);
+    bench.work();
+    assert!(bench.left().is_empty());
+}
+
+#[test]
+fn a_table_has_one_attribute_and_one_change_an_hour() {
+    let bench = expiring();
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Disabled, None));
+    let text = |outcome: Result<(), Error>| outcome.expect_err("it must be refused").message;
+    use TtlChange::{Disable, Enable};
+    assert_eq!(text(bench.set_ttl("ttl", Disable)), "TimeToLive is already disabled");
+    bench.set_ttl("ttl", Enable).expect("it is disabled");
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Enabled, Some("ttl".into())));
+    let other = "TimeToLive is active on a different AttributeName: current AttributeName is ttl";
+    assert_eq!(text(bench.set_ttl("x", Enable)), other);
+    assert_eq!(text(bench.set_ttl("x", Disable)), other);
+    assert_eq!(text(bench.set_ttl("ttl", Enable)), "TimeToLive is already enabled");
+    let soon = "Time to live has been modified multiple times within a fixed interval";
+    assert_eq!(text(bench.set_ttl("ttl", Disable)), soon);
+    bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS - 1, Ordering::Relaxed);
+    assert_eq!(text(bench.set_ttl("ttl", Disable)), soon);
+    bench.env.now_ms.fetch_add(1, Ordering::Relaxed);
+    bench.set_ttl("ttl", Disable).expect("an hour has passed");
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Disabled, None));
+    let other_table = UpdateTimeToLive {
+        table: keywright_semantics::request::TableRef {
+            as_given: "none".into(),
+            name: "none".into(),
+            arn_scope: None,
+        },
+        attribute: "ttl".into(),
+        change: Enable,
+    };
+    let missing = block_on(bench.engine.execute(&caller(), Request::UpdateTimeToLive(other_table)));
+    assert_eq!(missing.unwrap_err().kind, ErrorKind::ResourceNotFound);
+}
+
+#[test]
+fn disabling_keeps_the_items_and_clears_the_rows() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.put(expiring_item("1", n(START + 100_000))).expect("put");
+    bench.go_to(START + 3600);
+    bench.set_ttl("ttl", TtlChange::Disable).expect("an hour has passed");
+    bench.work();
+    assert_eq!(bench.expiry_rows(), 0);
+    bench.go_to(START + 200_000);
+    bench.work();
+    assert_eq!(bench.left(), ["1"]);
+    bench.set_ttl("other", TtlChange::Enable).expect("it is disabled");
+    bench.work();
+    assert_eq!((bench.left().len(), bench.expiry_rows()), (1, 0));
+    bench.go_to(START + 300_000);
+    bench.set_ttl("other", TtlChange::Disable).expect("long ago");
+    bench.go_to(START + 400_000);
+    bench.set_ttl("ttl", TtlChange::Enable).expect("long ago");
+    bench.work();
+    assert!(bench.left().is_empty());
+}
+
+#[test]
+fn the_stream_says_who_deleted() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.put(expiring_item("expired", n(START + 1))).expect("put");
+    bench.put(expiring_item("deleted", n(START + 5000))).expect("put");
+    bench.delete(&delete_request(item([("pk", s("a")), ("sk", s("deleted"))]))).expect("delete");
+    bench.go_to(START + 100);
+    bench.work();
+    let records = bench.read_stream(&bench.stream());
+    let removed: Vec<(String, StreamIdentity)> = records
+        .iter()
+        .filter(|record| record.event == StreamEvent::Remove)
+        .map(|record| (format!("{:?}", record.keys.decode()["sk"]), record.identity))
+        .collect();
+    assert_eq!(removed.len(), 2);
+    assert!(removed[0].0.contains("deleted") && removed[0].1 == StreamIdentity::Caller);
+    assert!(removed[1].0.contains("expired") && removed[1].1 == StreamIdentity::TimeToLive);
+}
+
+#[test]
+fn a_deleted_table_takes_its_rows_along() {
+    let bench = bench_with(MemoryStore::new(), EngineConfig::default(), create_request(schema()));
+    bench.go_to(START);
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.put(expiring_item("1", n(START + 100_000))).expect("put");
+    let delete = keywright_semantics::request::DeleteTable { table: table_ref() };
+    bench.work();
+    block_on(bench.engine.execute(&caller(), Request::DeleteTable(delete))).expect("it is active");
+    bench.work();
+    assert_eq!(bench.expiry_rows(), 0);
+}

@@ -1,0 +1,97 @@
+//! Rows for the items that were there when time to live was enabled.
+//!
+//! Writers keep rows from the moment the generation is in the catalogue. A step protects the items it reads, so it never
+//! puts back a row that a writer took away; how far it has come is written in the same commit.
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+
+use super::{expiry, row_key};
+use crate::backfill;
+use crate::catalogue::{Table, TtlGeneration, ttl_fill_key};
+use crate::engine::Engine;
+use crate::fault;
+use crate::layout;
+
+/// Items of one step.
+const STEP_ROWS_MAX: usize = 512;
+const STEP_BYTES_MAX: usize = 1024 * 1024;
+/// How often a step is tried before later steps have a go; each try after a conflict takes half as many items.
+const STEP_TRIES_MAX: u32 = 20;
+
+/// Does one step; after the last one the table's record says so.
+pub(crate) async fn fill<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    generation: TtlGeneration,
+    attribute: &str,
+) -> Result<(), Error> {
+    for conflicts in 0..STEP_TRIES_MAX {
+        let rows_max = STEP_ROWS_MAX.checked_shr(conflicts).unwrap_or(0).max(1);
+        match attempt(engine, table, generation, attribute, rows_max).await? {
+            Attempt::Conflict => {}
+            Attempt::More => return Ok(()),
+            Attempt::Done => {
+                let done = |table: &mut Table| {
+                    if table.ttl.enabled().is_some_and(|(current, _)| current == generation) {
+                        table.ttl.filling = false;
+                    }
+                    Ok(())
+                };
+                engine.catalogue().change(table.id, done).await?;
+                return backfill::forget(engine, [ttl_fill_key(table.id, generation)]).await;
+            }
+        }
+    }
+    Ok(())
+}
+
+enum Attempt {
+    More,
+    Done,
+    Conflict,
+}
+
+async fn attempt<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    generation: TtlGeneration,
+    attribute: &str,
+    rows_max: usize,
+) -> Result<Attempt, Error> {
+    let storage = |error| fault::storage(&error);
+    let mut txn = engine.store().begin().await.map_err(storage)?;
+    let cursor_key = ttl_fill_key(table.id, generation);
+    let protected = [cursor_key.clone(), table.catalogue_key()];
+    let mut protected = txn.get_for_write(&protected).await.map_err(storage)?.into_iter();
+    let cursor = protected.next().flatten();
+    if !table.is_current(protected.next().flatten().as_ref()) {
+        engine.catalogue().refresh(table).await?;
+        return Ok(Attempt::More);
+    }
+    let all = layout::prefix_range(layout::items_prefix(table.id));
+    let range = KeyRange { start: cursor.unwrap_or(all.start), end: all.end };
+    let scan = Scan { range, direction: Direction::Forward, rows_max, bytes_max: STEP_BYTES_MAX };
+    let page = txn.scan(&scan).await.map_err(storage)?;
+    let Some(last) = page.entries.last() else { return Ok(Attempt::Done) };
+    txn.put(cursor_key, layout::after(&last.key));
+    let keys: Vec<Bytes> = page.entries.iter().map(|entry| entry.key.clone()).collect();
+    let items = txn.get_for_write(&keys).await.map_err(storage)?;
+    for (key, item) in keys.iter().zip(items) {
+        let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
+        if let Some(time) = item.and_then(|item| expiry(item.view(), attribute)) {
+            txn.put(row_key(table.id, generation, time, key), Bytes::new());
+        }
+    }
+    match txn.commit().await {
+        Ok(_) if !page.more => Ok(Attempt::Done),
+        // Whether an unknown commit happened or not, going on from the stored cursor is right.
+        Ok(_) | Err(CommitError::Unknown) => Ok(Attempt::More),
+        Err(CommitError::Conflict) => Ok(Attempt::Conflict),
+        Err(CommitError::TooLarge) if rows_max > 1 => Ok(Attempt::Conflict),
+        Err(CommitError::TooLarge) => Err(fault::internal()),
+        Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+    }
+}

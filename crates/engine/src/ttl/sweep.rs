@@ -1,0 +1,144 @@
+//! The sweep: expired items are found by their rows and deleted as any writer would, a bounded number in each step.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+
+use super::{Due, EpochSeconds, expiry, fill, read_row_key, rows_prefix};
+use crate::bind::key::bind_item_key;
+use crate::catalogue::{Table, TtlGeneration};
+use crate::change::{Action, Effect};
+use crate::engine::{Engine, NextWake};
+use crate::fault;
+use crate::layout;
+use crate::write::{GroupKind, run};
+
+/// Items that one step looks at.
+const STEP_ROWS_MAX: usize = 100;
+const STEP_BYTES_MAX: usize = 1024 * 1024;
+/// Items of one commit.
+const GROUP_ITEMS_MAX: usize = 25;
+
+/// Moves a table's time to live on: gives items their rows that had none, and deletes what is due.
+pub(crate) async fn maintain<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    now_ms: u64,
+) -> Result<NextWake, Error> {
+    let Some((generation, attribute)) = table.ttl.enabled().filter(|_| table.takes_data()) else {
+        return Ok(NextWake::default());
+    };
+    let at_once = NextWake { at_ms: Some(now_ms) };
+    if table.ttl.filling {
+        fill(engine, table, generation, attribute).await?;
+        return Ok(at_once);
+    }
+    let delay_ms = engine.config().ttl_delay_ms;
+    let first = EpochSeconds(Due::at(now_ms, 0).map_or(0, |due| due.first.0));
+    let rows = rows_from(engine, table, generation, first).await?;
+    let Some(due) = Due::at(now_ms, delay_ms) else { return Ok(wake_for(&rows, delay_ms)) };
+    let expired: Vec<Row> = rows.iter().filter(|row| due.contains(row.time)).cloned().collect();
+    if expired.is_empty() {
+        return Ok(wake_for(&rows, delay_ms));
+    }
+    for group in expired.chunks(GROUP_ITEMS_MAX) {
+        expire(engine, table, attribute, due, group).await?;
+    }
+    Ok(at_once)
+}
+
+/// A row: when an item expires, and where it lies.
+#[derive(Clone)]
+struct Row {
+    key: Bytes,
+    time: EpochSeconds,
+    item: Bytes,
+}
+
+/// The earliest rows from a time on.
+async fn rows_from<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    generation: TtlGeneration,
+    first: EpochSeconds,
+) -> Result<Vec<Row>, Error> {
+    let prefix = rows_prefix(table.id, generation);
+    let end = layout::prefix_range(prefix.clone()).end;
+    let start = [prefix.as_slice(), &first.0.to_be_bytes()].concat().into();
+    let scan = Scan {
+        range: KeyRange { start, end },
+        direction: Direction::Forward,
+        rows_max: STEP_ROWS_MAX,
+        bytes_max: STEP_BYTES_MAX,
+    };
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let page = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
+    let row = |key: Bytes| read_row_key(table.id, &key).map(|(time, item)| Row { key, time, item });
+    page.entries.into_iter().map(|entry| row(entry.key).ok_or_else(fault::internal)).collect()
+}
+
+/// When the first of these rows is due.
+fn wake_for(rows: &[Row], delay_ms: u64) -> NextWake {
+    let at_ms = rows.first().map(|row| row.time.0.saturating_mul(1000).saturating_add(delay_ms));
+    NextWake { at_ms }
+}
+
+/// Deletes a group of items that are still due when their deletion is evaluated.
+async fn expire<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    attribute: &str,
+    due: Due,
+    group: &[Row],
+) -> Result<(), Error> {
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let keys: Vec<Bytes> = group.iter().map(|row| row.item.clone()).collect();
+    let items = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    drop(snapshot);
+    let mut expiring = Vec::with_capacity(group.len());
+    for (row, item) in group.iter().zip(items) {
+        let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
+        match item.filter(|item| expiry(item.view(), attribute) == Some(row.time)) {
+            Some(item) => expiring.push(item.decode()),
+            None => forget_row(engine, table, attribute, row).await?,
+        }
+    }
+    if expiring.is_empty() {
+        return Ok(());
+    }
+    let bind = || {
+        let table = engine.catalogue().newest(table);
+        let action = |item| {
+            let key = bind_item_key(table.id, &table.schema, item)?;
+            Ok(Action { table: Arc::clone(&table), key, effect: Effect::Expire(due), condition: None })
+        };
+        expiring.iter().map(action).collect()
+    };
+    run(engine, GroupKind::Expiry, None, bind).await.map(|_| ())
+}
+
+/// Removes a row whose item is gone or has another time, should there ever be one: left there, it would be found again
+/// by every step.
+async fn forget_row<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    attribute: &str,
+    row: &Row,
+) -> Result<(), Error> {
+    let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+    let keys = [row.item.clone(), row.key.clone()];
+    let stored = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
+    let item = stored.into_iter().next().flatten();
+    let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
+    if item.is_some_and(|item| expiry(item.view(), attribute) == Some(row.time)) || table.ttl.filling {
+        return Ok(());
+    }
+    txn.delete(row.key.clone());
+    match txn.commit().await {
+        Ok(_) | Err(CommitError::Conflict | CommitError::Unknown | CommitError::TooLarge) => Ok(()),
+        Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+    }
+}
