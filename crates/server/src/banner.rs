@@ -10,6 +10,11 @@ pub(crate) fn say(line: &str) {
 }
 
 #[expect(clippy::print_stderr, reason = "this module owns standard error")]
+pub(crate) fn note(line: &str) {
+    eprintln!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "this module owns standard error")]
 pub(crate) fn complain(fault: &str) {
     eprintln!("keywright: {fault}");
 }

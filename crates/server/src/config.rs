@@ -14,6 +14,8 @@ const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_CACHE_MIB: u64 = 64;
 const MIB: u64 = 1024 * 1024;
+/// The cache of a server that is not told otherwise.
+pub(crate) const DEFAULT_CACHE_BYTES: u64 = DEFAULT_CACHE_MIB * MIB;
 
 /// Where the data lives.
 #[derive(Clone, Debug, PartialEq, Eq)]

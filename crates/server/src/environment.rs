@@ -1,6 +1,6 @@
 //! The one place where the process's clock and randomness enter.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use keywright_engine::Env;
 use keywright_wire::sigv4::TimeMs;
@@ -24,6 +24,12 @@ impl Env for SystemEnv {
 pub(crate) fn now() -> TimeMs {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     TimeMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The clock that never goes back, for measuring.
+#[expect(clippy::disallowed_methods, reason = "this is where the clock enters")]
+pub(crate) fn instant() -> Instant {
+    Instant::now()
 }
 
 /// Bits good enough to tell requests apart, without a system call.

@@ -2,6 +2,7 @@
 
 mod auth;
 mod banner;
+mod bench;
 mod cli;
 mod config;
 mod credentials;

@@ -7,29 +7,33 @@ use std::fmt::Write as _;
 use sha2::{Digest, Sha256};
 
 use super::SignedRequest;
-use super::claim::{Claim, Placement};
+use super::claim::Placement;
 
 /// Room for the canonical form of a usual request, so that it is written into one allocation.
 const CANONICAL_BYTES: usize = 1024;
 
-/// The canonical request as text.
-pub(super) fn canonical_request(request: &SignedRequest<'_>, claim: &Claim<'_>) -> String {
+/// The canonical request as text; `signed_headers` are in lower case, in the order in which the signature names them.
+pub(super) fn canonical_request(
+    request: &SignedRequest<'_>,
+    signed_headers: &[impl AsRef<str>],
+    placement: Placement,
+) -> String {
     let mut text = String::with_capacity(CANONICAL_BYTES);
     text.push_str(request.method);
     text.push('\n');
     push_path(&mut text, request.path);
     text.push('\n');
-    push_query(&mut text, request.query, claim.placement);
+    push_query(&mut text, request.query, placement);
     text.push('\n');
-    for name in &claim.signed_headers {
-        push_header(&mut text, request, name);
+    for name in signed_headers {
+        push_header(&mut text, request, name.as_ref());
     }
     text.push('\n');
-    for (index, name) in claim.signed_headers.iter().enumerate() {
+    for (index, name) in signed_headers.iter().enumerate() {
         if index > 0 {
             text.push(';');
         }
-        text.push_str(name);
+        text.push_str(name.as_ref());
     }
     text.push('\n');
     push_hex(&mut text, &Sha256::digest(request.body));

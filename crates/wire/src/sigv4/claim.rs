@@ -12,8 +12,8 @@ use super::canonical::percent_decode;
 use super::time::TimeMs;
 
 pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
-const TERMINATOR: &str = "aws4_request";
-const SERVICE: &str = "dynamodb";
+pub(super) const TERMINATOR: &str = "aws4_request";
+pub(super) const SERVICE: &str = "dynamodb";
 
 /// Where the signature was found; it decides what the signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

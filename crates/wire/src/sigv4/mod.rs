@@ -1,14 +1,16 @@
-//! Signature Version 4, the verifying side: what a request claims, and whether its signature holds.
+//! Signature Version 4: what a request claims, whether its signature holds, and, for our own clients, signing.
 //!
 //! It knows the signing protocol and DynamoDB's answers to its misuse. It does not know where keys are kept, what they
 //! may do, or what the time is: all three are handed in.
 
 mod canonical;
 mod claim;
+mod sign;
 mod time;
 mod verify;
 
 pub use claim::{Claim, Placement, TimeCheck, read_claim};
+pub use sign::Signer;
 pub use time::TimeMs;
 pub use verify::{Keyring, SigningKeys, verify};
 

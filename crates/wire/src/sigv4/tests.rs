@@ -9,7 +9,7 @@ use aws_sigv4::http_request::{
 use aws_sigv4::sign::v4;
 use keywright_semantics::error::{Error, ErrorKind};
 
-use super::{Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, read_claim, verify};
+use super::{Keyring, SignedRequest, Signer, SigningKeys, TimeCheck, TimeMs, read_claim, verify};
 
 const KEY: &str = "AKIAEXAMPLE";
 const SECRET: &str = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY";
@@ -116,6 +116,26 @@ fn presigned() -> Sent {
 fn a_signature_of_the_official_signer_holds_in_header_and_query() {
     assert_eq!(header_signed().check(NOW).unwrap(), "eu-west-1");
     assert_eq!(presigned().check(NOW).unwrap(), "eu-west-1");
+}
+
+#[test]
+fn our_signer_signs_as_the_official_one_does() {
+    let mut signer = Signer::new(KEY, SECRET, "eu-west-1");
+    let tomorrow = NOW.plus_seconds(86_400);
+    for time in [NOW, NOW, tomorrow] {
+        let official = Sent::signed_at(time, "eu-west-1", SignatureLocation::Headers);
+        let headers: Vec<(&str, &str)> =
+            official.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let request = SignedRequest {
+            method: "POST",
+            path: &official.path,
+            query: &official.query,
+            headers: &headers,
+            body: &official.body,
+        };
+        let ours = signer.authorization(&request, &["host", "x-amz-date", "x-amz-target"], time);
+        assert_eq!(Some(ours.as_str()), request.header("authorization"));
+    }
 }
 
 #[test]

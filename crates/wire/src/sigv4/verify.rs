@@ -28,7 +28,7 @@ pub trait Keyring {
     fn secret(&self, access_key_id: &str) -> Option<&str>;
 }
 
-type SigningKey = [u8; 32];
+pub(super) type SigningKey = [u8; 32];
 
 /// Derived signing keys by credential: the access key with its scope.
 #[derive(Debug, Default)]
@@ -52,7 +52,7 @@ impl SigningKeys {
 }
 
 /// Signs the parts of the scope, each with the key that the one before gave.
-fn derive(secret: &str, scope: &str) -> SigningKey {
+pub(super) fn derive(secret: &str, scope: &str) -> SigningKey {
     let seed = format!("AWS4{secret}");
     let key = scope.split('/').fold(None, |key: Option<SigningKey>, part| {
         Some(sign(key.as_ref().map_or(seed.as_bytes(), |key| key.as_slice()), part.as_bytes()))
@@ -66,6 +66,19 @@ fn sign(key: &[u8], message: &[u8]) -> SigningKey {
     mac.finalize().into_bytes().into()
 }
 
+/// The signature of a canonical request, in hexadecimal.
+pub(super) fn signature(key: &SigningKey, canonical: &str, time_text: &str, scope: &str) -> String {
+    let mut to_sign = String::with_capacity(TO_SIGN_BYTES);
+    for line in [ALGORITHM, time_text, scope] {
+        to_sign.push_str(line);
+        to_sign.push('\n');
+    }
+    push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()));
+    let mut signature = String::with_capacity(64);
+    push_hex(&mut signature, &sign(key, to_sign.as_bytes()));
+    signature
+}
+
 /// Checks the key, then the signature, of a claim that `read_claim` found current.
 pub fn verify(
     request: &SignedRequest<'_>,
@@ -76,15 +89,9 @@ pub fn verify(
     let secret = keyring
         .secret(claim.access_key_id())
         .ok_or_else(|| Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY))?;
-    let canonical = canonical_request(request, claim);
-    let mut to_sign = String::with_capacity(TO_SIGN_BYTES);
-    for line in [ALGORITHM, &claim.time_text, claim.scope()] {
-        to_sign.push_str(line);
-        to_sign.push('\n');
-    }
-    push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()));
-    let mut expected = String::with_capacity(64);
-    push_hex(&mut expected, &sign(&signing_keys.derived(claim, secret), to_sign.as_bytes()));
+    let canonical = canonical_request(request, &claim.signed_headers, claim.placement);
+    let key = signing_keys.derived(claim, secret);
+    let expected = signature(&key, &canonical, &claim.time_text, claim.scope());
     if bool::from(expected.as_bytes().ct_eq(claim.signature.as_bytes())) {
         return Ok(());
     }

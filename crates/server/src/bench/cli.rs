@@ -1,0 +1,198 @@
+//! What can be asked of `keywright bench`, and the plan that comes of it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::client::{Credentials, Endpoint};
+use super::keys::Spread;
+use super::pace::Pace;
+use super::workload::{DataSet, Kind};
+
+/// Items are kept in partitions of this many, so that a Query has something to page through.
+pub(super) const PARTITION_ITEMS: u64 = 100;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Json,
+}
+
+/// Measures how fast an endpoint answers.
+///
+/// Latency is counted from the moment at which a request was to be sent (with --rate), or was sent (without).
+#[derive(Clone, Debug, Args)]
+pub(crate) struct BenchArguments {
+    /// Measure this endpoint; several are measured in turns and compared with the first
+    #[arg(long = "endpoint", value_name = "[NAME=]URL", default_value = "http://127.0.0.1:8000")]
+    endpoints: Vec<Endpoint>,
+    /// Measure these operations [default: all]
+    #[arg(long = "operation", value_name = "NAME", value_delimiter = ',')]
+    operations: Vec<Kind>,
+    /// Keep this many connections, each with one request under way
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    connections: u32,
+    /// Send at this rate whatever the answers do (open loop) instead of as fast as they come (closed loop)
+    #[arg(long, value_name = "PER-SECOND", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
+    rate: Option<u64>,
+    /// Measure each operation of each endpoint for this long, all rounds together
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// Take turns between endpoints this often
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Before each turn send unmeasured requests for this long
+    #[arg(long, value_name = "MS", default_value_t = 300)]
+    warm_up_ms: u64,
+    /// Keep this many items in the table, in partitions of 100
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    items: u64,
+    /// Make items this large, as DynamoDB counts
+    #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = clap::value_parser!(u32).range(100..=400_000))]
+    item_bytes: u32,
+    /// How requests choose items
+    #[arg(long, value_name = "SPREAD", default_value = "uniform")]
+    keys: Spread,
+    /// Use this table; it is made and filled if it is not there
+    #[arg(long, value_name = "NAME", default_value = "keywright-bench")]
+    table: String,
+    /// Ask for strongly consistent reads
+    #[arg(long)]
+    consistent: bool,
+    /// Send from this many threads [default: half of the processors]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
+    threads: Option<u32>,
+    /// Begin the sequences of random choices here
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Also measure what the machine allows: a bare HTTP server with answers of the same size, and the bare store
+    #[arg(long)]
+    limits: bool,
+    /// The folder in which the bare store is made; choose one on the disk of the server's data [default: the folder for
+    /// temporary files]
+    #[arg(long, value_name = "DIR", requires = "limits")]
+    limits_folder: Option<PathBuf>,
+    /// Write the report in this form
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub(super) format: Format,
+    /// Sign with this access key
+    #[arg(long, value_name = "ID", env = "AWS_ACCESS_KEY_ID", default_value = "local")]
+    access_key_id: String,
+    /// Sign with this secret
+    #[arg(
+        long,
+        value_name = "SECRET",
+        env = "AWS_SECRET_ACCESS_KEY",
+        default_value = "local",
+        hide_env_values = true
+    )]
+    secret_access_key: String,
+    /// Sign for this region
+    #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1")]
+    region: String,
+}
+
+/// What the process behind `--limits` is asked.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FixedHttpArguments {
+    /// The size of every answer's body
+    #[arg(long)]
+    pub(super) answer_bytes: usize,
+}
+
+/// Everything a run needs to know, checked.
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) kinds: Vec<Kind>,
+    pub(super) data: DataSet,
+    pub(super) spread: Spread,
+    pub(super) pace: Pace,
+    pub(super) connections: u32,
+    pub(super) threads: u32,
+    pub(super) rounds: u32,
+    /// Of one turn.
+    pub(super) measured: Duration,
+    pub(super) warm_up: Duration,
+    pub(super) seed: u64,
+    pub(super) credentials: Credentials,
+    /// Where the bare store is made; `None` without `--limits`.
+    pub(super) limits: Option<PathBuf>,
+}
+
+impl BenchArguments {
+    pub(super) fn plan(&self) -> Result<Plan, String> {
+        let processors =
+            std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
+        let threads = self.threads.unwrap_or((processors / 2).max(1)).min(self.connections);
+        let kinds = if self.operations.is_empty() { Kind::ALL.to_vec() } else { self.operations.clone() };
+        for (place, endpoint) in self.endpoints.iter().enumerate() {
+            if self.endpoints.iter().take(place).any(|other| other.name == endpoint.name) {
+                return Err(format!("two endpoints are called {}: name them with NAME=URL", endpoint.name));
+            }
+        }
+        Ok(Plan {
+            endpoints: self.endpoints.clone(),
+            kinds,
+            data: DataSet {
+                table: self.table.clone(),
+                items: self.items.next_multiple_of(PARTITION_ITEMS),
+                item_bytes: usize::try_from(self.item_bytes).map_err(|error| error.to_string())?,
+                consistent: self.consistent,
+            },
+            spread: self.keys,
+            pace: self.rate.map_or(Pace::Closed, |per_second| Pace::Open { per_second }),
+            connections: self.connections,
+            threads,
+            rounds: self.rounds,
+            measured: Duration::from_secs(self.seconds) / self.rounds,
+            warm_up: Duration::from_millis(self.warm_up_ms),
+            seed: self.seed,
+            credentials: Credentials {
+                access_key_id: self.access_key_id.clone(),
+                secret: self.secret_access_key.clone(),
+                region: self.region.clone(),
+            },
+            limits: self.limits.then(|| self.limits_folder.clone().unwrap_or_else(std::env::temp_dir)),
+        })
+    }
+}
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, url) = match text.split_once('=') {
+            Some((name, url)) if !name.contains("://") => (Some(name), url),
+            _ => (None, text),
+        };
+        let authority = url
+            .strip_prefix("http://")
+            .ok_or_else(|| format!("{url} does not start with http://, which is all that is spoken here"))?
+            .trim_end_matches('/');
+        if authority.is_empty() || authority.contains('/') {
+            return Err(format!("{url} is not http://HOST:PORT"));
+        }
+        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let authority = if has_port { authority.to_owned() } else { format!("{authority}:80") };
+        Ok(Self { name: name.unwrap_or(&authority).to_owned(), authority })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endpoints_may_have_names_and_leave_out_the_port() {
+        let read = |text: &str| text.parse::<Endpoint>().map(|endpoint| (endpoint.name, endpoint.authority));
+        let pair = |name: &str, authority: &str| Ok((name.to_owned(), authority.to_owned()));
+        assert_eq!(read("http://localhost:8000"), pair("localhost:8000", "localhost:8000"));
+        assert_eq!(read("ours=http://127.0.0.1:8000/"), pair("ours", "127.0.0.1:8000"));
+        assert_eq!(read("http://db.example"), pair("db.example:80", "db.example:80"));
+        assert!(read("https://db.example").unwrap_err().contains("http://"));
+        assert!(read("http://db.example/path").is_err());
+    }
+}

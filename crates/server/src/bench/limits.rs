@@ -1,0 +1,178 @@
+//! The bare store: the rows of the table in the embedded engine, read and committed without DynamoDB on top.
+//!
+//! It does for each request what the store must do at least: one read, one scan, or one durable commit with its keys
+//! protected. No names, no indexes, no conditions, no HTTP.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use keywright_store::{
+    CommitError, Direction, KeyRange, Scan, Snapshot as _, Store as _, StoreError, Transaction as _,
+};
+use keywright_store_local::{LocalOptions, LocalStore};
+
+use super::cli::{PARTITION_ITEMS, Plan};
+use super::keys::Chooser;
+use super::pace::Times;
+use super::tally::Tally;
+use super::workload::{Kind, Step, place, strided};
+use crate::{config, environment};
+
+/// Rows of one commit while the store is filled.
+const FILL_ROWS: u64 = 1000;
+/// As many bytes as no scan here has.
+const SCAN_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// A filled store in a folder that is removed with this value.
+pub(super) struct BareStore {
+    store: LocalStore,
+    runtime: tokio::runtime::Runtime,
+    folder: std::path::PathBuf,
+}
+
+impl Drop for BareStore {
+    fn drop(&mut self) {
+        self.store.close();
+        // The folder is ours alone; if it cannot be removed, the system's cleaning will.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl BareStore {
+    /// Makes a store beneath the folder and puts the rows into it.
+    pub(super) fn fill(parent: &Path, plan: &Plan) -> Result<Self, String> {
+        let folder = parent.join(format!("keywright-bench-{:032x}", environment::random_u128()));
+        let options = LocalOptions { cache_bytes: config::DEFAULT_CACHE_BYTES, ..LocalOptions::default() };
+        let store = LocalStore::open(&folder, options)
+            .map_err(|error| format!("the bare store cannot be made in {}: {error}", folder.display()))?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| format!("cannot start a runtime: {error}"))?;
+        let filled = Self { store, runtime, folder };
+        let value = row(plan.data.item_bytes);
+        for first in (0..plan.data.items).step_by(usize::try_from(FILL_ROWS).unwrap_or(1)) {
+            let items: Vec<u64> = (first..(first + FILL_ROWS).min(plan.data.items)).collect();
+            filled
+                .runtime
+                .block_on(commit(&filled.store, &items, &value))
+                .map_err(|error| format!("the bare store cannot be filled: {error:?}"))?;
+        }
+        Ok(filled)
+    }
+
+    /// One turn: as many tasks as the plan has connections, each with one operation after the other.
+    pub(super) fn turn(&self, plan: &Plan, kind: Kind, turn: u64) -> Result<Tally, String> {
+        let times = Times::starting_now(plan.warm_up, plan.measured);
+        let tally = Arc::new(Mutex::new(Tally::new()));
+        let value = row(plan.data.item_bytes);
+        let mut tasks = Vec::new();
+        for number in 0..plan.connections {
+            let seed = plan.seed ^ (turn << 32) ^ (u64::from(number) << 12);
+            let worker = Worker {
+                store: self.store.clone(),
+                chooser: Chooser::new(plan.data.items, plan.spread, seed),
+                items: plan.data.items,
+                kind,
+                value: value.clone(),
+            };
+            tasks.push(self.runtime.spawn(worker.run(times, Arc::clone(&tally))));
+        }
+        for task in tasks {
+            self.runtime
+                .block_on(task)
+                .map_err(|error| format!("a task on the bare store ended badly: {error}"))?;
+        }
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        tally.measured = plan.measured;
+        Ok(tally)
+    }
+}
+
+fn row(bytes: usize) -> Bytes {
+    Bytes::from(b"please ring twice, ".iter().copied().cycle().take(bytes).collect::<Vec<u8>>())
+}
+
+/// A row's key: as the engine's, a spread partition and an ordered place in it.
+fn key(item: u64) -> Bytes {
+    let (partition, sort) = place(item);
+    let spread = partition.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut key = Vec::with_capacity(40);
+    key.extend_from_slice(&[1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    key.extend_from_slice(&spread.to_be_bytes());
+    key.extend_from_slice(&partition.to_be_bytes());
+    key.extend_from_slice(format!("order#{sort:03}").as_bytes());
+    key.into()
+}
+
+async fn commit(store: &LocalStore, items: &[u64], value: &Bytes) -> Result<(), CommitError> {
+    let mut transaction = store.begin().await.map_err(CommitError::Failed)?;
+    let keys: Vec<Bytes> = items.iter().map(|item| key(*item)).collect();
+    transaction.get_for_write(&keys).await.map_err(CommitError::Failed)?;
+    for key in keys {
+        transaction.put(key, value.clone());
+    }
+    transaction.commit().await.map(drop)
+}
+
+struct Worker {
+    store: LocalStore,
+    chooser: Chooser,
+    items: u64,
+    kind: Kind,
+    value: Bytes,
+}
+
+impl Worker {
+    async fn run(mut self, times: Times, tally: Arc<Mutex<Tally>>) {
+        // Kept apart until the end, so that the tasks do not queue for one count.
+        let mut own = Tally::new();
+        loop {
+            let begun = environment::instant();
+            if begun >= times.until {
+                break;
+            }
+            let outcome = self.step().await;
+            let ended = environment::instant();
+            if begun >= times.from {
+                match outcome {
+                    Ok(bytes) => own.good(bytes, ended.duration_since(begun), ended <= times.until),
+                    Err(error) => *own.faults.entry(format!("{error:?}")).or_default() += 1,
+                }
+            }
+        }
+        tally.lock().unwrap_or_else(PoisonError::into_inner).add(&own);
+    }
+
+    async fn step(&mut self) -> Result<usize, CommitError> {
+        let step = self.kind.step(&mut self.chooser);
+        let item = self.chooser.item();
+        let count = match step {
+            Step::Get => return self.get(item).await.map_err(CommitError::Failed),
+            Step::Query { items } => return self.scan(item, items).await.map_err(CommitError::Failed),
+            Step::Put | Step::Update => 1,
+            Step::Batch { items } | Step::Transact { items } => items,
+        };
+        let items: Vec<u64> = strided(item, count, self.items).collect();
+        commit(&self.store, &items, &self.value).await.map(|()| 0)
+    }
+
+    async fn get(&self, item: u64) -> Result<usize, StoreError> {
+        let row = self.store.snapshot().await?.get(&key(item)).await?;
+        Ok(row.map_or(0, |row| row.len()))
+    }
+
+    async fn scan(&mut self, item: u64, items: u64) -> Result<usize, StoreError> {
+        let from = self.chooser.below(PARTITION_ITEMS - items + 1);
+        let start = key(item - place(item).1 + from);
+        let scan = Scan {
+            range: KeyRange { start, end: None },
+            direction: Direction::Forward,
+            rows_max: usize::try_from(items).unwrap_or(usize::MAX),
+            bytes_max: SCAN_BYTES_MAX,
+        };
+        let page = self.store.snapshot().await?.scan(&scan).await?;
+        Ok(page.entries.iter().map(|entry| entry.value.len()).sum())
+    }
+}

@@ -1,0 +1,32 @@
+//! `keywright bench`: a load generator for any server that speaks DynamoDB over HTTP.
+//!
+//! It knows no server but by its endpoint: what it measures of Keywright it measures of others in the same way. Several
+//! endpoints, and the limits that the machine sets, are measured in turns within one run, because figures of different
+//! runs on a shared machine cannot be compared.
+
+mod cli;
+mod client;
+mod fixed_http;
+mod keys;
+mod limits;
+mod load;
+mod pace;
+mod prepare;
+mod report;
+mod run;
+mod tally;
+mod workload;
+
+pub(crate) use cli::{BenchArguments, FixedHttpArguments};
+
+/// Prepares tables, measures, and says what was found.
+pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
+    let plan = arguments.plan()?;
+    let report = run::measure(&plan)?;
+    report.print(arguments.format)
+}
+
+/// Serves one fixed answer until killed: the bare HTTP server that `--limits` starts.
+pub(crate) fn serve_fixed(arguments: &FixedHttpArguments) -> Result<(), String> {
+    fixed_http::serve(arguments.answer_bytes)
+}

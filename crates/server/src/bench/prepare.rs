@@ -1,0 +1,176 @@
+//! Makes the table and fills it, unless an earlier run did.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::cli::Plan;
+use super::client::{Connection, Endpoint, Reply};
+use super::workload::{Call, DataSet};
+use crate::{banner, environment};
+
+/// Connections that load.
+const LOADERS: u64 = 8;
+/// What BatchWriteItem takes at once.
+const BATCH_ITEMS: u64 = 25;
+/// How often the progress of a load is said and kept.
+const SLICE: Duration = Duration::from_secs(10);
+/// How often unprocessed items are sent again, and a table that is not ready is asked about.
+const TRIES_MAX: u32 = 600;
+const TRY_PAUSE_MS: u64 = 100;
+
+/// How a table was filled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) items: u64,
+    pub(super) millis: u64,
+    /// Items in each full slice of ten seconds: whether the rate is steady.
+    pub(super) slices: Vec<u64>,
+}
+
+/// Makes sure that the endpoint's table holds the items; `None` when it did already.
+pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start a runtime: {error}"))?;
+    runtime.block_on(async {
+        let mut connection = Connection::new(endpoint, &plan.credentials)?;
+        make_table(&mut connection, &plan.data).await?;
+        if is_filled(&mut connection, &plan.data).await? {
+            return Ok(None);
+        }
+        let load = fill(plan, endpoint).await?;
+        mark_filled(&mut connection, &plan.data).await?;
+        Ok(Some(load))
+    })
+}
+
+fn json_call(target: &'static str, body: &Value) -> Call {
+    Call { target, body: Bytes::from(body.to_string()) }
+}
+
+fn explain(what: &str, reply: &Reply) -> String {
+    format!("{what}: {} {}", reply.fault(), String::from_utf8_lossy(&reply.body))
+}
+
+async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), String> {
+    let create = json_call(
+        "DynamoDB_20120810.CreateTable",
+        &json!({
+            "TableName": data.table,
+            "AttributeDefinitions": [
+                {"AttributeName": "pk", "AttributeType": "S"},
+                {"AttributeName": "sk", "AttributeType": "S"},
+            ],
+            "KeySchema": [
+                {"AttributeName": "pk", "KeyType": "HASH"},
+                {"AttributeName": "sk", "KeyType": "RANGE"},
+            ],
+            "BillingMode": "PAY_PER_REQUEST",
+        }),
+    );
+    let reply = connection.ask(&create).await?;
+    if reply.status != StatusCode::OK && reply.fault() != "ResourceInUseException" {
+        return Err(explain("the table cannot be made", &reply));
+    }
+    let describe = json_call("DynamoDB_20120810.DescribeTable", &json!({"TableName": data.table}));
+    for _ in 0..TRIES_MAX {
+        let reply = connection.ask(&describe).await?;
+        let described: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        if described.pointer("/Table/TableStatus").and_then(Value::as_str) == Some("ACTIVE") {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(TRY_PAUSE_MS)).await;
+    }
+    Err(format!("the table {} does not become ACTIVE", data.table))
+}
+
+/// An item beside the others that says what the table was filled with.
+fn marker(data: &DataSet) -> Value {
+    json!({"pk": {"S": "keywright-bench"}, "sk": {"S": format!("{} of {}", data.items, data.item_bytes)}})
+}
+
+async fn is_filled(connection: &mut Connection, data: &DataSet) -> Result<bool, String> {
+    let body = json!({"TableName": data.table, "Key": marker(data), "ConsistentRead": true});
+    let reply = connection.ask(&json_call("DynamoDB_20120810.GetItem", &body)).await?;
+    if reply.status != StatusCode::OK {
+        return Err(explain("the table cannot be read", &reply));
+    }
+    let found: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    Ok(found.get("Item").is_some())
+}
+
+async fn mark_filled(connection: &mut Connection, data: &DataSet) -> Result<(), String> {
+    let body = json!({"TableName": data.table, "Item": marker(data)});
+    let reply = connection.ask(&json_call("DynamoDB_20120810.PutItem", &body)).await?;
+    if reply.status == StatusCode::OK { Ok(()) } else { Err(explain("an item cannot be written", &reply)) }
+}
+
+async fn fill(plan: &Plan, endpoint: &Endpoint) -> Result<Load, String> {
+    let begin = environment::instant();
+    let next = Arc::new(AtomicU64::new(0));
+    let mut loaders = JoinSet::new();
+    for _ in 0..LOADERS {
+        let connection = Connection::new(endpoint, &plan.credentials)?;
+        loaders.spawn(load_some(connection, plan.data.clone(), Arc::clone(&next)));
+    }
+    let mut slices = Vec::new();
+    let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + SLICE, SLICE);
+    let mut before = 0;
+    loop {
+        tokio::select! {
+            ended = loaders.join_next() => match ended {
+                None => break,
+                Some(ended) => ended.map_err(|error| format!("a loader ended badly: {error}"))??,
+            },
+            _ = ticks.tick() => {
+                let done = next.load(Ordering::Relaxed).min(plan.data.items);
+                slices.push(done - before);
+                before = done;
+                banner::note(&format!("{}: {done} of {} items loaded", endpoint.name, plan.data.items));
+            }
+        }
+    }
+    let millis = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Load { items: plan.data.items, millis, slices })
+}
+
+async fn load_some(mut connection: Connection, data: DataSet, next: Arc<AtomicU64>) -> Result<(), String> {
+    loop {
+        let first = next.fetch_add(BATCH_ITEMS, Ordering::Relaxed);
+        if first >= data.items {
+            return Ok(());
+        }
+        let items = first..(first + BATCH_ITEMS).min(data.items);
+        write_all(&mut connection, data.batch(items, 0)).await?;
+    }
+}
+
+/// Writes a batch; what was left unprocessed is sent again.
+async fn write_all(connection: &mut Connection, batch: Call) -> Result<(), String> {
+    let mut waiting = VecDeque::from([batch]);
+    let mut tries = 0;
+    while let Some(batch) = waiting.pop_front() {
+        let reply = connection.ask(&batch).await?;
+        if reply.status != StatusCode::OK {
+            return Err(explain("items cannot be written", &reply));
+        }
+        let answer: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        if let Some(left) = answer.get("UnprocessedItems").filter(|left| *left != &json!({})) {
+            tries += 1;
+            if tries > TRIES_MAX {
+                return Err("items stay unprocessed however often they are sent".to_owned());
+            }
+            tokio::time::sleep(Duration::from_millis(TRY_PAUSE_MS)).await;
+            waiting.push_back(json_call("DynamoDB_20120810.BatchWriteItem", &json!({"RequestItems": left})));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! What was counted: latencies, answers, faults by name.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::client::Reply;
+
+/// Latencies are recorded from a nanosecond to a hundred seconds, three digits exact.
+const LATENCY_NS_MAX: u64 = 100_000_000_000;
+const DIGITS: u8 = 3;
+
+/// The outcome of one turn, or of several.
+#[derive(Clone, Debug)]
+pub(super) struct Tally {
+    /// Nanoseconds, of good answers and of refusals alike.
+    pub(super) latency: Histogram<u64>,
+    /// Good answers within the measured time.
+    pub(super) answered: u64,
+    /// Bytes of good answers' bodies.
+    pub(super) body_bytes: u64,
+    /// Answers that are not good, and requests without one, by name.
+    pub(super) faults: BTreeMap<String, u64>,
+    /// Requests that were to be sent in the measured time and were not, because all connections were busy.
+    pub(super) unsent: u64,
+    pub(super) measured: Duration,
+}
+
+impl Tally {
+    pub(super) fn new() -> Self {
+        let latency = Histogram::new_with_max(LATENCY_NS_MAX, DIGITS).expect("these bounds make a histogram");
+        Self {
+            latency,
+            answered: 0,
+            body_bytes: 0,
+            faults: BTreeMap::new(),
+            unsent: 0,
+            measured: Duration::ZERO,
+        }
+    }
+
+    /// Counts a request's end; `timely`: within the measured time, so that it counts for the rate.
+    pub(super) fn note(&mut self, outcome: &Result<Reply, String>, latency: Duration, timely: bool) {
+        match outcome {
+            Ok(reply) if reply.status.is_success() => {
+                self.good(reply.body_bytes, latency, timely);
+            }
+            Ok(reply) => {
+                self.record(latency);
+                *self.faults.entry(reply.fault()).or_default() += 1;
+            }
+            Err(fault) => *self.faults.entry(fault.clone()).or_default() += 1,
+        }
+    }
+
+    pub(super) fn good(&mut self, body_bytes: usize, latency: Duration, timely: bool) {
+        self.record(latency);
+        if timely {
+            self.answered += 1;
+            self.body_bytes += u64::try_from(body_bytes).unwrap_or(u64::MAX);
+        }
+    }
+
+    pub(super) fn record(&mut self, latency: Duration) {
+        self.latency.saturating_record(nanoseconds(latency));
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        // Both have the same bounds.
+        let added = self.latency.add(&other.latency);
+        debug_assert!(added.is_ok(), "histograms of one form add up");
+        self.answered += other.answered;
+        self.body_bytes += other.body_bytes;
+        self.unsent += other.unsent;
+        self.measured += other.measured;
+        for (name, count) in &other.faults {
+            *self.faults.entry(name.clone()).or_default() += count;
+        }
+    }
+
+    /// Good answers in a second.
+    pub(super) fn rate(&self) -> u64 {
+        let millis = u64::try_from(self.measured.as_millis()).unwrap_or(u64::MAX).max(1);
+        self.answered.saturating_mul(1000) / millis
+    }
+
+    pub(super) fn fault_count(&self) -> u64 {
+        self.faults.values().sum()
+    }
+
+    /// The mean size of a good answer's body.
+    pub(super) fn mean_body_bytes(&self) -> u64 {
+        self.body_bytes.checked_div(self.answered).unwrap_or(0)
+    }
+}
+
+pub(super) fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,65 @@
+//! The signing side of Signature Version 4, for our own clients (the load generator).
+//!
+//! It signs what it is given and nothing else: the caller has put `x-amz-date` among the headers.
+
+use super::canonical::canonical_request;
+use super::claim::{ALGORITHM, Placement, SERVICE, TERMINATOR};
+use super::verify::{SigningKey, derive, signature};
+use super::{SignedRequest, TimeMs};
+
+/// Signs requests of one access key in one region; the signing key is derived once a day.
+#[derive(Clone, Debug)]
+pub struct Signer {
+    access_key_id: String,
+    secret: String,
+    region: String,
+    today: Option<Today>,
+}
+
+#[derive(Clone, Debug)]
+struct Today {
+    /// `YYYYMMDD`.
+    date: String,
+    scope: String,
+    key: SigningKey,
+}
+
+impl Signer {
+    pub fn new(access_key_id: &str, secret: &str, region: &str) -> Self {
+        Self {
+            access_key_id: access_key_id.to_owned(),
+            secret: secret.to_owned(),
+            region: region.to_owned(),
+            today: None,
+        }
+    }
+
+    /// The `authorization` header of a request made at `time`. `signed_headers` names the headers to cover: in lower case,
+    /// in alphabetical order.
+    pub fn authorization(
+        &mut self,
+        request: &SignedRequest<'_>,
+        signed_headers: &[&str],
+        time: TimeMs,
+    ) -> String {
+        let time_text = time.to_basic();
+        let date = time_text.get(..8).unwrap_or_default();
+        let known = self.today.take().filter(|today| today.date == date);
+        let today = known.unwrap_or_else(|| self.begin(date));
+        let canonical = canonical_request(request, signed_headers, Placement::Header);
+        let signature = signature(&today.key, &canonical, &time_text, &today.scope);
+        let header = format!(
+            "{ALGORITHM} Credential={}/{}, SignedHeaders={}, Signature={signature}",
+            self.access_key_id,
+            today.scope,
+            signed_headers.join(";")
+        );
+        self.today = Some(today);
+        header
+    }
+
+    fn begin(&self, date: &str) -> Today {
+        let scope = format!("{date}/{}/{SERVICE}/{TERMINATOR}", self.region);
+        Today { date: date.to_owned(), key: derive(&self.secret, &scope), scope }
+    }
+}
