@@ -20,11 +20,13 @@ const EDGES: &[(&str, &[&str])] = &[
             "keywright-store",
             "keywright-store-local",
             "keywright-wire",
+            "keywright-workbench",
         ],
     ),
     ("keywright-store", &[]),
     ("keywright-store-local", &["keywright-store"]),
     ("keywright-wire", &["keywright-semantics"]),
+    ("keywright-workbench", &["keywright-engine", "keywright-semantics", "keywright-store"]),
 ];
 
 /// A function longer than this counts against the budget.

@@ -1,0 +1,28 @@
+//! What can be wrong with a document that is brought in.
+
+use std::fmt;
+
+/// One fault: where it is and what to write there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExchangeFault {
+    /// The path in the document, such as `DataModel[0].KeyAttributes`; empty for the document itself.
+    pub path: String,
+    pub text: String,
+}
+
+impl ExchangeFault {
+    pub fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), text: text.into() }
+    }
+}
+
+impl fmt::Display for ExchangeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() { f.write_str(&self.text) } else { write!(f, "{}: {}", self.path, self.text) }
+    }
+}
+
+impl std::error::Error for ExchangeFault {}
+
+/// Every fault that was found.
+pub type Faults = Vec<ExchangeFault>;

@@ -1,0 +1,133 @@
+//! Entities from items: which items belong together, how their keys are built, which attributes they have.
+//!
+//! Used by every import that has items and no model: Workbench documents, live tables. What is inferred is a proposal
+//! that its reader corrects in the model file; it must fit every item it was inferred from.
+
+mod classify;
+mod shape;
+mod template;
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::schema::IndexKind;
+use keywright_semantics::value::{Item, ValueType};
+
+pub(crate) use classify::{Group, classify};
+use shape::Role;
+use template::{KeyPlace, Surroundings, templates};
+
+use super::tables::TableDefinition;
+
+/// What a facet says about its entity beyond its items.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facet {
+    pub partition_alias: Option<String>,
+    pub sort_alias: Option<String>,
+    pub attributes: Vec<String>,
+}
+
+/// An entity as inferred.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entity {
+    pub name: String,
+    /// Its items, by their place in the table's list.
+    pub members: Vec<usize>,
+    /// Key attribute to template. Index key attributes that none of its items have are missing: the index is sparse.
+    pub templates: BTreeMap<String, String>,
+    /// Attributes its items have, without those that only carry templates; then the templates' own variables.
+    pub attributes: Vec<Attribute>,
+}
+
+/// An attribute of an inferred entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    pub name: String,
+    pub value_type: ValueType,
+    /// Whether items have it; false for variables that occur only inside keys.
+    pub stored: bool,
+}
+
+/// Infers the entities of a table: its groups, with the facets of those that have one.
+pub(crate) fn infer(
+    table: &TableDefinition,
+    items: &[&Item],
+    groups: &[Group],
+    facets: &BTreeMap<String, Facet>,
+    declared: &[(String, ValueType)],
+) -> Vec<Entity> {
+    let around = Surroundings { table, items, groups };
+    groups
+        .iter()
+        .map(|group| {
+            let facet = facets.get(&group.name);
+            let found = templates(&around, group, &places(table, facet));
+            let attributes = attributes(group, items, &found, facet, declared);
+            Entity {
+                name: group.name.clone(),
+                members: group.members.clone(),
+                templates: found.keys,
+                attributes,
+            }
+        })
+        .collect()
+}
+
+/// Every key attribute once, the table's own first; aliases only name the table's.
+fn places<'a>(table: &'a TableDefinition, facet: Option<&'a Facet>) -> Vec<KeyPlace<'a>> {
+    let mut places: Vec<KeyPlace<'a>> = Vec::new();
+    let key = &table.schema.key;
+    let mut add = |attribute: &'a keywright_semantics::schema::KeyAttribute, role, alias| {
+        if !places.iter().any(|known| known.name == attribute.name) {
+            places.push(KeyPlace { name: &attribute.name, key_type: attribute.key_type, role, alias });
+        }
+    };
+    for attribute in &key.partition {
+        add(attribute, Role::Partition, facet.and_then(|facet| facet.partition_alias.as_deref()));
+    }
+    for attribute in &key.sort {
+        add(attribute, Role::Sort, facet.and_then(|facet| facet.sort_alias.as_deref()));
+    }
+    for index in &table.schema.indexes {
+        for attribute in index.key.partition.iter().filter(|_| index.kind == IndexKind::Global) {
+            add(attribute, Role::Partition, None);
+        }
+        for attribute in &index.key.sort {
+            add(attribute, Role::Sort, None);
+        }
+    }
+    places
+}
+
+fn attributes(
+    group: &Group,
+    items: &[&Item],
+    found: &template::Templates,
+    facet: Option<&Facet>,
+    declared: &[(String, ValueType)],
+) -> Vec<Attribute> {
+    let mut types: BTreeMap<&str, ValueType> = BTreeMap::new();
+    for (name, value) in group.members.iter().filter_map(|at| items.get(*at)).flat_map(|item| item.iter()) {
+        types.entry(name).or_insert_with(|| value.value_type());
+    }
+    let facet_names = facet.map_or(&[][..], |facet| facet.attributes.as_slice());
+    for name in facet_names {
+        let declared = declared.iter().find(|(known, _)| known == name);
+        types.entry(name).or_insert(declared.map_or(ValueType::S, |(_, value_type)| *value_type));
+    }
+    // A key attribute whose template is its own name is an attribute of the entity like any other.
+    let carries_template =
+        |name: &str| found.keys.get(name).is_some_and(|text| *text != format!("{{{name}}}"));
+    let order = |name: &str| declared.iter().position(|(known, _)| known == name).unwrap_or(usize::MAX);
+    let mut stored: Vec<Attribute> = types
+        .into_iter()
+        .filter(|(name, _)| !carries_template(name))
+        .map(|(name, value_type)| Attribute { name: name.to_owned(), value_type, stored: true })
+        .collect();
+    stored.sort_by_key(|attribute| order(&attribute.name));
+    stored.extend(found.variables.iter().map(|name| Attribute {
+        name: name.clone(),
+        value_type: ValueType::S,
+        stored: false,
+    }));
+    stored
+}

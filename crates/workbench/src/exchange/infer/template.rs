@@ -1,0 +1,390 @@
+//! Key templates from examples: the constant words of a key stay, the rest becomes variables.
+//!
+//! Two places that always hold the same value get the same variable, within a key and across the keys of an entity. A
+//! variable takes the name of the attribute that holds its value, else of the facet's alias, else of the entity whose
+//! prefix it follows.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::schema::KeyType;
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::classify::{Group, identifier, text};
+use super::shape::{Role, delimiter, is_time, is_word, segments};
+use crate::exchange::tables::TableDefinition;
+
+/// The values of one place in a key, by item.
+type Column = BTreeMap<usize, String>;
+
+/// A part of a key before its variables have names.
+#[derive(Clone, Debug)]
+enum Piece {
+    Word(String),
+    Hole {
+        column: Column,
+        /// The word in front of it.
+        prefix: Option<String>,
+        hint: Option<String>,
+    },
+}
+
+/// A key attribute with its place and, from a facet, the alias that its author gave it.
+pub(super) struct KeyPlace<'a> {
+    pub(super) name: &'a str,
+    pub(super) key_type: KeyType,
+    pub(super) role: Role,
+    pub(super) alias: Option<&'a str>,
+}
+
+/// The templates of one entity and the variables in them that no stored attribute holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Templates {
+    /// Key attribute to template, such as `c#{customerId}`.
+    pub(crate) keys: BTreeMap<String, String>,
+    /// Variables that are no attribute of the items.
+    pub(crate) variables: Vec<String>,
+}
+
+/// What the naming of variables looks at besides the entity itself.
+pub(super) struct Surroundings<'a> {
+    pub(super) table: &'a TableDefinition,
+    pub(super) items: &'a [&'a Item],
+    pub(super) groups: &'a [Group],
+}
+
+pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyPlace<'_>]) -> Templates {
+    let mut naming = Naming { around, group, named: Vec::new() };
+    let mut found = Templates::default();
+    for place in places {
+        let values: Column = group
+            .members
+            .iter()
+            .filter_map(|at| Some((*at, text(around.items.get(*at)?, place.name)?.to_owned())))
+            .collect();
+        let held = group
+            .members
+            .iter()
+            .any(|at| around.items.get(*at).is_some_and(|item| item.contains_key(place.name)));
+        if !held && place.alias.is_none() {
+            continue;
+        }
+        let template = if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
+            let pieces = pieces(place, &values);
+            naming.print(place, pieces)
+        } else {
+            format!("{{{}}}", place.name)
+        };
+        found.keys.insert(place.name.to_owned(), template);
+    }
+    found.variables = naming.unheld();
+    found
+}
+
+fn pieces(place: &KeyPlace<'_>, values: &Column) -> Vec<Piece> {
+    let alias = place.alias.filter(|alias| *alias != place.name);
+    let Some(first) = values.values().next() else {
+        return alias.map(pieces_of_alias).unwrap_or_default();
+    };
+    let delimiter = delimiter(first);
+    let rows: Vec<(usize, Vec<&str>)> =
+        values.iter().map(|(at, text)| (*at, segments(text, delimiter))).collect();
+    let count = rows.iter().map(|(_, parts)| parts.len()).min().unwrap_or(0);
+    let even = rows.iter().all(|(_, parts)| parts.len() == count);
+    let hints = hints(alias, count);
+    let mut found = Vec::new();
+    let mut prefix: Option<String> = None;
+    for at in 0..count {
+        let column: Column =
+            rows.iter().filter_map(|(item, parts)| Some((*item, (*parts.get(at)?).to_owned()))).collect();
+        let word = constant(&column).filter(|word| is_word(word, at, count, place.role));
+        if word.is_none() && !even {
+            break;
+        }
+        if at > 0 {
+            found.push(Piece::Word(delimiter.map(String::from).unwrap_or_default()));
+        }
+        if let Some(word) = word {
+            prefix = Some(word.to_owned());
+            found.push(Piece::Word(word.to_owned()));
+        } else {
+            let hint = hints.get(at).cloned().flatten();
+            found.push(Piece::Hole { column, prefix: prefix.clone(), hint });
+        }
+    }
+    if !even {
+        found.extend(remainder(values, &found, prefix, delimiter));
+    }
+    found
+}
+
+/// What follows the words that texts with different numbers of segments begin with, as one variable.
+fn remainder(
+    values: &Column,
+    found: &[Piece],
+    prefix: Option<String>,
+    delimiter: Option<char>,
+) -> Vec<Piece> {
+    let mut head: String = found
+        .iter()
+        .filter_map(|piece| if let Piece::Word(word) = piece { Some(word.as_str()) } else { None })
+        .collect();
+    let mut pieces = Vec::new();
+    if let (false, Some(delimiter)) = (head.is_empty(), delimiter) {
+        head.push(delimiter);
+        pieces.push(Piece::Word(delimiter.to_string()));
+    }
+    let column = values
+        .iter()
+        .map(|(item, text)| (*item, text.strip_prefix(&head).unwrap_or(text).to_owned()))
+        .collect();
+    pieces.push(Piece::Hole { column, prefix, hint: None });
+    pieces
+}
+
+/// The one value of a column.
+fn constant(column: &Column) -> Option<&str> {
+    let mut values = column.values();
+    let first = values.next()?;
+    values.all(|value| value == first).then_some(first.as_str())
+}
+
+/// The names an alias gives to the segments, when it has as many: `ITEMS#ItemID` names the second one.
+fn hints(alias: Option<&str>, count: usize) -> Vec<Option<String>> {
+    let Some(alias) = alias else {
+        return Vec::new();
+    };
+    let parts = segments(alias, delimiter(alias));
+    if parts.len() == count {
+        return parts
+            .into_iter()
+            .map(|part| Some(variable_name(part)).filter(|name| !name.is_empty()))
+            .collect();
+    }
+    match (parts.as_slice(), count) {
+        // `AccountId` for `ACC#123`: the alias names the value and leaves the prefix out.
+        ([name], 2) => vec![None, Some(variable_name(name))],
+        _ => Vec::new(),
+    }
+}
+
+/// An alias without examples: placeholders and mixed-case words are variables, `ORDER` is a word.
+fn pieces_of_alias(alias: &str) -> Vec<Piece> {
+    let delimiter = delimiter(alias);
+    let parts = segments(alias, delimiter);
+    let count = parts.len();
+    let mut found = Vec::new();
+    let mut prefix = None;
+    for (at, part) in parts.into_iter().enumerate() {
+        if at > 0 {
+            found.push(Piece::Word(delimiter.map(String::from).unwrap_or_default()));
+        }
+        let upper = part.chars().all(|letter| !letter.is_lowercase());
+        let placeholder = part.contains(['{', '<', '[']);
+        if !placeholder && (upper || part.is_empty()) && (count > 1 || part.len() > 2) {
+            prefix = Some(part.to_owned());
+            found.push(Piece::Word(part.to_owned()));
+        } else {
+            let hint = Some(variable_name(part)).filter(|name| !name.is_empty());
+            found.push(Piece::Hole { column: Column::new(), prefix: prefix.clone(), hint });
+        }
+    }
+    found
+}
+
+/// The name inside `${x}`, `{x}`, `<x>` or `[x]`, or of a plain word.
+fn variable_name(part: &str) -> String {
+    let inner = part.trim_start_matches('$').trim_matches(|letter| "{}<>[]".contains(letter));
+    let name = identifier(inner);
+    if name.starts_with(|letter: char| letter.is_ascii_digit()) { format!("v{name}") } else { name }
+}
+
+struct Naming<'a> {
+    around: &'a Surroundings<'a>,
+    group: &'a Group,
+    named: Vec<Variable>,
+}
+
+/// A variable that has its name.
+struct Variable {
+    name: String,
+    values: Column,
+    prefix: Option<String>,
+    /// Whether an attribute of the items holds it.
+    held: bool,
+}
+
+impl Naming<'_> {
+    fn print(&mut self, place: &KeyPlace<'_>, pieces: Vec<Piece>) -> String {
+        let alone = pieces.len() == 1;
+        let mut printed = String::new();
+        for piece in pieces {
+            match piece {
+                Piece::Word(word) => printed.push_str(&escaped(&word)),
+                Piece::Hole { column, prefix, hint } => {
+                    let name = self.name(place, &column, prefix.as_deref(), hint, alone);
+                    printed.push('{');
+                    printed.push_str(&name);
+                    printed.push('}');
+                }
+            }
+        }
+        printed
+    }
+
+    fn name(
+        &mut self,
+        place: &KeyPlace<'_>,
+        column: &Column,
+        prefix: Option<&str>,
+        hint: Option<String>,
+        alone: bool,
+    ) -> String {
+        if let Some(known) = self.named.iter().find(|known| same(known, column, prefix)) {
+            return known.name.clone();
+        }
+        let (name, held) = if let Some(name) = self.attribute_of(column) {
+            (name, true)
+        } else if alone && !is_generic(place.name) {
+            (place.name.to_owned(), true)
+        } else {
+            let wanted = hint.unwrap_or_else(|| self.invent(place, column, prefix));
+            (self.free(&wanted), false)
+        };
+        let prefix = prefix.map(str::to_owned);
+        self.named.push(Variable { name: name.clone(), values: column.clone(), prefix, held });
+        name
+    }
+
+    /// The stored attribute that holds these values, in every item. One short value proves nothing: a quantity of 2 is
+    /// not the order number 2.
+    fn attribute_of(&self, column: &Column) -> Option<String> {
+        let telling = column.len() > 1 || column.values().any(|value| value.len() > 3);
+        let (first, _) = column.first_key_value().filter(|_| telling)?;
+        let keys = self.around.table.key_attributes();
+        let candidates = self.around.items.get(*first)?.keys().filter(|name| {
+            !is_generic(name)
+                && is_name(name)
+                && !keys.iter().any(|key| key.name == **name && is_generic(name))
+        });
+        candidates
+            .filter(|name| {
+                column.iter().all(|(at, value)| {
+                    self.around.items.get(*at).is_some_and(|item| match item.get(*name) {
+                        Some(AttributeValue::S(text)) => text == value,
+                        Some(AttributeValue::N(number)) => number.to_string() == *value,
+                        _ => false,
+                    })
+                })
+            })
+            .min_by_key(|name| name.len())
+            .cloned()
+    }
+
+    fn invent(&self, place: &KeyPlace<'_>, column: &Column, prefix: Option<&str>) -> String {
+        if !column.is_empty() && column.values().all(|value| is_time(value)) {
+            return "date".to_owned();
+        }
+        match prefix.map(identifier).filter(|prefix| !prefix.is_empty()) {
+            Some(prefix) => {
+                let owner = self.owner_of(&prefix).unwrap_or(prefix);
+                format!("{}Id", lower_first(&owner))
+            }
+            None if place.role == Role::Partition => {
+                format!("{}Id", lower_first(&identifier(&self.group.name)))
+            }
+            None => "id".to_owned(),
+        }
+    }
+
+    /// The entity that a prefix stands for: the one whose partition and sort key are equal and begin with it, else the
+    /// one with the shortest name that begins with it.
+    fn owner_of(&self, prefix: &str) -> Option<String> {
+        let key = &self.around.table.schema.key;
+        let (partition, sort) = (key.partition.first()?, key.sort.first());
+        let itself = self.around.groups.iter().find(|group| {
+            group.members.iter().all(|at| {
+                let item = self.around.items.get(*at);
+                let value = |name: &str| item.and_then(|item| text(item, name));
+                let own = value(&partition.name).filter(|text| text.split('#').next() == Some(prefix));
+                own.is_some() && sort.is_some_and(|sort| value(&sort.name) == own)
+            })
+        });
+        if let Some(group) = itself {
+            return Some(identifier(&group.name));
+        }
+        let wanted = prefix.to_lowercase();
+        self.around
+            .groups
+            .iter()
+            .filter(|group| prefix.len() <= 3 && group.name.to_lowercase().starts_with(&wanted))
+            .map(|group| identifier(&group.name))
+            .min_by_key(String::len)
+            .map(|name| first_word(&name))
+    }
+
+    fn free(&self, wanted: &str) -> String {
+        let held = |name: &str| {
+            self.named.iter().any(|known| known.name == name)
+                || self
+                    .group
+                    .members
+                    .iter()
+                    .any(|at| self.around.items.get(*at).is_some_and(|item| item.contains_key(name)))
+        };
+        let mut name = wanted.to_owned();
+        let mut number = 2;
+        while held(&name) {
+            name = format!("{wanted}{number}");
+            number += 1;
+        }
+        name
+    }
+
+    fn unheld(self) -> Vec<String> {
+        self.named.into_iter().filter(|known| !known.held).map(|known| known.name).collect()
+    }
+}
+
+/// Whether two places hold the same value in every item that has both. Behind different prefixes one value proves
+/// nothing: order 12345 and customer 12345 are two things.
+fn same(known: &Variable, column: &Column, prefix: Option<&str>) -> bool {
+    let prefixes_agree = known.prefix.as_deref().zip(prefix).is_none_or(|(one, other)| one == other)
+        || constant(column).is_none();
+    prefixes_agree
+        && !column.is_empty()
+        && column.iter().all(|(at, value)| known.values.get(at) == Some(value))
+}
+
+/// Whether an attribute's name says only that it is a key (`PK`, `GSI1-SK`) and nothing of what it holds.
+fn is_generic(name: &str) -> bool {
+    let bare: String = name.to_lowercase().chars().filter(char::is_ascii_alphabetic).collect();
+    matches!(
+        bare.as_str(),
+        "pk" | "sk" | "gsipk" | "gsisk" | "lsipk" | "lsisk" | "pkgsi" | "skgsi" | "hk" | "rk" | "data"
+    )
+}
+
+/// Whether a template can name the attribute.
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
+}
+
+/// Braces in a word of the design would read as a variable; they are doubled.
+fn escaped(word: &str) -> String {
+    word.replace('{', "{{").replace('}', "}}")
+}
+
+/// The first word of a name in camel case: the order of an `orderItem`.
+fn first_word(name: &str) -> String {
+    let end = name.char_indices().skip(1).find(|(_, letter)| letter.is_uppercase() || *letter == '_');
+    end.and_then(|(at, _)| name.get(..at)).unwrap_or(name).to_owned()
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) if text.chars().any(char::is_lowercase) => first.to_lowercase().chain(letters).collect(),
+        Some(_) => text.to_lowercase(),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,13 @@
+//! Data models to and from the formats other tools speak.
+//!
+//! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates, items. What
+//! only the model file knows joins when a draft becomes a model.
+
+pub mod create_table;
+pub mod draft;
+pub mod fault;
+pub mod infer;
+pub mod item_json;
+pub mod json;
+pub mod tables;
+pub mod workbench_json;

@@ -1,0 +1,96 @@
+//! A table's definition between formats: what `CreateTable`, `CloudFormation`, Workbench documents and the model file all
+//! say about a table, in the words of `semantics`.
+//!
+//! It knows no format; each format's file reads into it and writes from it.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::request::parts::{StreamViewType, TableClass};
+use keywright_semantics::schema::TableSchema;
+
+/// One table, its indexes and its settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableDefinition {
+    pub name: String,
+    pub schema: TableSchema,
+    pub billing: Billing,
+    /// The attribute whose time deletes an item.
+    pub ttl: Option<String>,
+    pub stream: Option<StreamViewType>,
+    pub class: Option<TableClass>,
+    pub point_in_time_recovery: bool,
+    pub deletion_protection: bool,
+}
+
+/// How a table is paid for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Billing {
+    OnDemand,
+    Provisioned(Provisioned),
+}
+
+/// Provisioned capacity of a table and, by name, of those indexes that differ from it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provisioned {
+    pub table: Units,
+    pub indexes: BTreeMap<String, Units>,
+    pub autoscaling: Option<AutoScaling>,
+}
+
+/// Capacity units a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Units {
+    pub read: u64,
+    pub write: u64,
+}
+
+/// Auto scaling of reads and of writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoScaling {
+    pub read: Option<Scaling>,
+    pub write: Option<Scaling>,
+}
+
+/// The range capacity moves in and the utilisation it aims at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scaling {
+    pub units_min: u64,
+    pub units_max: u64,
+    pub target_percent: u64,
+}
+
+impl TableDefinition {
+    /// A definition with the service's defaults for everything but name and schema.
+    pub fn new(name: impl Into<String>, schema: TableSchema) -> Self {
+        Self {
+            name: name.into(),
+            schema,
+            billing: Billing::OnDemand,
+            ttl: None,
+            stream: None,
+            class: None,
+            point_in_time_recovery: false,
+            deletion_protection: false,
+        }
+    }
+
+    /// The key attributes of the table and its indexes, each once, in the order of first mention.
+    pub fn key_attributes(&self) -> Vec<&keywright_semantics::schema::KeyAttribute> {
+        let mut found: Vec<&keywright_semantics::schema::KeyAttribute> = Vec::new();
+        let keys =
+            std::iter::once(&self.schema.key).chain(self.schema.indexes.iter().map(|index| &index.key));
+        for attribute in keys.flat_map(keywright_semantics::schema::KeySchema::attributes) {
+            if !found.iter().any(|known| known.name == attribute.name) {
+                found.push(attribute);
+            }
+        }
+        found
+    }
+}
+
+impl Provisioned {
+    /// The units of an index: its own, or the table's.
+    pub fn of_index(&self, index: &str) -> Units {
+        self.indexes.get(index).copied().unwrap_or(self.table)
+    }
+}

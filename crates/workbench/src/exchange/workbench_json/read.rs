@@ -1,0 +1,240 @@
+//! From a Workbench document to a draft.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema};
+use keywright_semantics::value::{AttributeValue, Item, ValueType};
+
+use super::Read;
+use crate::exchange::create_table::{key_type, read_projection, read_units};
+use crate::exchange::draft::{Draft, DraftTable};
+use crate::exchange::fault::{ExchangeFault, Faults};
+use crate::exchange::infer::{Facet, Group, classify, infer};
+use crate::exchange::item_json::read_item;
+use crate::exchange::json::Json;
+use crate::exchange::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition};
+
+pub(super) fn read(root: &Json) -> Result<Read, Faults> {
+    let mut reader = Reader::default();
+    let list = root.get("DataModel").map_or(&[][..], Json::elements);
+    let tables: Vec<DraftTable> = list
+        .iter()
+        .enumerate()
+        .filter_map(|(at, table)| reader.table(table, &format!("DataModel[{at}]")))
+        .collect();
+    if !reader.faults.is_empty() {
+        return Err(reader.faults);
+    }
+    let name = root.str_at("ModelName").filter(|name| !name.is_empty()).unwrap_or("model");
+    let description = root.at(&["ModelMetadata", "Description"]).and_then(Json::as_str).unwrap_or_default();
+    let draft = Draft { name: name.to_owned(), description: description.to_owned(), tables };
+    Ok(Read { draft, notes: reader.notes })
+}
+
+/// The lists that hold a table's items: its own, then each facet's.
+pub(super) fn item_lists(table: &Json) -> impl Iterator<Item = (Option<&str>, &[Json])> {
+    let own = (None, table.get("TableData").map_or(&[][..], Json::elements));
+    let facets = table.get("TableFacets").map_or(&[][..], Json::elements);
+    std::iter::once(own).chain(facets.iter().filter_map(|facet| {
+        Some((Some(facet.str_at("FacetName")?), facet.get("TableData").map_or(&[][..], Json::elements)))
+    }))
+}
+
+/// The values of an item's key attributes: what makes two items the same.
+pub(super) fn key_of(item: &Item, key: &KeySchema) -> Vec<Option<AttributeValue>> {
+    key.attributes().map(|attribute| item.get(&attribute.name).cloned()).collect()
+}
+
+#[derive(Default)]
+struct Reader {
+    faults: Faults,
+    notes: Vec<String>,
+}
+
+/// A table's items without repetitions, and which facet showed them first.
+#[derive(Default)]
+struct Items {
+    items: Vec<Item>,
+    facets: Vec<Option<String>>,
+}
+
+impl Reader {
+    fn table(&mut self, json: &Json, path: &str) -> Option<DraftTable> {
+        let Some(name) = json.str_at("TableName") else {
+            self.fault(path, "the TableName is missing");
+            return None;
+        };
+        let key = self.key(json, path)?;
+        let indexes = self.indexes(json, path);
+        let mut definition = TableDefinition::new(name, TableSchema { key, indexes });
+        definition.billing = read_billing(json);
+        let declared = self.declared(json, path);
+        let read = self.items(json, path, &definition);
+        let facets = facets(json);
+        let items: Vec<&Item> = read.items.iter().collect();
+        let groups = groups(&definition, &items, &read.facets, &facets);
+        let entities = infer(&definition, &items, &groups, &facets.into_iter().collect(), &declared);
+        Some(DraftTable { definition, declared, entities, items: read.items })
+    }
+
+    fn fault(&mut self, path: &str, text: &str) {
+        self.faults.push(ExchangeFault::new(path, text));
+    }
+
+    fn key(&mut self, json: &Json, path: &str) -> Option<KeySchema> {
+        let path = format!("{path}.KeyAttributes");
+        let mut attribute = |role: &str| {
+            let found = json.at(&["KeyAttributes", role])?;
+            let read = found.str_at("AttributeName").zip(found.str_at("AttributeType").and_then(key_type));
+            if read.is_none() {
+                self.fault(
+                    &format!("{path}.{role}"),
+                    "write AttributeName and AttributeType, which is S, N or B",
+                );
+            }
+            read.map(|(name, key_type)| KeyAttribute { name: name.to_owned(), key_type })
+        };
+        let partition = attribute("PartitionKey");
+        let sort = attribute("SortKey");
+        if partition.is_none() && json.at(&["KeyAttributes", "PartitionKey"]).is_none() {
+            self.fault(&path, "the PartitionKey is missing");
+        }
+        Some(KeySchema { partition: vec![partition?], sort: sort.into_iter().collect() })
+    }
+
+    fn indexes(&mut self, json: &Json, path: &str) -> Vec<IndexSchema> {
+        let mut found = Vec::new();
+        for (list, kind) in
+            [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)]
+        {
+            for (at, index) in json.get(list).map_or(&[][..], Json::elements).iter().enumerate() {
+                let path = format!("{path}.{list}[{at}]");
+                let Some(name) = index.str_at("IndexName") else {
+                    self.fault(&path, "the IndexName is missing");
+                    continue;
+                };
+                let Some(key) = self.key(index, &path) else {
+                    continue;
+                };
+                let place = format!("{path}.Projection");
+                let projection = read_projection(index.get("Projection"), &place, &mut self.faults);
+                found.push(IndexSchema { name: name.to_owned(), kind, key, projection });
+            }
+        }
+        found
+    }
+
+    fn declared(&mut self, json: &Json, path: &str) -> Vec<(String, ValueType)> {
+        let mut found = Vec::new();
+        for (at, attribute) in json.get("NonKeyAttributes").map_or(&[][..], Json::elements).iter().enumerate()
+        {
+            let Some(name) = attribute.str_at("AttributeName") else {
+                self.fault(&format!("{path}.NonKeyAttributes[{at}]"), "the AttributeName is missing");
+                continue;
+            };
+            let value_type = attribute.str_at("AttributeType").and_then(ValueType::from_name);
+            found.push((name.to_owned(), value_type.unwrap_or(ValueType::S)));
+        }
+        found
+    }
+
+    fn items(&mut self, json: &Json, path: &str, table: &TableDefinition) -> Items {
+        let mut found = Items::default();
+        let mut keys: Vec<Vec<Option<AttributeValue>>> = Vec::new();
+        let mut untyped = 0_usize;
+        for (facet, list) in item_lists(json) {
+            for raw in list {
+                let Some(read) = read_item(raw) else {
+                    self.fault(path, "an item in TableData is no object");
+                    continue;
+                };
+                untyped += usize::from(!read.typed);
+                let key = key_of(&read.item, &table.schema.key);
+                if keys.contains(&key) {
+                    continue;
+                }
+                keys.push(key);
+                found.items.push(read.item);
+                found.facets.push(facet.map(str::to_owned));
+            }
+        }
+        if untyped > 0 {
+            self.notes.push(format!(
+                "{}: {untyped} items hold values without a DynamoDB type; they were read as what they evidently mean",
+                table.name
+            ));
+        }
+        found
+    }
+}
+
+fn facets(json: &Json) -> BTreeMap<String, Facet> {
+    let list = json.get("TableFacets").map_or(&[][..], Json::elements);
+    list.iter()
+        .filter_map(|facet| {
+            let alias =
+                |name: &str| facet.at(&["KeyAttributeAlias", name]).and_then(Json::as_str).map(str::to_owned);
+            let names = facet.get("NonKeyAttributes").map_or(&[][..], Json::elements);
+            let read = Facet {
+                partition_alias: alias("PartitionKeyAlias"),
+                sort_alias: alias("SortKeyAlias"),
+                attributes: names.iter().filter_map(Json::as_str).map(str::to_owned).collect(),
+            };
+            Some((facet.str_at("FacetName")?.to_owned(), read))
+        })
+        .collect()
+}
+
+/// One group per facet, in the order of the document, empty ones too; items outside facets are classified by themselves.
+fn groups(
+    table: &TableDefinition,
+    items: &[&Item],
+    shown_in: &[Option<String>],
+    facets: &BTreeMap<String, Facet>,
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (at, facet) in shown_in.iter().enumerate() {
+        let Some(name) = facet else { continue };
+        match groups.iter_mut().find(|group| group.name == *name) {
+            Some(group) => group.members.push(at),
+            None => groups.push(Group { name: name.clone(), members: vec![at] }),
+        }
+    }
+    let shown: BTreeSet<&String> = shown_in.iter().flatten().collect();
+    let empty = facets.keys().filter(|name| !shown.contains(name));
+    groups.extend(empty.map(|name| Group { name: name.clone(), members: Vec::new() }));
+    let free: Vec<usize> =
+        shown_in.iter().enumerate().filter(|(_, facet)| facet.is_none()).map(|(at, _)| at).collect();
+    let free_items: Vec<&Item> = free.iter().filter_map(|at| items.get(*at).copied()).collect();
+    for found in classify(table, &free_items) {
+        let members = found.members.iter().filter_map(|at| free.get(*at).copied()).collect::<Vec<_>>();
+        match groups.iter_mut().find(|group| group.name == found.name) {
+            Some(group) => group.members.extend(members),
+            None => groups.push(Group { name: found.name, members }),
+        }
+    }
+    groups
+}
+
+fn read_billing(json: &Json) -> Billing {
+    let settings = json.get("ProvisionedCapacitySettings");
+    let units = settings.and_then(|settings| settings.get("ProvisionedThroughput")).and_then(read_units);
+    match (json.str_at("BillingMode"), units) {
+        (Some("PROVISIONED"), Some(table)) => {
+            let scaling = |name| settings.and_then(|settings| settings.get(name)).and_then(read_scaling);
+            let (read, write) = (scaling("AutoScalingRead"), scaling("AutoScalingWrite"));
+            let autoscaling = (read.is_some() || write.is_some()).then_some(AutoScaling { read, write });
+            Billing::Provisioned(Provisioned { table, indexes: BTreeMap::new(), autoscaling })
+        }
+        _ => Billing::OnDemand,
+    }
+}
+
+fn read_scaling(json: &Json) -> Option<Scaling> {
+    let number = |path: &[&str]| json.at(path).and_then(Json::as_u64);
+    Some(Scaling {
+        units_min: number(&["ScalableTargetRequest", "MinCapacity"])?,
+        units_max: number(&["ScalableTargetRequest", "MaxCapacity"])?,
+        target_percent: number(&["ScalingPolicyConfiguration", "TargetValue"])?,
+    })
+}
