@@ -3,6 +3,8 @@
 //! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates, items. What
 //! only the model file knows joins when a draft becomes a model.
 
+pub mod cli_script;
+pub mod cloudformation;
 pub mod create_table;
 pub mod draft;
 pub mod fault;
@@ -11,3 +13,4 @@ pub mod item_json;
 pub mod json;
 pub mod tables;
 pub mod workbench_json;
+pub mod yaml;

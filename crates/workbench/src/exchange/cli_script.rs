@@ -1,0 +1,95 @@
+//! A shell script that creates the tables with the AWS command line.
+//!
+//! It takes the endpoint from the environment (`AWS_ENDPOINT_URL`), as that tool does, so one script serves this
+//! database and the service.
+
+use std::fmt::Write as _;
+
+use super::create_table::write_request;
+use super::tables::{Billing, Provisioned, TableDefinition};
+
+/// Writes the script.
+pub fn write(model: &str, tables: &[TableDefinition]) -> String {
+    let mut script = String::from("#!/bin/sh\n");
+    let title: String = model.chars().filter(|letter| !letter.is_control()).collect();
+    let _ =
+        writeln!(script, "# Creates the tables of {title}. Set AWS_ENDPOINT_URL to use another endpoint.");
+    script.push_str("set -eu\n");
+    for table in tables {
+        write_table(&mut script, table);
+    }
+    script
+}
+
+fn write_table(script: &mut String, table: &TableDefinition) {
+    let name = quoted(&table.name);
+    let request = quoted(&write_request(table).pretty());
+    let _ = write!(script, "\naws dynamodb create-table --no-cli-pager --cli-input-json {request}\n");
+    let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
+    if let Some(ttl) = &table.ttl {
+        let specification = quoted(&format!("Enabled=true,AttributeName={ttl}"));
+        let _ = writeln!(
+            script,
+            "aws dynamodb update-time-to-live --no-cli-pager --table-name {name} --time-to-live-specification {specification}"
+        );
+    }
+    if table.point_in_time_recovery {
+        let _ = writeln!(
+            script,
+            "aws dynamodb update-continuous-backups --no-cli-pager --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
+        );
+    }
+    write_scaling(script, table);
+}
+
+fn write_scaling(script: &mut String, table: &TableDefinition) {
+    let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
+        return;
+    };
+    let resource = quoted(&format!("table/{}", table.name));
+    for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
+        let Some(scaling) = scaling else { continue };
+        let place = format!(
+            "--service-namespace dynamodb --resource-id {resource} --scalable-dimension dynamodb:table:{name}CapacityUnits"
+        );
+        let _ = writeln!(
+            script,
+            "aws application-autoscaling register-scalable-target {place} --min-capacity {} --max-capacity {}",
+            scaling.units_min, scaling.units_max
+        );
+        let policy = quoted(&format!("{}-{name}", table.name));
+        let configuration = quoted(&format!(
+            "{{\"TargetValue\":{},\"PredefinedMetricSpecification\":{{\"PredefinedMetricType\":\"DynamoDB{name}CapacityUtilization\"}}}}",
+            scaling.target_percent
+        ));
+        let _ = writeln!(
+            script,
+            "aws application-autoscaling put-scaling-policy {place} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}"
+        );
+    }
+}
+
+/// The text as one word of the shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use keywright_semantics::schema::{KeyAttribute, KeySchema, KeyType, TableSchema};
+
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_out_of_their_quotes() {
+        let pk = KeyAttribute { name: "p'k".to_owned(), key_type: KeyType::S };
+        let schema =
+            TableSchema { key: KeySchema { partition: vec![pk], sort: Vec::new() }, indexes: Vec::new() };
+        let mut table = TableDefinition::new("Shop", schema);
+        table.ttl = Some("expires".to_owned());
+        let script = write("a\nrm -rf /", &[table]);
+        assert!(script.contains("p'\\''k"), "{script}");
+        assert!(script.contains("# Creates the tables of arm -rf /."), "{script}");
+        assert!(script.contains("update-time-to-live --no-cli-pager --table-name 'Shop'"), "{script}");
+    }
+}
