@@ -15,6 +15,7 @@ use keywright_store_local::{LocalOptions, LocalStore};
 use super::cli::{PARTITION_ITEMS, Plan};
 use super::keys::Chooser;
 use super::pace::Times;
+use super::processor::Process;
 use super::tally::Tally;
 use super::workload::{Kind, Step, place, strided};
 use crate::{config, environment};
@@ -65,6 +66,7 @@ impl BareStore {
     /// One turn: as many tasks as the plan has connections, each with one operation after the other.
     pub(super) fn turn(&self, plan: &Plan, kind: Kind, turn: u64) -> Result<Tally, String> {
         let times = Times::starting_now(plan.warm_up, plan.measured);
+        let before = Process::this().spent();
         let tally = Arc::new(Mutex::new(Tally::new()));
         let value = row(plan.data.item_bytes);
         let mut tasks = Vec::new();
@@ -86,6 +88,9 @@ impl BareStore {
         }
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         tally.measured = plan.measured;
+        if let (Some(before), Some(after)) = (before, Process::this().spent()) {
+            tally.server_time = after.saturating_sub(before);
+        }
         Ok(tally)
     }
 }
@@ -135,6 +140,7 @@ impl Worker {
             }
             let outcome = self.step().await;
             let ended = environment::instant();
+            own.sent += 1;
             if begun >= times.from {
                 match outcome {
                     Ok(bytes) => own.good(bytes, ended.duration_since(begun), ended <= times.until),

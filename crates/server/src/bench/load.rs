@@ -1,16 +1,21 @@
 //! One turn of load on one endpoint: threads, each with its share of the connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
 use super::cli::Plan;
-use super::client::{Connection, Endpoint};
+use super::client::{Connection, Endpoint, Reply};
 use super::keys::Chooser;
 use super::pace::{Pace, Schedule, Times};
+use super::processor::Process;
 use super::tally::Tally;
 use super::workload::{DataSet, Kind};
 use crate::environment;
+
+/// How long a connection waits after a request that got no answer.
+const FAULT_PAUSE_MS: u64 = 10;
 
 /// Sends requests of one kind for one turn and counts what comes back. `turn` makes the random choices of turns differ.
 pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> Result<Tally, String> {
@@ -19,6 +24,8 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
         Pace::Closed => None,
         Pace::Open { per_second } => Some(Schedule::new(&times, per_second)),
     };
+    let process = Process::listening_on(&endpoint.authority);
+    let before = process.and_then(Process::spent);
     let mut tally = Tally::new();
     let outcomes = std::thread::scope(|scope| {
         let pacing = schedule.as_ref().map(|schedule| {
@@ -51,6 +58,9 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
         }
     }
     tally.measured = plan.measured;
+    if let (Some(before), Some(after)) = (before, process.and_then(Process::spent)) {
+        tally.server_time = after.saturating_sub(before);
+    }
     Ok(tally)
 }
 
@@ -126,19 +136,22 @@ impl Sender {
     }
 
     /// Sends one request; its latency counts from `since`.
-    async fn send(&mut self, since: std::time::Instant) {
+    async fn send(&mut self, since: Instant) {
         let call = self.data.call(self.kind, &mut self.chooser);
         let outcome = self.connection.call(&call).await;
         let answered = environment::instant();
-        if since >= self.times.from {
-            let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-            tally.note(&outcome, answered.duration_since(since), answered <= self.times.until);
-        }
+        self.note(&outcome, since, answered);
         if outcome.is_err() {
             // A server that is gone is not asked as fast as its refusals come.
-            tokio::time::sleep(std::time::Duration::from_millis(FAULT_PAUSE_MS)).await;
+            tokio::time::sleep(Duration::from_millis(FAULT_PAUSE_MS)).await;
+        }
+    }
+
+    fn note(&self, outcome: &Result<Reply, String>, since: Instant, answered: Instant) {
+        let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.sent += 1;
+        if since >= self.times.from {
+            tally.note(outcome, answered.duration_since(since), answered <= self.times.until);
         }
     }
 }
-
-const FAULT_PAUSE_MS: u64 = 10;

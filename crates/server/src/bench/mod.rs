@@ -12,6 +12,7 @@ mod limits;
 mod load;
 mod pace;
 mod prepare;
+mod processor;
 mod report;
 mod run;
 mod tally;

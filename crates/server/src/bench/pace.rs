@@ -124,7 +124,7 @@ mod tests {
         let times = Times::starting_now(Duration::ZERO, Duration::from_millis(50));
         let schedule = Schedule::new(&times, 1000);
         let driven = Arc::clone(&schedule);
-        let driver = std::thread::Builder::new().spawn(move || driven.drive()).unwrap();
+        let pacing = std::thread::Builder::new().spawn(move || driven.drive()).unwrap();
         let mut last = None;
         let mut count = 0;
         while let Some(due) = schedule.next().await {
@@ -133,7 +133,7 @@ mod tests {
             last = Some(due);
             count += 1;
         }
-        driver.join().unwrap();
+        pacing.join().unwrap();
         assert!(count + schedule.left().count() == 50, "{count}");
     }
 }

@@ -117,7 +117,7 @@ impl Report {
         }
         lines.push(String::new());
         lines.push(format!(
-            "ratio: the rate of {} as a share of this target's, median of the rounds (least to greatest).",
+            "server: processor time of the server for one request.\nratio: the rate of {} as a share of this target's, median of the rounds (least to greatest).",
             self.parts
                 .first()
                 .and_then(|part| part.targets.first())
@@ -145,7 +145,7 @@ impl Report {
 
 fn heading(kind: Kind) -> String {
     format!(
-        "{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}  {}",
+        "{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}  {}",
         kind.name(),
         "per s",
         "p50",
@@ -153,6 +153,7 @@ fn heading(kind: Kind) -> String {
         "p99",
         "p99.9",
         "max",
+        "server",
         "ratio"
     )
 }
@@ -165,10 +166,11 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
         format!("{} ({} to {})", decimal(median), decimal(least), decimal(most))
     });
     let mut lines = vec![format!(
-        "  {:<22}{:>10}{quantiles}{:>9}  {ratio}",
+        "  {:<22}{:>10}{quantiles}{:>9}{:>9}  {ratio}",
         target.name,
         total.rate(),
-        shown(total.latency.max())
+        shown(total.latency.max()),
+        total.server_ns().map_or_else(|| "-".to_owned(), shown)
     )];
     for (fault, count) in &total.faults {
         lines.push(format!("    {count} × {fault}"));
@@ -198,6 +200,7 @@ fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
         "per_second": total.rate(),
         "per_second_by_round": target.rounds.iter().map(Tally::rate).collect::<Vec<u64>>(),
         "latency_ns": latency,
+        "server_ns_per_request": total.server_ns(),
         "answered": total.answered,
         "answer_bytes": total.mean_body_bytes(),
         "faults": total.faults,

@@ -25,6 +25,10 @@ pub(super) struct Tally {
     /// Requests that were to be sent in the measured time and were not, because all connections were busy.
     pub(super) unsent: u64,
     pub(super) measured: Duration,
+    /// Requests sent, those of the warm-up too.
+    pub(super) sent: u64,
+    /// Processor time of the server during all of them; zero when it is not known.
+    pub(super) server_time: Duration,
 }
 
 impl Tally {
@@ -37,6 +41,8 @@ impl Tally {
             faults: BTreeMap::new(),
             unsent: 0,
             measured: Duration::ZERO,
+            sent: 0,
+            server_time: Duration::ZERO,
         }
     }
 
@@ -74,6 +80,8 @@ impl Tally {
         self.body_bytes += other.body_bytes;
         self.unsent += other.unsent;
         self.measured += other.measured;
+        self.sent += other.sent;
+        self.server_time += other.server_time;
         for (name, count) in &other.faults {
             *self.faults.entry(name.clone()).or_default() += count;
         }
@@ -83,6 +91,11 @@ impl Tally {
     pub(super) fn rate(&self) -> u64 {
         let millis = u64::try_from(self.measured.as_millis()).unwrap_or(u64::MAX).max(1);
         self.answered.saturating_mul(1000) / millis
+    }
+
+    /// The server's processor time for one request in nanoseconds, if it is known.
+    pub(super) fn server_ns(&self) -> Option<u64> {
+        (!self.server_time.is_zero()).then(|| nanoseconds(self.server_time).checked_div(self.sent)).flatten()
     }
 
     pub(super) fn fault_count(&self) -> u64 {

@@ -1,0 +1,500 @@
+//! Concurrent requests are linearizable: recorded histories of reads, conditional writes and transactions, judged by a
+//! published checker. `KEYWRIGHT_HISTORIES` asks for more of them.
+//!
+//! In process, the schedule, the store's faults and the losses of power all come from a seed; over HTTP, from the machine.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+#[path = "support/dice.rs"]
+mod dice;
+#[path = "support/in_process.rs"]
+mod in_process;
+mod support;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use dice::{Dice, wanted};
+use in_process::{Answer, Api, Http, InProcess};
+use keywright_store::faulty::{Faults, FaultyStore};
+use serde_json::{Value, json};
+use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
+use support::Server;
+
+const KEYS: usize = 3;
+const CLIENTS: u64 = 3;
+const STEPS: u64 = 7;
+const HISTORIES_DEFAULT: u64 = 150;
+
+type Register = Option<u64>;
+
+/// One request on a few registers: items whose `v` is a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Op {
+    Get(usize),
+    /// Answers what was there before.
+    Put(usize, u64),
+    /// Only if the register holds this.
+    PutIf(usize, Register, u64),
+    /// Counts up and answers the sum.
+    Add(usize),
+    Delete(usize),
+    /// If the first register holds what it should: writes the second, counts up the third.
+    Transact {
+        check: (usize, Register),
+        put: (usize, u64),
+        add: usize,
+    },
+    TransactGet,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ret {
+    Value(Register),
+    Done(bool),
+    Values([Register; KEYS]),
+}
+
+/// What the requests mean, one after the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Registers([Register; KEYS]);
+
+impl SequentialSpec for Registers {
+    type Op = Op;
+    type Ret = Ret;
+
+    fn invoke(&mut self, op: &Op) -> Ret {
+        match *op {
+            Op::Get(key) => Ret::Value(self.0[key]),
+            Op::Put(key, value) => Ret::Value(self.0[key].replace(value)),
+            Op::PutIf(key, expected, value) => {
+                let holds = self.0[key] == expected;
+                if holds {
+                    self.0[key] = Some(value);
+                }
+                Ret::Done(holds)
+            }
+            Op::Add(key) => {
+                self.0[key] = Some(self.0[key].unwrap_or(0) + 1);
+                Ret::Value(self.0[key])
+            }
+            Op::Delete(key) => Ret::Value(self.0[key].take()),
+            Op::Transact { check, put, add } => {
+                let holds = self.0[check.0] == check.1;
+                if holds {
+                    self.0[put.0] = Some(put.1);
+                    self.0[add] = Some(self.0[add].unwrap_or(0) + 1);
+                }
+                Ret::Done(holds)
+            }
+            Op::TransactGet => Ret::Values(self.0),
+        }
+    }
+}
+
+/// How requests name the registers of one history.
+#[derive(Clone)]
+struct Names(String);
+
+impl Names {
+    fn key(&self, key: usize) -> Value {
+        json!({"pk": {"S": format!("{}/{key}", self.0)}})
+    }
+
+    fn item(&self, key: usize, value: u64) -> Value {
+        let mut item = self.key(key);
+        item["v"] = json!({"N": value.to_string()});
+        item
+    }
+
+    fn get(&self, key: usize) -> Value {
+        json!({"TableName": "tab", "Key": self.key(key), "ConsistentRead": true})
+    }
+
+    fn add(&self, key: usize) -> Value {
+        json!({
+            "TableName": "tab",
+            "Key": self.key(key),
+            "UpdateExpression": "SET v = if_not_exists(v, :zero) + :one",
+            "ExpressionAttributeValues": {":zero": {"N": "0"}, ":one": {"N": "1"}},
+        })
+    }
+
+    fn request(&self, op: Op) -> (&'static str, Value) {
+        match op {
+            Op::Get(key) => ("GetItem", self.get(key)),
+            Op::Put(key, value) => (
+                "PutItem",
+                json!({"TableName": "tab", "Item": self.item(key, value), "ReturnValues": "ALL_OLD"}),
+            ),
+            Op::PutIf(key, expected, value) => {
+                let mut body = json!({"TableName": "tab", "Item": self.item(key, value)});
+                require(&mut body, expected);
+                ("PutItem", body)
+            }
+            Op::Add(key) => {
+                let mut body = self.add(key);
+                body["ReturnValues"] = json!("ALL_NEW");
+                ("UpdateItem", body)
+            }
+            Op::Delete(key) => {
+                ("DeleteItem", json!({"TableName": "tab", "Key": self.key(key), "ReturnValues": "ALL_OLD"}))
+            }
+            Op::Transact { check, put, add } => {
+                let mut checked = json!({"TableName": "tab", "Key": self.key(check.0)});
+                require(&mut checked, check.1);
+                let put = json!({"TableName": "tab", "Item": self.item(put.0, put.1)});
+                let actions = json!([{"ConditionCheck": checked}, {"Put": put}, {"Update": self.add(add)}]);
+                ("TransactWriteItems", json!({"TransactItems": actions}))
+            }
+            Op::TransactGet => {
+                let get = |key| json!({"Get": {"TableName": "tab", "Key": self.key(key)}});
+                let gets: Vec<Value> = (0..KEYS).map(get).collect();
+                ("TransactGetItems", json!({"TransactItems": gets}))
+            }
+        }
+    }
+}
+
+fn require(body: &mut Value, expected: Register) {
+    match expected {
+        None => body["ConditionExpression"] = json!("attribute_not_exists(pk)"),
+        Some(value) => {
+            body["ConditionExpression"] = json!("v = :expected");
+            body["ExpressionAttributeValues"] = json!({":expected": {"N": value.to_string()}});
+        }
+    }
+}
+
+fn register(item: &Value) -> Register {
+    item["v"]["N"].as_str().map(|digits| digits.parse().unwrap())
+}
+
+/// How a request ended, as far as it says.
+enum End {
+    Returned(Ret),
+    /// Refused for another request's sake; nothing was done.
+    Nothing,
+    Unknown,
+}
+
+fn end(op: Op, answer: Answer) -> End {
+    match answer {
+        Answer::Good(body) => End::Returned(match op {
+            Op::Get(_) => Ret::Value(register(&body["Item"])),
+            Op::Put(..) | Op::Add(_) | Op::Delete(_) => Ret::Value(register(&body["Attributes"])),
+            Op::PutIf(..) | Op::Transact { .. } => Ret::Done(true),
+            Op::TransactGet => {
+                let mut values = [None; KEYS];
+                for (value, answer) in values.iter_mut().zip(body["Responses"].as_array().unwrap()) {
+                    *value = register(&answer["Item"]);
+                }
+                Ret::Values(values)
+            }
+        }),
+        Answer::Fault(name, body) => match name.as_str() {
+            "TransactionConflictException" => End::Nothing,
+            "TransactionCanceledException" if body.to_string().contains("TransactionConflict") => {
+                End::Nothing
+            }
+            "TransactionCanceledException" | "ConditionalCheckFailedException" => {
+                End::Returned(Ret::Done(false))
+            }
+            _ => panic!("{op:?} was refused: {body}"),
+        },
+        Answer::Unknown(_) => End::Unknown,
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Called(u64, Op),
+    Returned(u64, Ret),
+    Nothing(u64),
+}
+
+type History = Rc<RefCell<Vec<Event>>>;
+
+fn random_op(dice: &mut Dice) -> Op {
+    let sides = KEYS.try_into().unwrap();
+    let key = |dice: &mut Dice| usize::try_from(dice.roll(sides)).unwrap();
+    let register = |dice: &mut Dice| Some(dice.roll(4)).filter(|value| *value > 0);
+    let (one, value) = (key(dice), dice.roll(3) + 1);
+    match dice.roll(10) {
+        0..2 => Op::Get(one),
+        2 => Op::Put(one, value),
+        3..5 => Op::PutIf(one, register(dice), value),
+        5 => Op::Add(one),
+        6 => Op::Delete(one),
+        7..9 => Op::Transact {
+            check: (one, register(dice)),
+            put: ((one + 1) % KEYS, value),
+            add: (one + 2) % KEYS,
+        },
+        _ => Op::TransactGet,
+    }
+}
+
+/// One client: one request after the other, each noted when it is sent and when it is answered.
+async fn client(api: impl Api, names: Names, number: u64, seed: u64, history: History) {
+    let mut dice = Dice::new(seed * CLIENTS + number);
+    let mut id = number;
+    for _ in 0..STEPS {
+        let op = random_op(&mut dice);
+        let (operation, body) = names.request(op);
+        history.borrow_mut().push(Event::Called(id, op));
+        match end(op, api.call(operation, &body).await) {
+            End::Returned(ret) => history.borrow_mut().push(Event::Returned(id, ret)),
+            End::Nothing => history.borrow_mut().push(Event::Nothing(id)),
+            // It may still take effect; whoever goes on is another.
+            End::Unknown => id += CLIENTS,
+        }
+    }
+}
+
+/// Whether some order of the requests, each between its call and its return, explains every answer. What is wrong is
+/// wrong in a beginning of the history too, and a short one is refuted sooner: the search grows with every wrong turn.
+fn is_linearizable(history: &[Event]) -> bool {
+    let returns = |place: &usize| matches!(history[*place], Event::Returned(..));
+    (0..history.len()).filter(returns).all(|place| is_explained(&history[..=place], history))
+}
+
+/// Whether this beginning of the whole history can be put in order.
+fn is_explained(beginning: &[Event], whole: &[Event]) -> bool {
+    let mut tester = LinearizabilityTester::new(Registers::default());
+    for (place, event) in beginning.iter().enumerate() {
+        match event {
+            Event::Called(id, op) => {
+                let ends = whole[place + 1..].iter().find(|later| match later {
+                    Event::Returned(other, _) | Event::Nothing(other) => other == id,
+                    Event::Called(..) => false,
+                });
+                if !matches!(ends, Some(Event::Nothing(_))) {
+                    tester.on_invoke(*id, *op).unwrap();
+                }
+            }
+            Event::Returned(id, ret) => {
+                tester.on_return(*id, *ret).unwrap();
+            }
+            Event::Nothing(_) => {}
+        }
+    }
+    tester.is_consistent()
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs tasks on this thread, the next one always chosen by the dice; `between` is called before each step.
+fn run_interleaved(
+    tasks: Vec<Pin<Box<dyn Future<Output = ()>>>>,
+    dice: &mut Dice,
+    mut between: impl FnMut(&mut Dice),
+) {
+    let mut tasks: Vec<_> =
+        tasks.into_iter().map(|task| (task, Arc::new(Flag(AtomicBool::new(true))))).collect();
+    while !tasks.is_empty() {
+        between(dice);
+        let ready: Vec<usize> =
+            (0..tasks.len()).filter(|place| tasks[*place].1.0.load(Ordering::Relaxed)).collect();
+        assert!(!ready.is_empty(), "all tasks wait for something that never comes");
+        let place = ready[usize::try_from(dice.roll(ready.len().try_into().unwrap())).unwrap()];
+        let (task, flag) = &mut tasks[place];
+        flag.0.store(false, Ordering::Relaxed);
+        let waker = Waker::from(Arc::clone(flag));
+        if task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+            drop(tasks.swap_remove(place));
+        }
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+    }
+}
+
+/// The database of a simulation; a loss of power puts a new one in its place.
+#[derive(Clone)]
+struct Simulated {
+    current: Rc<RefCell<InProcess<FaultyStore>>>,
+    planted: Option<Planted>,
+    remembered: Rc<RefCell<std::collections::BTreeMap<String, Answer>>>,
+}
+
+/// Faults that a checker must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Planted {
+    /// Reads are answered from an earlier answer.
+    StaleReads,
+    /// Some writes are acknowledged and not done.
+    LostWrites,
+    /// A transaction's writes become visible one by one.
+    TornTransactions,
+}
+
+impl Simulated {
+    async fn tear(&self, real: &InProcess<FaultyStore>, body: &Value) -> Answer {
+        let actions = &body["TransactItems"];
+        let checked = real.call("TransactWriteItems", &json!({"TransactItems": [actions[0]]})).await;
+        if matches!(checked, Answer::Good(_)) {
+            real.call("PutItem", &actions[1]["Put"]).await;
+            real.call("UpdateItem", &actions[2]["Update"]).await;
+        }
+        checked
+    }
+}
+
+impl Api for Simulated {
+    async fn call(&self, operation: &str, body: &Value) -> Answer {
+        let real = self.current.borrow().clone();
+        match (self.planted, operation) {
+            (Some(Planted::StaleReads), "GetItem") => {
+                let key = body.to_string();
+                let remembered = self.remembered.borrow().get(&key).cloned();
+                let answer = real.call(operation, body).await;
+                self.remembered.borrow_mut().insert(key, answer.clone());
+                remembered.unwrap_or(answer)
+            }
+            (Some(Planted::LostWrites), "UpdateItem") => {
+                let read = json!({"TableName": "tab", "Key": body["Key"], "ConsistentRead": true});
+                let before = real.call("GetItem", &read).await.good();
+                let sum = register(&before["Item"]).unwrap_or(0) + 1;
+                Answer::Good(json!({"Attributes": {"v": {"N": sum.to_string()}}}))
+            }
+            (Some(Planted::TornTransactions), "TransactWriteItems") => self.tear(&real, body).await,
+            _ => real.call(operation, body).await,
+        }
+    }
+}
+
+fn create_table() -> Value {
+    json!({
+        "TableName": "tab",
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "BillingMode": "PAY_PER_REQUEST",
+    })
+}
+
+/// One history on a store with these faults; `crashes`: a loss of power now and then.
+fn simulate(seed: u64, faults: Faults, crashes: bool, planted: Option<Planted>) -> Vec<Event> {
+    let store = FaultyStore::new(seed, Faults::NONE);
+    let database = block_on(InProcess::open(store.clone())).unwrap();
+    block_on(database.call("CreateTable", &create_table())).good();
+    let api = Simulated { current: Rc::new(RefCell::new(database)), planted, remembered: Rc::default() };
+    store.set_faults(faults);
+    let history = History::default();
+    let names = Names("r".to_owned());
+    let clients = (0..CLIENTS).map(|number| -> Pin<Box<dyn Future<Output = ()>>> {
+        Box::pin(client(api.clone(), names.clone(), number, seed, Rc::clone(&history)))
+    });
+    let clients = clients.collect();
+    run_interleaved(clients, &mut Dice::new(seed), |dice| {
+        if crashes && dice.roll(60) == 0 {
+            store.crash();
+            store.set_faults(Faults::NONE);
+            *api.current.borrow_mut() = block_on(InProcess::open(store.clone())).unwrap();
+            store.set_faults(faults);
+        }
+    });
+    history.take()
+}
+
+const INTERLEAVED: Faults = Faults { yield_per_mille: 400, ..Faults::NONE };
+
+/// Conflicts out of nowhere, failed reads and commits, commits whose end is not told.
+const FAILING: Faults = Faults {
+    conflict_per_mille: 60,
+    read_error_per_mille: 10,
+    commit_error_per_mille: 30,
+    unknown_per_mille: 40,
+    yield_per_mille: 300,
+    ..Faults::NONE
+};
+
+fn answers(history: &[Event]) -> usize {
+    history.iter().filter(|event| matches!(event, Event::Returned(..))).count()
+}
+
+#[test]
+fn histories_in_process_are_linearizable_whatever_the_store_does() {
+    let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
+    for (name, faults, crashes) in [
+        ("interleaved", INTERLEAVED, false),
+        ("failing store", FAILING, false),
+        ("failing store and losses of power", FAILING, true),
+    ] {
+        let mut answered = 0;
+        for seed in 0..histories {
+            let history = simulate(seed, faults, crashes, None);
+            answered += answers(&history);
+            assert!(is_linearizable(&history), "{name}, seed {seed}: {history:#?}");
+        }
+        println!("{name}: {histories} histories, {answered} answers, all linearizable");
+    }
+}
+
+#[test]
+fn the_checker_finds_each_planted_fault() {
+    for planted in [Planted::StaleReads, Planted::LostWrites, Planted::TornTransactions] {
+        let tries = 200;
+        let found = (0..tries)
+            .filter(|seed| !is_linearizable(&simulate(*seed, INTERLEAVED, false, Some(planted))))
+            .count();
+        println!("{planted:?}: found in {found} of {tries} histories");
+        assert!(found > 0, "{planted:?} went unnoticed");
+    }
+}
+
+fn over_http(server: &Server, histories: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let http = Rc::new(Http::new(server.address()));
+    runtime.block_on(http.call("CreateTable", &create_table())).good();
+    let mut answered = 0;
+    for seed in 0..histories {
+        let history = History::default();
+        let names = Names(format!("h{seed}"));
+        runtime.block_on(async {
+            let local = tokio::task::LocalSet::new();
+            for number in 0..CLIENTS {
+                let api = Shared(Rc::clone(&http));
+                local.spawn_local(client(api, names.clone(), number, seed, Rc::clone(&history)));
+            }
+            local.await;
+        });
+        let history = history.take();
+        answered += answers(&history);
+        assert!(is_linearizable(&history), "history {seed}: {history:#?}");
+    }
+    println!("over HTTP: {histories} histories, {answered} answers, all linearizable");
+}
+
+struct Shared(Rc<Http>);
+
+impl Api for Shared {
+    async fn call(&self, operation: &str, body: &Value) -> Answer {
+        self.0.call(operation, body).await
+    }
+}
+
+#[test]
+fn histories_over_http_are_linearizable() {
+    let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
+    over_http(&Server::in_memory(), histories);
+    let folder = tempfile::tempdir().unwrap();
+    over_http(&Server::on(folder.path()), histories);
+}
