@@ -45,6 +45,7 @@ const fn code(reason: &CancellationReason) -> &'static str {
     match reason {
         CancellationReason::None => "None",
         CancellationReason::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
+        CancellationReason::DuplicateItem => "DuplicateItem",
         CancellationReason::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
         CancellationReason::TransactionConflict => "TransactionConflict",
         CancellationReason::ProvisionedThroughputExceeded { .. } => "ProvisionedThroughputExceeded",

@@ -18,6 +18,7 @@ use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
 use crate::gate::Gates;
 use crate::get_item::get_item;
+use crate::partiql;
 use crate::put_item::put_item;
 use crate::query::query;
 use crate::scan::scan;
@@ -148,6 +149,13 @@ impl<S: Store> Engine<S> {
             }
             Request::DeleteItem(request) => {
                 delete_item(self, caller, &request).await.map(Response::DeleteItem)
+            }
+            Request::BatchExecuteStatement(request) => {
+                partiql::batch_execute_statement(self, caller, &request).await
+            }
+            Request::ExecuteStatement(request) => partiql::execute_statement(self, caller, &request).await,
+            Request::ExecuteTransaction(request) => {
+                partiql::execute_transaction(self, caller, &request).await
             }
             Request::GetItem(request) => get_item(self, caller, &request).await.map(Response::GetItem),
             Request::PutItem(request) => put_item(self, caller, &request).await.map(Response::PutItem),

@@ -23,6 +23,7 @@ mod index;
 mod layout;
 mod meter;
 mod page;
+mod partiql;
 mod put_item;
 mod query;
 mod scan;

@@ -47,7 +47,7 @@ fn bind<'r, S: Store>(
     Ok(Action { key, effect, condition: request.condition.as_ref(), table })
 }
 
-fn returned(change: &Change, values: ReturnValue) -> Option<EncodedItem> {
+pub(crate) fn returned(change: &Change, values: ReturnValue) -> Option<EncodedItem> {
     match values {
         ReturnValue::None => None,
         ReturnValue::AllOld => change.old.clone(),

@@ -3,13 +3,14 @@
 //! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
 
 use crate::codec::EncodedItem;
-use crate::messages::cancellation;
+use crate::messages::{cancellation, partiql};
 
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     AccessDenied,
     ConditionalCheckFailed,
+    DuplicateItem,
     ExpiredIterator,
     IdempotentParameterMismatch,
     IncompleteSignature,
@@ -39,12 +40,22 @@ pub enum ErrorKind {
 #[derive(Clone, Debug)]
 pub enum CancellationReason {
     None,
-    ConditionalCheckFailed { item: Option<EncodedItem> },
+    ConditionalCheckFailed {
+        item: Option<EncodedItem>,
+    },
+    /// Of an INSERT whose key is taken.
+    DuplicateItem,
     ItemCollectionSizeLimitExceeded,
     TransactionConflict,
-    ProvisionedThroughputExceeded { message: String },
-    Throttling { message: String },
-    Validation { message: String },
+    ProvisionedThroughputExceeded {
+        message: String,
+    },
+    Throttling {
+        message: String,
+    },
+    Validation {
+        message: String,
+    },
 }
 
 impl CancellationReason {
@@ -53,6 +64,7 @@ impl CancellationReason {
         match self {
             Self::None => "None",
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
+            Self::DuplicateItem => "DuplicateItem",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
             Self::TransactionConflict => "TransactionConflict",
             Self::ProvisionedThroughputExceeded { .. } => "ProvisionedThroughputExceeded",
@@ -66,6 +78,7 @@ impl CancellationReason {
         match self {
             Self::None => None,
             Self::ConditionalCheckFailed { .. } => Some(cancellation::CONDITIONAL_CHECK_FAILED),
+            Self::DuplicateItem => Some(partiql::DUPLICATE_ITEM),
             Self::ItemCollectionSizeLimitExceeded => Some(cancellation::ITEM_COLLECTION_SIZE),
             Self::TransactionConflict => Some(cancellation::CONFLICT),
             Self::ProvisionedThroughputExceeded { message }

@@ -11,6 +11,7 @@ pub mod key;
 pub mod limits;
 pub mod messages;
 pub mod number;
+pub mod partiql;
 pub mod request;
 pub mod response;
 pub mod schema;

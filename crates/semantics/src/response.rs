@@ -357,9 +357,49 @@ pub struct ListStreamsOutput {
     pub last_evaluated_stream_arn: Option<String>,
 }
 
+/// The answer of ExecuteStatement.
+#[derive(Clone, Debug)]
+pub struct ExecuteStatementOutput {
+    pub items: Vec<EncodedItem>,
+    pub next_token: Option<String>,
+    pub consumed_capacity: Option<ConsumedCapacity>,
+    pub last_evaluated_key: Option<EncodedItem>,
+}
+
+/// What is wrong with one statement of a batch.
+#[derive(Clone, Debug)]
+pub struct StatementError {
+    /// The code as this operation spells it, without the name of the service.
+    pub code: &'static str,
+    pub message: String,
+    pub item: Option<EncodedItem>,
+}
+
+/// What one statement of a batch came to.
+#[derive(Clone, Debug)]
+pub struct StatementResponse {
+    pub error: Option<StatementError>,
+    pub table_name: Option<String>,
+    pub item: Option<EncodedItem>,
+}
+
+#[derive(Clone, Debug)]
+pub struct BatchExecuteStatementOutput {
+    pub responses: Vec<StatementResponse>,
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+}
+
+#[derive(Clone, Debug)]
+pub struct ExecuteTransactionOutput {
+    /// One for each read; none for writes.
+    pub responses: Vec<Option<EncodedItem>>,
+    pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
+}
+
 /// The answer of any operation.
 #[derive(Clone, Debug)]
 pub enum Response {
+    BatchExecuteStatement(BatchExecuteStatementOutput),
     BatchGetItem(BatchGetItemOutput),
     BatchWriteItem(BatchWriteItemOutput),
     CreateTable(TableDescription),
@@ -370,6 +410,8 @@ pub enum Response {
     DescribeStream(StreamDescription),
     DescribeTable(TableDescription),
     DescribeTimeToLive(TimeToLiveDescription),
+    ExecuteStatement(ExecuteStatementOutput),
+    ExecuteTransaction(ExecuteTransactionOutput),
     GetItem(GetItemOutput),
     GetRecords(GetRecordsOutput),
     /// The iterator.

@@ -70,7 +70,7 @@ macro_rules! operations {
 }
 
 operations! {
-    BatchExecuteStatement DynamoDb No;
+    BatchExecuteStatement DynamoDb Yes;
     BatchGetItem DynamoDb Yes;
     BatchWriteItem DynamoDb Yes;
     CancelBulkOperation DynamoDb No;
@@ -97,8 +97,8 @@ operations! {
     DescribeTimeToLive DynamoDb Yes;
     DisableKinesisStreamingDestination DynamoDb No;
     EnableKinesisStreamingDestination DynamoDb No;
-    ExecuteStatement DynamoDb No;
-    ExecuteTransaction DynamoDb No;
+    ExecuteStatement DynamoDb Yes;
+    ExecuteTransaction DynamoDb Yes;
     ExportTableToPointInTime DynamoDb No;
     GetItem DynamoDb Yes;
     GetResourcePolicy DynamoDb No;

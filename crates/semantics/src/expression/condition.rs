@@ -34,7 +34,7 @@ impl ConditionKind {
 
 /// An operand with its placeholders replaced.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Operand {
+pub(crate) enum Operand {
     Path(DocumentPath),
     /// A value of the request, encoded once so that it compares with stored ones as they are.
     Value(EncodedValue),
@@ -74,7 +74,7 @@ impl Operand {
 
 /// A condition as a tree.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Expr {
+pub(crate) enum Expr {
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
     Not(Box<Expr>),
@@ -103,10 +103,29 @@ pub(super) enum Expr {
 /// A condition with every placeholder bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    pub(super) root: Expr,
+    pub(crate) root: Expr,
 }
 
 impl Condition {
+    /// Whether the item has this top-level attribute.
+    pub fn attribute_exists(name: &str) -> Self {
+        Self { root: Expr::Exists(DocumentPath::top_level(name)) }
+    }
+
+    /// Whether the item lacks this top-level attribute.
+    pub fn attribute_not_exists(name: &str) -> Self {
+        Self { root: Expr::NotExists(DocumentPath::top_level(name)) }
+    }
+
+    /// Whether both hold.
+    #[must_use]
+    pub fn and(self, other: Option<Self>) -> Self {
+        match other {
+            None => self,
+            Some(other) => Self { root: Expr::And(Box::new(self.root), Box::new(other.root)) },
+        }
+    }
+
     /// Whether the condition holds; a missing item has no attributes.
     pub fn evaluate(&self, item: Option<MapRef<'_>>) -> bool {
         self.root.holds(item)

@@ -46,7 +46,7 @@ pub(super) enum Keyword {
 
 /// The six comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparator {
+pub(crate) enum Comparator {
     Eq,
     Ne,
     Lt,
@@ -56,7 +56,7 @@ pub(super) enum Comparator {
 }
 
 impl Comparator {
-    pub(super) const fn symbol(self) -> &'static str {
+    pub(crate) const fn symbol(self) -> &'static str {
         match self {
             Self::Eq => "=",
             Self::Ne => "<>",

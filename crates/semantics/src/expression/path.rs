@@ -52,7 +52,7 @@ impl DocumentPath {
     }
 
     /// The value at this place in an item's stored form.
-    pub(super) fn find<'v>(&self, item: MapRef<'v>) -> Option<ValueRef<'v>> {
+    pub fn find<'v>(&self, item: MapRef<'v>) -> Option<ValueRef<'v>> {
         let top = item.get(&self.attribute)?;
         self.steps.iter().try_fold(top, |value, step| match (value, step) {
             (ValueRef::M(map), PathStep::Field(name)) => map.get(name),

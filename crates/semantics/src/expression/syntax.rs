@@ -54,13 +54,13 @@ pub(super) enum RawCondition<'t> {
 
 /// The two arithmetic operators of SET.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arithmetic {
+pub(crate) enum Arithmetic {
     Plus,
     Minus,
 }
 
 impl Arithmetic {
-    pub(super) const fn symbol(self) -> &'static str {
+    pub(crate) const fn symbol(self) -> &'static str {
         match self {
             Self::Plus => "+",
             Self::Minus => "-",
@@ -90,7 +90,7 @@ pub(super) struct RawAction<'t> {
 }
 
 /// The four sections of an update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Section {
     Set,
     Remove,

@@ -15,7 +15,7 @@ use crate::value::AttributeValue;
 
 /// Which of the two languages an update was written in; they differ in texts and in what ADD adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     /// `UpdateExpression`.
     Expression,
     /// `AttributeUpdates`.
@@ -24,7 +24,7 @@ pub(super) enum Dialect {
 
 /// An operand of SET with its placeholders replaced.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum SetOperand {
+pub(crate) enum SetOperand {
     Path(DocumentPath),
     Value(AttributeValue),
     IfNotExists(DocumentPath, Box<SetOperand>),
@@ -33,14 +33,14 @@ pub(super) enum SetOperand {
 
 /// The right-hand side of a SET action.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum SetValue {
+pub(crate) enum SetValue {
     Operand(SetOperand),
     Arithmetic { operator: Arithmetic, left: SetOperand, right: SetOperand },
 }
 
 /// What an action does at its path.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Change {
+pub(crate) enum Change {
     Set(SetValue),
     Remove,
     /// A number or a set; in the legacy dialect also a list.
@@ -61,20 +61,27 @@ impl Change {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Action {
-    pub(super) path: DocumentPath,
-    pub(super) change: Change,
+pub(crate) struct Action {
+    pub(crate) path: DocumentPath,
+    pub(crate) change: Change,
 }
 
 /// An update with every placeholder bound. Invariant: its paths neither overlap nor conflict; the actions of one
 /// section stand together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
-    pub(super) actions: Vec<Action>,
-    pub(super) dialect: Dialect,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) dialect: Dialect,
 }
 
 impl Update {
+    /// An update of these actions, if their paths neither overlap nor conflict.
+    pub(crate) fn of(mut actions: Vec<Action>) -> Result<Self, Error> {
+        path::check_distinct(actions.iter().map(|action| &action.path)).map_err(Fault::without_parameter)?;
+        actions.sort_by_key(|action| action.change.section());
+        Ok(Self { actions, dialect: Dialect::Expression })
+    }
+
     /// The paths it changes, in the order written.
     pub fn targets(&self) -> Vec<&DocumentPath> {
         self.actions.iter().map(|action| &action.path).collect()

@@ -7,6 +7,7 @@ pub mod cancellation;
 pub mod data_plane;
 pub mod expression;
 pub mod item;
+pub mod partiql;
 pub mod shape;
 pub mod stream;
 pub mod table;

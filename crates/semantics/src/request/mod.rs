@@ -14,6 +14,7 @@ pub mod get_records;
 pub mod get_shard_iterator;
 pub mod list_streams;
 pub mod list_tables;
+pub mod partiql;
 pub mod parts;
 pub mod put_item;
 pub mod query;
@@ -42,6 +43,9 @@ pub use get_records::GetRecords;
 pub use get_shard_iterator::{GetShardIterator, ShardPosition};
 pub use list_streams::ListStreams;
 pub use list_tables::ListTables;
+pub use partiql::{
+    BatchExecuteStatement, BatchStatement, ExecuteStatement, ExecuteTransaction, TransactStatement,
+};
 pub use put_item::PutItem;
 pub use query::Query;
 pub use scan::{Scan, Segment};
@@ -66,6 +70,7 @@ pub type UnprocessedItems = Vec<(String, Vec<parts::WriteRequestParts>)>;
 /// A request of any operation, as far as it can be understood without tables.
 #[derive(Clone, Debug)]
 pub enum Request {
+    BatchExecuteStatement(BatchExecuteStatement),
     BatchGetItem(BatchGetItem),
     BatchWriteItem(BatchWriteItem),
     CreateTable(Box<CreateTable>),
@@ -76,6 +81,8 @@ pub enum Request {
     DescribeStream(DescribeStream),
     DescribeTable(DescribeTable),
     DescribeTimeToLive(DescribeTimeToLive),
+    ExecuteStatement(Box<ExecuteStatement>),
+    ExecuteTransaction(ExecuteTransaction),
     GetItem(GetItem),
     GetRecords(GetRecords),
     GetShardIterator(GetShardIterator),

@@ -577,11 +577,27 @@ pub struct AttributeValueUpdateParts {
     pub action: Option<AttributeAction>,
 }
 
+/// `BatchExecuteStatementInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchExecuteStatementParts {
+    pub statements: Vec<BatchStatementRequestParts>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+}
+
 /// `BatchGetItemInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BatchGetItemParts {
     pub request_items: Vec<(String, KeysAndAttributesParts)>,
     pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+}
+
+/// `BatchStatementRequest` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BatchStatementRequestParts {
+    pub statement: String,
+    pub parameters: Option<Vec<ValuePart>>,
+    pub consistent_read: Option<bool>,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
 }
 
 /// `BatchWriteItemInput` of the service model.
@@ -724,6 +740,26 @@ pub struct DescribeTimeToLiveParts {
     pub table_name: String,
 }
 
+/// `ExecuteStatementInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecuteStatementParts {
+    pub statement: String,
+    pub parameters: Option<Vec<ValuePart>>,
+    pub consistent_read: Option<bool>,
+    pub next_token: Option<String>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+    pub limit: Option<i64>,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
+}
+
+/// `ExecuteTransactionInput` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExecuteTransactionParts {
+    pub transact_statements: Vec<ParameterizedStatementParts>,
+    pub client_request_token: Option<String>,
+    pub return_consumed_capacity: Option<ReturnConsumedCapacity>,
+}
+
 /// `ExpectedAttributeValue` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExpectedAttributeValueParts {
@@ -846,6 +882,14 @@ pub struct OnDemandThroughputOverrideParts {
 pub struct OnDemandThroughputParts {
     pub max_read_request_units: Option<i64>,
     pub max_write_request_units: Option<i64>,
+}
+
+/// `ParameterizedStatement` of the service model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterizedStatementParts {
+    pub statement: String,
+    pub parameters: Option<Vec<ValuePart>>,
+    pub return_values_on_condition_check_failure: Option<ReturnValuesOnConditionCheckFailure>,
 }
 
 /// `Projection` of the service model.

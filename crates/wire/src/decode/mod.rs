@@ -14,12 +14,12 @@ mod violations;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request;
 use keywright_semantics::request::parts::{
-    BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts, DeleteTableParts,
-    DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
-    DescribeTimeToLiveParts, GetItemParts, GetRecordsParts, GetShardIteratorParts, ListStreamsParts,
-    ListTablesParts, ListTagsOfResourceParts, PutItemParts, QueryParts, ScanParts, TagResourceParts,
-    TransactGetItemsParts, TransactWriteItemsParts, UntagResourceParts, UpdateItemParts, UpdateTableParts,
-    UpdateTimeToLiveParts,
+    BatchExecuteStatementParts, BatchGetItemParts, BatchWriteItemParts, CreateTableParts, DeleteItemParts,
+    DeleteTableParts, DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
+    DescribeTimeToLiveParts, ExecuteStatementParts, ExecuteTransactionParts, GetItemParts, GetRecordsParts,
+    GetShardIteratorParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts, PutItemParts,
+    QueryParts, ScanParts, TagResourceParts, TransactGetItemsParts, TransactWriteItemsParts,
+    UntagResourceParts, UpdateItemParts, UpdateTableParts, UpdateTimeToLiveParts,
 };
 
 use crate::json::{self, Node, NotJson};
@@ -61,6 +61,7 @@ macro_rules! parts_by_operation {
 }
 
 parts_by_operation! {
+    BatchExecuteStatement BatchExecuteStatementParts,
     BatchGetItem BatchGetItemParts,
     BatchWriteItem BatchWriteItemParts,
     CreateTable CreateTableParts,
@@ -71,6 +72,8 @@ parts_by_operation! {
     DescribeStream DescribeStreamParts,
     DescribeTable DescribeTableParts,
     DescribeTimeToLive DescribeTimeToLiveParts,
+    ExecuteStatement ExecuteStatementParts,
+    ExecuteTransaction ExecuteTransactionParts,
     GetItem GetItemParts,
     GetRecords GetRecordsParts,
     GetShardIterator GetShardIteratorParts,

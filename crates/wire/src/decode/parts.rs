@@ -2,28 +2,29 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
-    AttributeAction, AttributeDefinitionParts, AttributeValueUpdateParts, BatchGetItemParts,
-    BatchWriteItemParts, BillingMode, ComparisonOperator, ConditionParts, ConditionalOperator,
-    CreateGlobalSecondaryIndexActionParts, CreateGlobalTableWitnessGroupMemberActionParts,
-    CreateReplicationGroupMemberActionParts, CreateTableParts, DeleteGlobalSecondaryIndexActionParts,
-    DeleteGlobalTableWitnessGroupMemberActionParts, DeleteItemParts, DeleteReplicationGroupMemberActionParts,
-    DeleteRequestParts, DeleteTableParts, DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts,
-    DescribeTableParts, DescribeTimeToLiveParts, ExpectedAttributeValueParts, GetItemParts, GetRecordsParts,
-    GetShardIteratorParts, GlobalSecondaryIndexParts, GlobalSecondaryIndexUpdateParts,
-    GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts, KeySchemaElementParts, KeyType,
-    KeysAndAttributesParts, ListStreamsParts, ListTablesParts, ListTagsOfResourceParts,
-    LocalSecondaryIndexParts, MultiRegionConsistency, OnDemandThroughputOverrideParts,
-    OnDemandThroughputParts, ProjectionParts, ProjectionType, ProvisionedThroughputOverrideParts,
-    ProvisionedThroughputParts, PutItemParts, PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts,
-    ReplicationGroupUpdateParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, ScalarAttributeType, ScanParts, Select, ShardFilterParts,
-    ShardFilterType, ShardIteratorType, SseSpecificationParts, SseType, StreamSpecificationParts,
-    StreamViewType, TableClass, TagParts, TagResourceParts, TimeToLiveSpecificationParts,
-    TransactConditionCheckParts, TransactDeleteParts, TransactGetItemParts, TransactGetItemsParts,
-    TransactGetParts, TransactPutParts, TransactUpdateParts, TransactWriteItemParts, TransactWriteItemsParts,
-    UntagResourceParts, UpdateGlobalSecondaryIndexActionParts, UpdateItemParts,
-    UpdateReplicationGroupMemberActionParts, UpdateTableParts, UpdateTimeToLiveParts, WarmThroughputParts,
-    WriteRequestParts,
+    AttributeAction, AttributeDefinitionParts, AttributeValueUpdateParts, BatchExecuteStatementParts,
+    BatchGetItemParts, BatchStatementRequestParts, BatchWriteItemParts, BillingMode, ComparisonOperator,
+    ConditionParts, ConditionalOperator, CreateGlobalSecondaryIndexActionParts,
+    CreateGlobalTableWitnessGroupMemberActionParts, CreateReplicationGroupMemberActionParts,
+    CreateTableParts, DeleteGlobalSecondaryIndexActionParts, DeleteGlobalTableWitnessGroupMemberActionParts,
+    DeleteItemParts, DeleteReplicationGroupMemberActionParts, DeleteRequestParts, DeleteTableParts,
+    DescribeEndpointsParts, DescribeLimitsParts, DescribeStreamParts, DescribeTableParts,
+    DescribeTimeToLiveParts, ExecuteStatementParts, ExecuteTransactionParts, ExpectedAttributeValueParts,
+    GetItemParts, GetRecordsParts, GetShardIteratorParts, GlobalSecondaryIndexParts,
+    GlobalSecondaryIndexUpdateParts, GlobalTableSettingsReplicationMode, GlobalTableWitnessGroupUpdateParts,
+    KeySchemaElementParts, KeyType, KeysAndAttributesParts, ListStreamsParts, ListTablesParts,
+    ListTagsOfResourceParts, LocalSecondaryIndexParts, MultiRegionConsistency,
+    OnDemandThroughputOverrideParts, OnDemandThroughputParts, ParameterizedStatementParts, ProjectionParts,
+    ProjectionType, ProvisionedThroughputOverrideParts, ProvisionedThroughputParts, PutItemParts,
+    PutRequestParts, QueryParts, ReplicaGlobalSecondaryIndexParts, ReplicationGroupUpdateParts,
+    ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, ReturnValuesOnConditionCheckFailure,
+    ScalarAttributeType, ScanParts, Select, ShardFilterParts, ShardFilterType, ShardIteratorType,
+    SseSpecificationParts, SseType, StreamSpecificationParts, StreamViewType, TableClass, TagParts,
+    TagResourceParts, TimeToLiveSpecificationParts, TransactConditionCheckParts, TransactDeleteParts,
+    TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
+    TransactWriteItemParts, TransactWriteItemsParts, UntagResourceParts,
+    UpdateGlobalSecondaryIndexActionParts, UpdateItemParts, UpdateReplicationGroupMemberActionParts,
+    UpdateTableParts, UpdateTimeToLiveParts, WarmThroughputParts, WriteRequestParts,
 };
 
 use super::build::{FromNode, Members, choice, choices, structures};
@@ -60,9 +61,19 @@ structures! {
         value: "Value",
         action: "Action",
     }
+    BatchExecuteStatementParts {
+        statements: "Statements",
+        return_consumed_capacity: "ReturnConsumedCapacity",
+    }
     BatchGetItemParts {
         request_items: "RequestItems",
         return_consumed_capacity: "ReturnConsumedCapacity",
+    }
+    BatchStatementRequestParts {
+        statement: "Statement",
+        parameters: "Parameters",
+        consistent_read: "ConsistentRead",
+        return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
     BatchWriteItemParts {
         request_items: "RequestItems",
@@ -155,6 +166,20 @@ structures! {
     DescribeTimeToLiveParts {
         table_name: "TableName",
     }
+    ExecuteStatementParts {
+        statement: "Statement",
+        parameters: "Parameters",
+        consistent_read: "ConsistentRead",
+        next_token: "NextToken",
+        return_consumed_capacity: "ReturnConsumedCapacity",
+        limit: "Limit",
+        return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
+    }
+    ExecuteTransactionParts {
+        transact_statements: "TransactStatements",
+        client_request_token: "ClientRequestToken",
+        return_consumed_capacity: "ReturnConsumedCapacity",
+    }
     ExpectedAttributeValueParts {
         value: "Value",
         exists: "Exists",
@@ -233,6 +258,11 @@ structures! {
     OnDemandThroughputParts {
         max_read_request_units: "MaxReadRequestUnits",
         max_write_request_units: "MaxWriteRequestUnits",
+    }
+    ParameterizedStatementParts {
+        statement: "Statement",
+        parameters: "Parameters",
+        return_values_on_condition_check_failure: "ReturnValuesOnConditionCheckFailure",
     }
     ProjectionParts {
         projection_type: "ProjectionType",

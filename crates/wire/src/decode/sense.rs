@@ -2,10 +2,11 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
-    BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable, DescribeStream, DescribeTable,
-    DescribeTimeToLive, GetItem, GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource,
-    PutItem, Query, Request, Scan, TagResource, TransactGetItems, TransactWriteItems, UntagResource,
-    UpdateItem, UpdateTable, UpdateTimeToLive,
+    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable,
+    DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, GetItem,
+    GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource, PutItem, Query, Request, Scan,
+    TagResource, TransactGetItems, TransactWriteItems, UntagResource, UpdateItem, UpdateTable,
+    UpdateTimeToLive,
 };
 
 use super::Parts;
@@ -13,6 +14,13 @@ use super::Parts;
 /// The request that the parts say.
 pub(super) fn sense(parts: Parts) -> Result<Request, Error> {
     match parts {
+        Parts::BatchExecuteStatement(parts) => {
+            Ok(Request::BatchExecuteStatement(BatchExecuteStatement::sense(parts)))
+        }
+        Parts::ExecuteStatement(parts) => {
+            ExecuteStatement::sense(parts).map(Box::new).map(Request::ExecuteStatement)
+        }
+        Parts::ExecuteTransaction(parts) => ExecuteTransaction::sense(parts).map(Request::ExecuteTransaction),
         Parts::BatchGetItem(parts) => BatchGetItem::sense(parts).map(Request::BatchGetItem),
         Parts::BatchWriteItem(parts) => BatchWriteItem::sense(parts).map(Request::BatchWriteItem),
         Parts::CreateTable(parts) => CreateTable::sense(parts).map(Box::new).map(Request::CreateTable),

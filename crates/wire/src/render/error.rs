@@ -74,6 +74,7 @@ const fn status(kind: ErrorKind) -> u16 {
         ErrorKind::RequestEntityTooLarge => 413,
         ErrorKind::AccessDenied
         | ErrorKind::ConditionalCheckFailed
+        | ErrorKind::DuplicateItem
         | ErrorKind::ExpiredIterator
         | ErrorKind::IdempotentParameterMismatch
         | ErrorKind::IncompleteSignature
@@ -104,6 +105,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
         ErrorKind::ConditionalCheckFailed => {
             "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
         }
+        ErrorKind::DuplicateItem => "com.amazonaws.dynamodb.v20120810#DuplicateItemException",
         ErrorKind::ExpiredIterator => "com.amazonaws.dynamodb.v20120810#ExpiredIteratorException",
         ErrorKind::IdempotentParameterMismatch => {
             "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"

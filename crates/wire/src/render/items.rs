@@ -82,7 +82,7 @@ pub(super) fn transact_write_items(writer: &mut Writer, output: &TransactWriteIt
 }
 
 /// One response of TransactGetItems: an empty structure where nothing was found.
-struct Found<'a>(Option<&'a EncodedItem>);
+pub(super) struct Found<'a>(pub(super) Option<&'a EncodedItem>);
 
 impl Render for Found<'_> {
     fn render(&self, writer: &mut Writer) {

@@ -5,6 +5,7 @@
 mod capacity;
 mod error;
 mod items;
+mod partiql;
 mod streams;
 mod tables;
 mod writer;
@@ -33,6 +34,9 @@ fn room(response: &Response) -> usize {
 pub fn render(response: &Response) -> Vec<u8> {
     let mut writer = Writer::with_capacity(room(response));
     match response {
+        Response::BatchExecuteStatement(output) => partiql::batch(&mut writer, output),
+        Response::ExecuteStatement(output) => partiql::statement(&mut writer, output),
+        Response::ExecuteTransaction(output) => partiql::transaction(&mut writer, output),
         Response::BatchGetItem(output) => items::batch_get_item(&mut writer, output),
         Response::BatchWriteItem(output) => items::batch_write_item(&mut writer, output),
         Response::CreateTable(table) | Response::DeleteTable(table) | Response::UpdateTable(table) => {

@@ -7,6 +7,7 @@ use crate::operation::Operation;
 /// The input of each operation that is decoded.
 pub(crate) fn input(operation: Operation) -> Option<Input> {
     let input = match operation {
+        Operation::BatchExecuteStatement => Input::of(&BATCH_EXECUTE_STATEMENT_INPUT),
         Operation::BatchGetItem => Input::of(&BATCH_GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::BatchWriteItem => Input::of(&BATCH_WRITE_ITEM_INPUT),
         Operation::CreateTable => Input::of(&CREATE_TABLE_INPUT),
@@ -16,6 +17,8 @@ pub(crate) fn input(operation: Operation) -> Option<Input> {
         Operation::DescribeLimits => Input::of(&DESCRIBE_LIMITS_INPUT),
         Operation::DescribeTable => Input::of(&DESCRIBE_TABLE_INPUT),
         Operation::DescribeTimeToLive => Input::of(&DESCRIBE_TIME_TO_LIVE_INPUT),
+        Operation::ExecuteStatement => Input::of(&EXECUTE_STATEMENT_INPUT),
+        Operation::ExecuteTransaction => Input::of(&EXECUTE_TRANSACTION_INPUT),
         Operation::GetItem => Input::of(&GET_ITEM_INPUT).unechoed(Constraint::Length),
         Operation::ListTables => Input::of(&LIST_TABLES_INPUT),
         Operation::ListTagsOfResource => Input::of(&LIST_TAGS_OF_RESOURCE_INPUT),
@@ -65,6 +68,14 @@ static ATTRIBUTE_VALUE_UPDATE: Shape = Shape::structure(
     &[Member::optional("Value", &ATTRIBUTE_VALUE), Member::optional("Action", &ATTRIBUTE_ACTION)],
 );
 
+static BATCH_EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
+    "BatchExecuteStatementInput",
+    &[
+        Member::required("Statements", &PARTI_QL_BATCH_REQUEST),
+        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
+    ],
+);
+
 static BATCH_GET_ITEM_INPUT: Shape = Shape::structure(
     "BatchGetItemInput",
     &[
@@ -74,6 +85,16 @@ static BATCH_GET_ITEM_INPUT: Shape = Shape::structure(
 );
 
 static BATCH_GET_REQUEST_MAP: Shape = Shape::map(&TABLE_ARN, &KEYS_AND_ATTRIBUTES).max(100);
+
+static BATCH_STATEMENT_REQUEST: Shape = Shape::structure(
+    "BatchStatementRequest",
+    &[
+        Member::required("Statement", &PARTI_QL_STATEMENT),
+        Member::optional("Parameters", &PREPARED_STATEMENT_PARAMETERS),
+        Member::optional("ConsistentRead", &CONSISTENT_READ),
+        Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
+    ],
+);
 
 static BATCH_WRITE_ITEM_INPUT: Shape = Shape::structure(
     "BatchWriteItemInput",
@@ -252,6 +273,28 @@ static DESCRIBE_TABLE_INPUT: Shape =
 
 static DESCRIBE_TIME_TO_LIVE_INPUT: Shape =
     Shape::structure("DescribeTimeToLiveInput", &[Member::required("TableName", &TABLE_NAME_OR_ARN)]);
+
+static EXECUTE_STATEMENT_INPUT: Shape = Shape::structure(
+    "ExecuteStatementInput",
+    &[
+        Member::required("Statement", &PARTI_QL_STATEMENT),
+        Member::optional("Parameters", &PREPARED_STATEMENT_PARAMETERS),
+        Member::optional("ConsistentRead", &CONSISTENT_READ),
+        Member::optional("NextToken", &PARTI_QL_NEXT_TOKEN),
+        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
+        Member::optional("Limit", &POSITIVE_INTEGER_OBJECT),
+        Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
+    ],
+);
+
+static EXECUTE_TRANSACTION_INPUT: Shape = Shape::structure(
+    "ExecuteTransactionInput",
+    &[
+        Member::required("TransactStatements", &PARAMETERIZED_STATEMENTS),
+        Member::optional("ClientRequestToken", &CLIENT_REQUEST_TOKEN),
+        Member::optional("ReturnConsumedCapacity", &RETURN_CONSUMED_CAPACITY),
+    ],
+);
 
 static EXPECTED_ATTRIBUTE_MAP: Shape = Shape::map(&ATTRIBUTE_NAME, &EXPECTED_ATTRIBUTE_VALUE);
 
@@ -450,9 +493,28 @@ static ON_DEMAND_THROUGHPUT: Shape = Shape::structure(
 static ON_DEMAND_THROUGHPUT_OVERRIDE: Shape =
     Shape::structure("OnDemandThroughputOverride", &[Member::optional("MaxReadRequestUnits", &LONG_OBJECT)]);
 
+static PARAMETERIZED_STATEMENT: Shape = Shape::structure(
+    "ParameterizedStatement",
+    &[
+        Member::required("Statement", &PARTI_QL_STATEMENT),
+        Member::optional("Parameters", &PREPARED_STATEMENT_PARAMETERS),
+        Member::optional("ReturnValuesOnConditionCheckFailure", &RETURN_VALUES_ON_CONDITION_CHECK_FAILURE),
+    ],
+);
+
+static PARAMETERIZED_STATEMENTS: Shape = Shape::list(&PARAMETERIZED_STATEMENT).min(1).max(100);
+
+static PARTI_QL_BATCH_REQUEST: Shape = Shape::list(&BATCH_STATEMENT_REQUEST).min(1).max(25);
+
+static PARTI_QL_NEXT_TOKEN: Shape = Shape::text().min(1).max(32_768);
+
+static PARTI_QL_STATEMENT: Shape = Shape::text().min(1).max(8192);
+
 static POSITIVE_INTEGER_OBJECT: Shape = Shape::integer().min(1);
 
 static POSITIVE_LONG_OBJECT: Shape = Shape::long().min(1);
+
+static PREPARED_STATEMENT_PARAMETERS: Shape = Shape::list(&ATTRIBUTE_VALUE).min(1);
 
 static PROJECTION: Shape = Shape::structure(
     "Projection",

@@ -1,0 +1,80 @@
+//! Where a SELECT goes on: an opaque text that belongs to one statement with its parameters.
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_semantics::key::{KeyValueRef, partition_hash};
+use keywright_semantics::messages::partiql as messages;
+use keywright_semantics::request::transact_write_items::Fingerprint;
+use keywright_semantics::value::Item;
+
+/// How many of the statement's ranges are done, and the last row of the present one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Position {
+    pub range: u32,
+    pub after: Option<Item>,
+}
+
+const SUM_BYTES: usize = 16;
+
+impl Position {
+    pub(super) fn to_token(&self, statement: &Fingerprint) -> String {
+        let mut bytes = self.range.to_be_bytes().to_vec();
+        if let Some(after) = &self.after {
+            bytes.extend_from_slice(EncodedItem::encode(after).as_bytes());
+        }
+        let sum = checksum(statement, &bytes);
+        sum.iter().chain(&bytes).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The position that a token says, if it was given out for this statement.
+    pub(super) fn parse(token: &str, statement: &Fingerprint) -> Result<Self, Error> {
+        Self::read(token, statement).ok_or_else(|| Error::validation(messages::INVALID_TOKEN))
+    }
+
+    fn read(token: &str, statement: &Fingerprint) -> Option<Self> {
+        let digits = token.as_bytes();
+        let pairs = digits.chunks(2).map(|pair| {
+            let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
+            u8::from_str_radix(pair, 16).ok()
+        });
+        let all: Vec<u8> = pairs.collect::<Option<_>>()?;
+        let (sum, bytes) = all.split_at_checked(SUM_BYTES)?;
+        if sum != checksum(statement, bytes) {
+            return None;
+        }
+        let (range, after) = bytes.split_first_chunk::<4>()?;
+        let after = if after.is_empty() {
+            None
+        } else {
+            Some(EncodedItem::from_stored(Bytes::copy_from_slice(after)).ok()?.decode())
+        };
+        Some(Self { range: u32::from_be_bytes(*range), after })
+    }
+}
+
+fn checksum(statement: &Fingerprint, bytes: &[u8]) -> [u8; SUM_BYTES] {
+    partition_hash([KeyValueRef::B(&statement.0), KeyValueRef::B(bytes)]).0
+}
+
+#[cfg(test)]
+mod tests {
+    use keywright_semantics::value::AttributeValue;
+
+    use super::*;
+
+    #[test]
+    fn a_token_says_its_position_to_its_own_statement_only() {
+        let (mine, other) = (Fingerprint([1; 32]), Fingerprint([2; 32]));
+        let key: Item = [("pk".to_owned(), AttributeValue::from("x"))].into();
+        for after in [None, Some(key)] {
+            let position = Position { range: 3, after };
+            let token = position.to_token(&mine);
+            assert_eq!(Position::parse(&token, &mine).expect("its own"), position);
+            assert!(Position::parse(&token, &other).is_err());
+            for wrong in ["", "x", "00", &token[2..], &format!("{token}00"), &token.replace('0', "1")] {
+                assert!(Position::parse(wrong, &mine).is_err(), "{wrong}");
+            }
+        }
+    }
+}

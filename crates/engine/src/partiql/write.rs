@@ -1,0 +1,118 @@
+//! INSERT, UPDATE and DELETE on their own: one action of the write core each.
+
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::expression::Condition;
+use keywright_semantics::messages::partiql as messages;
+use keywright_semantics::partiql::{KeyMatch, Returning, Statement, Where};
+use keywright_semantics::request::common::OnConditionFailure;
+use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue};
+use keywright_semantics::request::table_ref::TableRef;
+use keywright_semantics::response::WriteItemOutput;
+use keywright_semantics::schema::TableSchema;
+use keywright_store::Store;
+
+use super::key_match;
+use crate::bind::item::{bind_put, check_condition, check_update, check_update_size};
+use crate::bind::key::bind_key;
+use crate::change::{Action, Effect};
+use crate::engine::Engine;
+use crate::env::Caller;
+use crate::fault;
+use crate::single::{Reported, output, write_one};
+use crate::update_item::returned;
+
+/// The item that an UPDATE or DELETE names.
+pub(super) fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatch, Error> {
+    key_match(&schema.key, condition).ok_or_else(|| Error::validation(messages::NO_KEY_EQUALITY))
+}
+
+/// An INSERT is a put where nothing is.
+pub(super) fn is_new(schema: &TableSchema) -> Condition {
+    Condition::attribute_not_exists(partition_name(schema))
+}
+
+/// An UPDATE changes what is there.
+pub(super) fn is_there(schema: &TableSchema, rest: Option<Condition>) -> Condition {
+    Condition::attribute_exists(partition_name(schema)).and(rest)
+}
+
+fn partition_name(schema: &TableSchema) -> &str {
+    schema.key.partition.first().map_or("", |attribute| attribute.name.as_str())
+}
+
+pub(super) const fn return_value(returning: Returning) -> ReturnValue {
+    match returning {
+        Returning::Nothing => ReturnValue::None,
+        Returning::AllOld => ReturnValue::AllOld,
+        Returning::AllNew => ReturnValue::AllNew,
+        Returning::ModifiedOld => ReturnValue::UpdatedOld,
+        Returning::ModifiedNew => ReturnValue::UpdatedNew,
+    }
+}
+
+/// How a write is answered.
+#[derive(Clone, Copy)]
+pub(super) struct Answering {
+    pub on_condition_failure: OnConditionFailure,
+    pub capacity: ReturnConsumedCapacity,
+}
+
+/// Carries out a statement that writes.
+pub(super) async fn write<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    statement: &Statement,
+    answering: Answering,
+) -> Result<WriteItemOutput, Error> {
+    let found = engine.catalogue().lookup(caller, statement.table())?;
+    let schema = &found.schema;
+    let (key, condition, returning) = match statement {
+        Statement::Insert { item, .. } => (item.clone(), Some(is_new(schema)), Returning::Nothing),
+        Statement::Update { condition, returning, .. } => {
+            let KeyMatch { key, rest } = named_item(schema, condition.as_ref())?;
+            (key, Some(is_there(schema, rest)), *returning)
+        }
+        Statement::Delete { condition, returning, .. } => {
+            let KeyMatch { key, rest } = named_item(schema, condition.as_ref())?;
+            (key, rest, *returning)
+        }
+        Statement::Exists(_) => return Err(Error::validation(messages::EXISTS_OUTSIDE_TRANSACTION)),
+        Statement::Select(_) => return Err(fault::internal()),
+    };
+    let condition = condition.as_ref();
+    let table: &TableRef = statement.table();
+    let bind = || {
+        let table = engine.catalogue().lookup(caller, table)?;
+        let (key, effect) = match statement {
+            Statement::Insert { item, .. } => {
+                let put = bind_put(table.id, &table.schema, item)?;
+                (put.key, Effect::Put(put.item))
+            }
+            Statement::Update { update, .. } => {
+                let bound = bind_key(table.id, &table.schema, &key)?;
+                check_update(&table.schema, update)?;
+                check_update_size(update)?;
+                (bound, Effect::Update { key: &key, update: Some(update) })
+            }
+            _ => (bind_key(table.id, &table.schema, &key)?, Effect::Delete),
+        };
+        check_condition(&table.schema, condition)?;
+        Ok(Action { key, effect, condition, table })
+    };
+    let outcome = write_one(engine, answering.on_condition_failure, bind).await;
+    let outcome = outcome.map_err(|error| match (statement, error.kind) {
+        (Statement::Insert { .. }, ErrorKind::ConditionalCheckFailed) => {
+            Error { kind: ErrorKind::DuplicateItem, message: messages::DUPLICATE_ITEM.to_owned(), ..error }
+        }
+        _ => error,
+    })?;
+    let attributes: Option<EncodedItem> = returned(&outcome.change, return_value(returning));
+    let reported = Reported {
+        table_name: &table.name,
+        item: &key,
+        capacity: answering.capacity,
+        metrics: ReturnItemCollectionMetrics::None,
+    };
+    Ok(output(&outcome, attributes, reported))
+}

@@ -1,0 +1,116 @@
+//! SET and REMOVE, as the update that the native requests have.
+
+use super::PartiqlFault;
+use super::condition::document_path;
+use super::syntax::{Binary, RawChange, Term, TermKind};
+use super::values::Scope;
+use crate::expression::{Action, Arithmetic, Change, DocumentPath, SetOperand, SetValue, Update};
+use crate::messages::{expression as expression_messages, partiql as messages};
+use crate::value::AttributeValue;
+
+impl Scope<'_> {
+    /// The update that the clauses say together.
+    pub(super) fn update(&self, changes: &[RawChange]) -> Result<Update, PartiqlFault> {
+        let actions = changes.iter().map(|change| match change {
+            RawChange::Remove(target) => Ok(Action { path: self.target(target)?, change: Change::Remove }),
+            RawChange::Set(target, value) => {
+                let path = self.target(target)?;
+                let change = self.set_change(&path, value)?;
+                Ok(Action { path, change })
+            }
+        });
+        let actions = actions.collect::<Result<Vec<_>, PartiqlFault>>()?;
+        Ok(Update::of(actions)?)
+    }
+
+    fn target(&self, term: &Term) -> Result<DocumentPath, PartiqlFault> {
+        match &term.kind {
+            TermKind::Path(path) => document_path(path),
+            _ => Err(PartiqlFault::new(messages::unexpected_path_component(&self.place(term.span)))),
+        }
+    }
+
+    fn set_change(&self, target: &DocumentPath, term: &Term) -> Result<Change, PartiqlFault> {
+        match &term.kind {
+            TermKind::Call { name, arguments } => match name.to_ascii_uppercase().as_str() {
+                function @ "SET_ADD" => self.set_members(target, term, function, arguments).map(Change::Add),
+                function @ "SET_DELETE" => {
+                    self.set_members(target, term, function, arguments).map(Change::Delete)
+                }
+                _ => self.set_operand(term).map(|operand| Change::Set(SetValue::Operand(operand))),
+            },
+            TermKind::Binary { operator: operator @ (Binary::Plus | Binary::Minus), left, right } => {
+                let operator = if *operator == Binary::Plus { Arithmetic::Plus } else { Arithmetic::Minus };
+                let (left, right) = (self.set_operand(left)?, self.set_operand(right)?);
+                for operand in [&left, &right] {
+                    if let SetOperand::Value(value) = operand
+                        && value.type_name() != "N"
+                    {
+                        let text = expression_messages::operand_type(operator.symbol(), value.type_name());
+                        return Err(PartiqlFault::new(text));
+                    }
+                }
+                Ok(Change::Set(SetValue::Arithmetic { operator, left, right }))
+            }
+            _ => self.set_operand(term).map(|operand| Change::Set(SetValue::Operand(operand))),
+        }
+    }
+
+    /// The members that `set_add` or `set_delete` of the target names.
+    fn set_members(
+        &self,
+        target: &DocumentPath,
+        call: &Term,
+        function: &str,
+        arguments: &[Term],
+    ) -> Result<AttributeValue, PartiqlFault> {
+        let place = self.place(call.span);
+        let [first, members] = arguments else {
+            return Err(PartiqlFault::new(messages::set_function_arguments(function, &place)));
+        };
+        let is_target = match &first.kind {
+            TermKind::Path(path) => document_path(path)? == *target,
+            _ => false,
+        };
+        if !is_target {
+            return Err(PartiqlFault::new(messages::set_function_target(function, &place)));
+        }
+        match self.value(members)? {
+            set @ (AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_)) => Ok(set),
+            _ => {
+                // The service names the place of the first argument here.
+                let place = self.place(first.span);
+                Err(PartiqlFault::new(messages::set_function_value(function, &place)))
+            }
+        }
+    }
+
+    fn set_operand(&self, term: &Term) -> Result<SetOperand, PartiqlFault> {
+        let TermKind::Call { name, arguments } = &term.kind else {
+            return match &term.kind {
+                TermKind::Path(path) => document_path(path).map(SetOperand::Path),
+                _ => self.value(term).map(SetOperand::Value),
+            };
+        };
+        let lower = name.to_ascii_lowercase();
+        match (lower.as_str(), arguments.as_slice()) {
+            ("list_append", [first, second]) => {
+                let (first, second) = (self.set_operand(first)?, self.set_operand(second)?);
+                Ok(SetOperand::ListAppend(Box::new(first), Box::new(second)))
+            }
+            ("if_not_exists", [first, second]) => match self.set_operand(first)? {
+                SetOperand::Path(path) => {
+                    Ok(SetOperand::IfNotExists(path, Box::new(self.set_operand(second)?)))
+                }
+                _ => Err(PartiqlFault::new(expression_messages::operand_not_a_path(&lower))),
+            },
+            ("list_append" | "if_not_exists", _) => {
+                Err(PartiqlFault::new(expression_messages::operand_count(&lower, arguments.len())))
+            }
+            _ => {
+                let place = self.place(term.span);
+                Err(PartiqlFault::new(messages::unrecognized_function(&lower, &place)))
+            }
+        }
+    }
+}

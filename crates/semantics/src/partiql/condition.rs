@@ -1,0 +1,204 @@
+//! What stands behind WHERE, as the condition that the native requests have.
+
+use super::PartiqlFault;
+use super::syntax::{Binary, Path, Step, Term, TermKind, TypeName};
+use super::values::Scope;
+use crate::codec::EncodedValue;
+use crate::expression::{Comparator, DocumentPath, Expr, Operand, PathStep};
+use crate::limits::{DOCUMENT_PATH_INDEX_MAX, DOCUMENT_PATH_STEPS_MAX};
+use crate::messages::{expression as expression_messages, partiql as messages};
+use crate::value::{AttributeValue, ValueType};
+
+/// A written path as the expressions have it.
+pub(super) fn document_path(path: &Path) -> Result<DocumentPath, PartiqlFault> {
+    let steps = path.steps.iter().map(|step| match step {
+        Step::Field(name) => Ok(PathStep::Field(name.clone())),
+        Step::Index(digits) => digits
+            .parse()
+            .ok()
+            .filter(|index| *index <= DOCUMENT_PATH_INDEX_MAX)
+            .map(PathStep::Index)
+            .ok_or_else(|| PartiqlFault::new(expression_messages::list_index_out_of_range(digits))),
+    });
+    let steps = steps.collect::<Result<Vec<_>, _>>()?;
+    if steps.len() + 1 > DOCUMENT_PATH_STEPS_MAX {
+        return Err(PartiqlFault::new(expression_messages::too_deep_path(steps.len() + 1)));
+    }
+    Ok(DocumentPath { attribute: path.first.clone(), steps })
+}
+
+impl Scope<'_> {
+    /// A condition.
+    pub(super) fn condition(&self, term: &Term) -> Result<Expr, PartiqlFault> {
+        match &term.kind {
+            TermKind::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner)?))),
+            TermKind::Binary { operator: Binary::And, left, right } => {
+                Ok(Expr::And(Box::new(self.condition(left)?), Box::new(self.condition(right)?)))
+            }
+            TermKind::Binary { operator: Binary::Or, left, right } => {
+                Ok(Expr::Or(Box::new(self.condition(left)?), Box::new(self.condition(right)?)))
+            }
+            TermKind::Binary { operator, left, right } => self.comparison(*operator, left, right),
+            TermKind::In { subject, list } => {
+                let subject = self.operand(subject)?;
+                let list = list.iter().map(|term| self.operand(term)).collect::<Result<_, _>>()?;
+                Ok(Expr::In { subject, list })
+            }
+            TermKind::Between { subject, lower, upper } => {
+                let [subject, lower, upper] = [subject, lower, upper].map(|term| self.operand(term));
+                let (subject, lower, upper) = (subject?, lower?, upper?);
+                check_ordered("BETWEEN", &lower)?;
+                check_ordered("BETWEEN", &upper)?;
+                Ok(Expr::Between { subject, lower, upper })
+            }
+            TermKind::Is { subject, type_name } => self.is(subject, *type_name),
+            TermKind::Call { name, arguments } => self.test(term, name, arguments),
+            TermKind::Path(_) => {
+                let left = self.operand(term)?;
+                let right = literal(&AttributeValue::Bool(true));
+                Ok(Expr::Compare { comparator: Comparator::Eq, left, right })
+            }
+            _ => Err(PartiqlFault::new(messages::not_well_formed(messages::UNEXPECTED_TERM))),
+        }
+    }
+
+    fn comparison(&self, operator: Binary, left: &Term, right: &Term) -> Result<Expr, PartiqlFault> {
+        let comparator = match operator {
+            Binary::Equal => Comparator::Eq,
+            Binary::NotEqual => Comparator::Ne,
+            Binary::Less => Comparator::Lt,
+            Binary::LessOrEqual => Comparator::Le,
+            Binary::Greater => Comparator::Gt,
+            Binary::GreaterOrEqual => Comparator::Ge,
+            Binary::And | Binary::Or => {
+                return Err(PartiqlFault::new(messages::not_well_formed(messages::UNEXPECTED_TERM)));
+            }
+            Binary::Plus => return Err(PartiqlFault::new(messages::unsupported_operation("Plus"))),
+            Binary::Minus => return Err(PartiqlFault::new(messages::unsupported_operation("Minus"))),
+        };
+        // A test compared with a truth value is the test, or its opposite.
+        for (test, truth) in [(left, right), (right, left)] {
+            if let (TermKind::Call { name, arguments }, TermKind::Bool(truth)) = (&test.kind, &truth.kind)
+                && matches!(comparator, Comparator::Eq | Comparator::Ne)
+                && !name.eq_ignore_ascii_case("size")
+            {
+                let found = self.test(test, name, arguments)?;
+                let agrees = *truth == (comparator == Comparator::Eq);
+                return Ok(if agrees { found } else { Expr::Not(Box::new(found)) });
+            }
+        }
+        let (left, right) = (self.operand(left)?, self.operand(right)?);
+        if !matches!(comparator, Comparator::Eq | Comparator::Ne) {
+            check_ordered(comparator.symbol(), &left)?;
+            check_ordered(comparator.symbol(), &right)?;
+        }
+        Ok(Expr::Compare { comparator, left, right })
+    }
+
+    fn operand(&self, term: &Term) -> Result<Operand, PartiqlFault> {
+        match &term.kind {
+            TermKind::Path(path) => document_path(path).map(Operand::Path),
+            TermKind::Call { name, arguments } if name.eq_ignore_ascii_case("size") => {
+                let [argument] = arguments.as_slice() else { return Err(count("size", arguments)) };
+                Ok(Operand::Size(Box::new(self.operand(argument)?)))
+            }
+            TermKind::Call { name, .. } => Err(self.unrecognized(term, name)),
+            TermKind::Binary { operator, left, right } => {
+                self.comparison(*operator, left, right)?;
+                Err(PartiqlFault::new(messages::not_well_formed(messages::UNEXPECTED_TERM)))
+            }
+            _ => self.value(term).map(|value| literal(&value)),
+        }
+    }
+
+    fn is(&self, subject: &Term, type_name: TypeName) -> Result<Expr, PartiqlFault> {
+        let has_type = |value_type: ValueType| {
+            let wanted = EncodedValue::encode(&AttributeValue::S(value_type.name().to_owned()));
+            self.operand(subject).map(|operand| Expr::HasType(operand, wanted))
+        };
+        match type_name {
+            TypeName::Missing => match &subject.kind {
+                TermKind::Path(path) => document_path(path).map(Expr::NotExists),
+                _ => Err(not_a_path("IS MISSING")),
+            },
+            TypeName::Null => has_type(ValueType::Null),
+            TypeName::Bool => has_type(ValueType::Bool),
+            TypeName::Number => has_type(ValueType::N),
+            TypeName::Text => has_type(ValueType::S),
+            TypeName::Binary => has_type(ValueType::B),
+            TypeName::List => has_type(ValueType::L),
+            TypeName::Map => has_type(ValueType::M),
+            TypeName::Set => {
+                let texts = Expr::Or(Box::new(has_type(ValueType::Ss)?), Box::new(has_type(ValueType::Ns)?));
+                Ok(Expr::Or(Box::new(texts), Box::new(has_type(ValueType::Bs)?)))
+            }
+        }
+    }
+
+    /// A function that is true or false.
+    fn test(&self, call: &Term, name: &str, arguments: &[Term]) -> Result<Expr, PartiqlFault> {
+        let lower = name.to_ascii_lowercase();
+        match (lower.as_str(), arguments) {
+            ("attribute_exists", [argument]) => self.path_of(argument, &lower).map(Expr::Exists),
+            ("attribute_not_exists", [argument]) => self.path_of(argument, &lower).map(Expr::NotExists),
+            ("attribute_type", [subject, wanted]) => {
+                let wanted = match self.value(wanted)? {
+                    value @ AttributeValue::S(_) => value,
+                    other => {
+                        let text = expression_messages::operand_type(&lower, other.type_name());
+                        return Err(PartiqlFault::new(text));
+                    }
+                };
+                Ok(Expr::HasType(self.operand(subject)?, EncodedValue::encode(&wanted)))
+            }
+            ("begins_with", [subject, prefix]) => {
+                Ok(Expr::BeginsWith(self.operand(subject)?, self.operand(prefix)?))
+            }
+            ("contains", [container, part]) => {
+                Ok(Expr::Contains(self.operand(container)?, self.operand(part)?))
+            }
+            (
+                "attribute_exists" | "attribute_not_exists" | "attribute_type" | "begins_with" | "contains",
+                _,
+            ) => Err(count(&lower, arguments)),
+            _ => Err(self.unrecognized(call, name)),
+        }
+    }
+
+    fn path_of(&self, term: &Term, function: &str) -> Result<DocumentPath, PartiqlFault> {
+        match &term.kind {
+            TermKind::Path(path) => document_path(path),
+            TermKind::Parameter(place) => {
+                self.parameter(*place)?;
+                Err(not_a_path(function))
+            }
+            _ => Err(not_a_path(function)),
+        }
+    }
+
+    fn unrecognized(&self, term: &Term, name: &str) -> PartiqlFault {
+        let place = self.place(term.span);
+        PartiqlFault::new(messages::unrecognized_function(&name.to_ascii_lowercase(), &place))
+    }
+}
+
+fn literal(value: &AttributeValue) -> Operand {
+    Operand::Value(EncodedValue::encode(value))
+}
+
+fn not_a_path(function: &str) -> PartiqlFault {
+    PartiqlFault::new(expression_messages::operand_not_a_path(function))
+}
+
+fn count(function: &str, arguments: &[Term]) -> PartiqlFault {
+    PartiqlFault::new(expression_messages::operand_count(function, arguments.len()))
+}
+
+/// Only texts, numbers and binary values have an order.
+fn check_ordered(operator: &str, operand: &Operand) -> Result<(), PartiqlFault> {
+    let Operand::Value(value) = operand else { return Ok(()) };
+    match value.view().type_name() {
+        "S" | "N" | "B" => Ok(()),
+        other => Err(PartiqlFault::new(expression_messages::operand_type(operator, other))),
+    }
+}

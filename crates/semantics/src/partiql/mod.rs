@@ -1,0 +1,106 @@
+//! PartiQL: statements as text to the same conditions, updates and items that the native requests have.
+//!
+//! A text becomes tokens (`lexer`), a tree of what was written (`parser`, `syntax`), and with its parameters a statement
+//! (`bind`). Which attributes are keys is not known here; `Where` answers questions about them for whoever knows.
+
+mod bind;
+mod changes;
+mod condition;
+mod lexer;
+mod parser;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod values;
+mod where_clause;
+
+use crate::error::Error;
+use crate::expression::{DocumentPath, Update};
+use crate::request::common::SortOrder;
+use crate::request::table_ref::TableRef;
+use crate::value::{AttributeValue, Item};
+
+pub use where_clause::{Access, KeyMatch, Where};
+
+/// Why a statement is refused, as the client reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartiqlFault(String);
+
+impl PartiqlFault {
+    fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<PartiqlFault> for Error {
+    fn from(fault: PartiqlFault) -> Self {
+        Self::validation(fault.0)
+    }
+}
+
+impl From<Error> for PartiqlFault {
+    fn from(error: Error) -> Self {
+        Self(error.message)
+    }
+}
+
+/// One column of a SELECT: its name in the answer, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub path: DocumentPath,
+}
+
+/// A SELECT, or what EXISTS asks about.
+#[derive(Clone, Debug)]
+pub struct Select {
+    pub table: TableRef,
+    pub index: Option<String>,
+    /// Whole items if absent.
+    pub columns: Option<Vec<Column>>,
+    pub condition: Option<Where>,
+    pub order: Option<(String, SortOrder)>,
+}
+
+/// Which image of an item a write answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Returning {
+    Nothing,
+    AllOld,
+    AllNew,
+    ModifiedOld,
+    ModifiedNew,
+}
+
+/// A statement with its parameters in place.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    Select(Select),
+    Insert { table: TableRef, item: Item },
+    Update { table: TableRef, update: Update, condition: Option<Where>, returning: Returning },
+    Delete { table: TableRef, condition: Option<Where>, returning: Returning },
+    Exists(Select),
+}
+
+impl Statement {
+    pub const fn table(&self) -> &TableRef {
+        match self {
+            Self::Select(select) | Self::Exists(select) => &select.table,
+            Self::Insert { table, .. } | Self::Update { table, .. } | Self::Delete { table, .. } => table,
+        }
+    }
+}
+
+/// Reads a statement and puts its parameters in.
+pub fn prepare(text: &str, parameters: &[AttributeValue]) -> Result<Statement, PartiqlFault> {
+    bind::bind(text, parser::parse(text)?, parameters)
+}
+
+/// The canonical text of a statement: reading it again gives the same text.
+pub fn canonical(text: &str) -> Result<String, PartiqlFault> {
+    parser::parse(text).map(|statement| statement.to_string())
+}
