@@ -5,4 +5,9 @@
 //! engine's meter says. It opens no sockets, starts no threads and reads no clocks; files are read and reports printed
 //! by the server's `keywright model` commands.
 
+pub mod data;
 pub mod exchange;
+pub mod lint;
+pub mod model;
+pub mod report;
+pub mod run;
