@@ -6,6 +6,7 @@
 //! by the server's `keywright model` commands.
 
 pub mod data;
+pub mod diff;
 pub mod exchange;
 pub mod lint;
 pub mod model;

@@ -11,6 +11,7 @@ pub mod fault;
 pub mod infer;
 pub mod item_json;
 pub mod json;
+pub mod live;
 pub mod tables;
 pub mod workbench_json;
 pub mod yaml;

@@ -86,7 +86,9 @@ fn name_groups(table: &str, groups: &mut [Group]) {
     }
     let mut taken: Vec<String> = Vec::new();
     for (group, own) in groups.iter_mut().zip(&candidates) {
-        let alone = own.iter().find(|name| uses.get(name.as_str()) == Some(&1));
+        // The item itself is called what its partition is called: the profile of a user is the user.
+        let itself = own.iter().any(|name| is_self(name));
+        let alone = own.iter().find(|name| !itself && uses.get(name.as_str()) == Some(&1));
         let free = own.iter().find(|name| !taken.contains(name));
         let base = alone.or(free).cloned().unwrap_or_else(|| identifier(table));
         let mut name = base.clone();
@@ -114,8 +116,12 @@ fn candidates(shape: &str) -> Vec<String> {
     found.extend(partition_words.first().cloned());
     found.extend(sort_words.into_iter().skip(1));
     found.extend(partition_words.into_iter().skip(1));
-    found.sort_by_key(|word| SELF_WORDS.contains(&word.to_lowercase().as_str()));
+    found.sort_by_key(|word| is_self(word));
     found
+}
+
+fn is_self(word: &str) -> bool {
+    SELF_WORDS.contains(&word.to_lowercase().as_str())
 }
 
 fn words(shape: &str) -> Vec<String> {

@@ -219,7 +219,7 @@ impl Naming<'_> {
         let mut printed = String::new();
         for piece in pieces {
             match piece {
-                Piece::Word(word) => printed.push_str(&escaped(&word)),
+                Piece::Word(word) => printed.push_str(&word),
                 Piece::Hole { column, prefix, hint } => {
                     let name = self.name(place, &column, prefix.as_deref(), hint, alone);
                     printed.push('{');
@@ -367,11 +367,6 @@ fn is_generic(name: &str) -> bool {
 /// Whether a template can name the attribute.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
-}
-
-/// Braces in a word of the design would read as a variable; they are doubled.
-fn escaped(word: &str) -> String {
-    word.replace('{', "{{").replace('}', "}}")
 }
 
 /// The first word of a name in camel case: the order of an `orderItem`.

@@ -1,0 +1,104 @@
+//! Two models compared: what was added, removed or changed, and what it takes to get from one to the other.
+//!
+//! It compares designs, not files: the order of entities, the text of descriptions and the examples do not matter. It does
+//! not know the model file; both sides come as a [`Subject`].
+
+mod changes;
+mod plan;
+mod subject;
+
+use std::fmt;
+
+pub use plan::{Plan, Step, StepKind};
+pub use subject::{Load, Subject, SubjectEntity, SubjectPattern, SubjectTable};
+
+/// The comparison of two models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub changes: Vec<Change>,
+    pub plan: Plan,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub kind: ChangeKind,
+    pub thing: Thing,
+    /// The name, with its table where it belongs to one: `Shop.gsi1`.
+    pub name: String,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Added,
+    Removed,
+    Changed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Thing {
+    Table,
+    Setting,
+    Index,
+    Entity,
+    Pattern,
+}
+
+impl ChangeKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+
+    /// The sign in front of a line; the word says the same.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Added => '+',
+            Self::Removed => '-',
+            Self::Changed => '~',
+        }
+    }
+}
+
+impl Thing {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Setting => "setting",
+            Self::Index => "index",
+            Self::Entity => "entity",
+            Self::Pattern => "pattern",
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} {}", self.kind.sign(), self.thing.name(), self.name, self.kind.name())?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
+}
+
+/// Compares two models.
+pub fn diff(before: &Subject, after: &Subject) -> Difference {
+    Difference { changes: changes::changes(before, after), plan: plan::plan(before, after) }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.changes.is_empty() {
+            return writeln!(f, "The two models have the same design.");
+        }
+        for change in &self.changes {
+            writeln!(f, "{change}")?;
+        }
+        write!(f, "\n{}", self.plan)
+    }
+}
+
+#[cfg(test)]
+mod tests;

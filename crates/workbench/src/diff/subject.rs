@@ -1,0 +1,171 @@
+//! What a comparison looks at: tables, entities with their keys and sizes, patterns.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::capacity::{WriteMode, write_units};
+use keywright_semantics::schema::{IndexSchema, Projection, TableSchema};
+use keywright_semantics::size::item_bytes;
+use keywright_semantics::value::{Item, ValueType};
+
+use crate::exchange::draft::{Draft, DraftTable};
+use crate::exchange::infer::Entity;
+use crate::exchange::tables::TableDefinition;
+
+/// A model as a comparison sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    pub tables: Vec<SubjectTable>,
+    pub patterns: Vec<SubjectPattern>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectTable {
+    pub definition: TableDefinition,
+    pub entities: Vec<SubjectEntity>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectEntity {
+    pub name: String,
+    /// Key attribute to template.
+    pub templates: BTreeMap<String, String>,
+    pub attributes: BTreeMap<String, ValueType>,
+    /// How many items there are; the number of examples where the model does not say.
+    pub count: u64,
+    pub load: Load,
+}
+
+/// What the examples of an entity cost to write, from which any number of them is scaled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// How many examples were measured.
+    pub examples: u64,
+    /// Write units of all examples in the table.
+    pub table_units: u64,
+    /// By index: the write units of all examples that are in it.
+    pub index_units: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectPattern {
+    pub id: String,
+    pub text: String,
+    /// The table or index it reads or writes, where the model says.
+    pub uses: Option<String>,
+    /// The entities it returns or writes.
+    pub entities: Vec<String>,
+    /// Everything else about it, in one canonical text.
+    pub definition: String,
+}
+
+impl Subject {
+    /// The tables and entities of a draft, each entity with as many items as there are examples.
+    pub fn of_draft(draft: &Draft) -> Self {
+        Self { tables: draft.tables.iter().map(SubjectTable::of_draft).collect(), patterns: Vec::new() }
+    }
+
+    pub fn table(&self, name: &str) -> Option<&SubjectTable> {
+        self.tables.iter().find(|table| table.definition.name == name)
+    }
+}
+
+impl SubjectTable {
+    fn of_draft(table: &DraftTable) -> Self {
+        let entities = table.entities.iter().map(|entity| {
+            let items = entity.members.iter().filter_map(|at| table.items.get(*at));
+            SubjectEntity::of(entity, Load::measure(&table.definition.schema, items))
+        });
+        Self { definition: table.definition.clone(), entities: entities.collect() }
+    }
+
+    pub fn entity(&self, name: &str) -> Option<&SubjectEntity> {
+        self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    pub fn index(&self, name: &str) -> Option<&IndexSchema> {
+        self.definition.schema.indexes.iter().find(|index| index.name == name)
+    }
+}
+
+impl SubjectEntity {
+    fn of(entity: &Entity, load: Load) -> Self {
+        let attributes = entity
+            .attributes
+            .iter()
+            .map(|attribute| (attribute.name.clone(), attribute.value_type))
+            .collect();
+        Self {
+            name: entity.name.clone(),
+            templates: entity.templates.clone(),
+            attributes,
+            count: load.examples,
+            load,
+        }
+    }
+
+    /// Whether its items are in the index: every key attribute of the index has a template.
+    pub fn is_in(&self, index: &IndexSchema) -> bool {
+        index.key.attributes().all(|key| self.template_of(&key.name).is_some())
+    }
+
+    /// How a key attribute is filled: by its template, or by itself if items have it anyway.
+    pub fn template_of(&self, key: &str) -> Option<String> {
+        let own = || self.attributes.contains_key(key).then(|| format!("{{{key}}}"));
+        self.templates.get(key).cloned().or_else(own)
+    }
+
+    /// Write units for writing all its items once, without indexes; `None` if nothing was measured.
+    pub fn table_units(&self) -> Option<u64> {
+        self.load.scale(self.load.table_units, self.count)
+    }
+
+    /// Write units for writing all its entries of an index once.
+    pub fn index_units(&self, index: &str) -> Option<u64> {
+        self.load.scale(self.load.index_units.get(index).copied().unwrap_or(0), self.count)
+    }
+}
+
+impl Load {
+    /// Measures examples with the sizes and units of the engine's meter.
+    pub fn measure<'a>(schema: &TableSchema, items: impl Iterator<Item = &'a Item>) -> Self {
+        let mut load = Self::default();
+        for item in items {
+            load.examples += 1;
+            load.table_units += units(item_bytes(item));
+            for index in &schema.indexes {
+                if index.key.attributes().all(|key| item.contains_key(&key.name)) {
+                    *load.index_units.entry(index.name.clone()).or_default() +=
+                        units(item_bytes(&entry(item, index, schema)));
+                }
+            }
+        }
+        load
+    }
+
+    fn scale(&self, units: u64, count: u64) -> Option<u64> {
+        if count == 0 {
+            return Some(0);
+        }
+        let product = u128::from(units) * u128::from(count);
+        let scaled = product.div_ceil(u128::from(self.examples.max(1)));
+        (self.examples > 0).then(|| u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+}
+
+fn units(bytes: usize) -> u64 {
+    write_units(bytes, WriteMode::Plain).0 / 2
+}
+
+/// The attributes of an item that an index holds.
+fn entry(item: &Item, index: &IndexSchema, schema: &TableSchema) -> Item {
+    let holds = |name: &String| {
+        schema.key.contains(name)
+            || index.key.contains(name)
+            || match &index.projection {
+                Projection::All => true,
+                Projection::KeysOnly => false,
+                Projection::Include(names) => names.contains(name),
+            }
+    };
+    item.iter().filter(|(name, _)| holds(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}

@@ -1,0 +1,116 @@
+//! A model from a live table: its description and a sample of its items, fetched by whoever can reach it.
+
+use keywright_semantics::value::{Item, ValueType};
+
+use super::create_table::read_document;
+use super::draft::{Draft, DraftTable};
+use super::fault::Faults;
+use super::infer::{classify, infer};
+use super::item_json::read_item;
+use super::json::Json;
+use super::tables::TableDefinition;
+
+/// What was fetched of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveTable {
+    /// The answer of DescribeTable.
+    pub description: Json,
+    /// The answer of DescribeTimeToLive, where it was given.
+    pub time_to_live: Option<Json>,
+    /// The answer of DescribeContinuousBackups, where it was given.
+    pub backups: Option<Json>,
+    /// Items in DynamoDB JSON.
+    pub items: Vec<Json>,
+}
+
+/// Makes a draft of the tables; entities are inferred from the items.
+pub fn draft(name: &str, tables: &[LiveTable]) -> Result<Draft, Faults> {
+    let mut found = Vec::new();
+    let mut faults = Vec::new();
+    for live in tables {
+        match read_document(&live.description) {
+            Ok(definitions) => found.extend(definitions.into_iter().map(|table| table_draft(table, live))),
+            Err(mut more) => faults.append(&mut more),
+        }
+    }
+    if faults.is_empty() {
+        Ok(Draft { name: name.to_owned(), description: String::new(), tables: found })
+    } else {
+        Err(faults)
+    }
+}
+
+fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable {
+    let ttl = live.time_to_live.as_ref().and_then(|answer| answer.get("TimeToLiveDescription"));
+    definition.ttl = ttl
+        .filter(|ttl| matches!(ttl.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING")))
+        .and_then(|ttl| ttl.str_at("AttributeName"))
+        .map(str::to_owned);
+    let recovery =
+        ["ContinuousBackupsDescription", "PointInTimeRecoveryDescription", "PointInTimeRecoveryStatus"];
+    definition.point_in_time_recovery =
+        live.backups.as_ref().and_then(|answer| answer.at(&recovery)).and_then(Json::as_str)
+            == Some("ENABLED");
+    let items: Vec<Item> = live.items.iter().filter_map(read_item).map(|read| read.item).collect();
+    of_items(definition, items)
+}
+
+/// A table with the entities that its items suggest.
+pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
+    let borrowed: Vec<&Item> = items.iter().collect();
+    let groups = classify(&definition, &borrowed);
+    let entities = infer(&definition, &borrowed, &groups, &std::collections::BTreeMap::new(), &[]);
+    let mut declared: Vec<(String, ValueType)> = Vec::new();
+    for attribute in entities.iter().flat_map(|entity| &entity.attributes).filter(|known| known.stored) {
+        if !declared.iter().any(|(name, _)| *name == attribute.name) {
+            declared.push((attribute.name.clone(), attribute.value_type));
+        }
+    }
+    DraftTable { definition, declared, entities, items }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entities_of_a_live_table_are_told_by_their_key_prefixes() {
+        let description = Json::parse(
+            r#"{"Table":{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},"ProvisionedThroughput":{"ReadCapacityUnits":0,"WriteCapacityUnits":0}}}"#,
+        )
+        .expect("JSON");
+        let item = |pk: &str, sk: &str| {
+            Json::parse(&format!(r#"{{"pk":{{"S":"{pk}"}},"sk":{{"S":"{sk}"}}}}"#)).expect("JSON")
+        };
+        let items = vec![
+            item("USER#u1", "PROFILE"),
+            item("USER#u2", "PROFILE"),
+            item("USER#u1", "ORDER#17"),
+            item("USER#u2", "ORDER#18"),
+            item("USER#u2", "ORDER#19"),
+        ];
+        let ttl =
+            Json::parse(r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"exp"}}"#);
+        let live = LiveTable { description, time_to_live: ttl.ok(), backups: None, items };
+        let draft = draft("shop", &[live]).expect("a draft");
+        let table = &draft.tables[0];
+        assert_eq!(table.definition.ttl.as_deref(), Some("exp"));
+        let found: Vec<(&str, usize, &str, &str)> = table
+            .entities
+            .iter()
+            .map(|entity| {
+                let templates = &entity.templates;
+                (
+                    entity.name.as_str(),
+                    entity.members.len(),
+                    templates["pk"].as_str(),
+                    templates["sk"].as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [("USER", 2, "USER#{userId}", "PROFILE"), ("ORDER", 3, "USER#{userId}", "ORDER#{orderId}")]
+        );
+    }
+}
