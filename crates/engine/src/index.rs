@@ -9,6 +9,7 @@ use keywright_semantics::codec::{EncodedItem, MapRef, ValueRef};
 use keywright_semantics::key::{KeyValueRef, PartitionHash};
 use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema, Projection};
 
+use crate::bind::key::{KeyPart, check_size, empty_kind};
 use crate::layout::{self, IndexId, TableId};
 
 /// A key attribute's value as key bytes need it, if it has the type the key says.
@@ -59,11 +60,12 @@ pub(crate) fn holds(table_key: &KeySchema, index: &IndexSchema, name: &str) -> b
     }
 }
 
-/// The item's row in the index; none if it lacks a key attribute or one has another type.
+/// The item's row in the index; none if it lacks a key attribute or one has a value that no key can have. Such a value
+/// can be older than the index; writers are held to the rules of an index that exists.
 pub(crate) fn entry(target: Target<'_>, item: &EncodedItem, base: PartitionHash) -> Option<IndexEntry> {
     let view = item.view();
-    let partition = key_values(&target.schema.key.partition, view)?;
-    let sort = key_values(&target.schema.key.sort, view)?;
+    let partition = index_values(KeyPart::Partition, &target.schema.key.partition, view)?;
+    let sort = index_values(KeyPart::Sort, &target.schema.key.sort, view)?;
     let key = layout::index_key(target.table, target.index, &partition, &sort, base);
     let value = match &target.schema.projection {
         Projection::All => item.clone(),
@@ -72,6 +74,15 @@ pub(crate) fn entry(target: Target<'_>, item: &EncodedItem, base: PartitionHash)
         }
     };
     Some(IndexEntry { key, value })
+}
+
+fn index_values<'a>(
+    part: KeyPart,
+    attributes: &[KeyAttribute],
+    item: MapRef<'a>,
+) -> Option<Vec<KeyValueRef<'a>>> {
+    let possible = |value: &KeyValueRef<'_>| empty_kind(*value).is_none() && check_size(part, *value).is_ok();
+    key_values(attributes, item).filter(|values| values.iter().all(possible))
 }
 
 /// The full key of an item as the hash that tells its index entries apart.

@@ -23,7 +23,11 @@ pub(crate) async fn query<S: Store>(
     request: &Query,
 ) -> Result<PageOutput, Error> {
     let table = engine.catalogue().lookup(caller, &request.table)?;
-    read_page(engine, bind(&table, request)?).await
+    let plan = bind(&table, request)?;
+    let resumable = !plan.source.holds_one_item_per_partition();
+    let mut page = read_page(engine, plan).await?;
+    page.last_evaluated_key = page.last_evaluated_key.filter(|_| resumable);
+    Ok(page)
 }
 
 fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {

@@ -39,6 +39,8 @@ pub const DOCUMENT_PATH_STEPS_MAX: usize = 32;
 pub const DOCUMENT_PATH_INDEX_MAX: usize = 2_147_483_647;
 /// A placeholder, its `#` or `:` included (developer guide: Constraints).
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
+/// An attribute's name (observed: 65,535 bytes are stored, 65,536 are not).
+pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 65_535;
 /// How deep the parser of expressions recurses; our own bound.
 pub const EXPRESSION_PARSER_DEPTH_MAX: usize = 310;
 

@@ -387,7 +387,7 @@ fn ceilings_and_warm_throughput_have_bounds() {
 fn tags_are_checked_last_and_none_are_fine() {
     let tagged = |tags| Parts { tags: Some(tags), ..table(&[]) };
     assert!(CreateTable::sense(tagged(vec![])).is_ok());
-    let tag = TagParts { key: "aws:x".into(), value: String::new() };
+    let tag = TagParts { key: "aws:x".into(), value: Some(String::new()) };
     assert_eq!(fault(tagged(vec![tag])), "Tag Key cannot be prefixed with aws:, Key: aws:x");
 }
 

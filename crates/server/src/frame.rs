@@ -2,17 +2,18 @@
 //!
 //! Sources: the service's answers to raw HTTP requests, as public compatibility suites recorded them.
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 
 use bytes::Bytes;
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use http_body_util::Full;
 use hyper::header::{
     ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
     ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
     ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN, SERVER,
+    TRANSFER_ENCODING,
 };
 use hyper::{HeaderMap, Response, StatusCode};
 use keywright_semantics::limits;
@@ -69,9 +70,9 @@ impl Answer {
         Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
     }
 
-    /// What the service answers to a load balancer's or a browser's GET.
-    pub(crate) fn health() -> Self {
-        let body = b"healthy: dynamodb.us-east-1.amazonaws.com ".to_vec();
+    /// What the service answers to a load balancer's or a browser's GET, naming the host it was asked for.
+    pub(crate) fn health(host: &str) -> Self {
+        let body = format!("healthy: {host} ").into_bytes();
         Self::new(StatusCode::OK, Some(HeaderValue::from_static("text/plain")), body)
     }
 
@@ -81,8 +82,16 @@ impl Answer {
         Self::new(StatusCode::NOT_FOUND, Some(HeaderValue::from_static("application/xml")), body)
     }
 
+    /// A head that is too long to be read.
+    pub(crate) fn bad_head() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, None, Vec::new())
+    }
+
+    /// Observed: this one answer is chunked.
     pub(crate) fn too_large() -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new())
+        let mut answer = Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new());
+        answer.extra.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        answer
     }
 
     /// A browser asks before it sends; everything it names is allowed.
@@ -108,7 +117,7 @@ impl Wishes {
         let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Self {
             coding: preferred_coding(accepted),
-            amz_json: !content_type.starts_with("application/json"),
+            amz_json: content_type.trim_start().starts_with("application/x-amz-json-1.0"),
             cross_origin: headers.contains_key(ORIGIN),
         }
     }
@@ -141,33 +150,47 @@ impl Wishes {
     }
 }
 
-/// The coding with the highest quality; the first of equals; neither when none is named.
+/// The coding with the highest quality; the first of equals, except that a name goes before `*`; neither when none is
+/// named. Observed: `*` stands for gzip, or for deflate where gzip is named itself; `identity` is not looked at; of a
+/// coding named twice the better entry counts.
 fn preferred_coding(accepted: &str) -> Coding {
-    let mut best = (0_u16, Coding::Identity);
-    for entry in accepted.split(',') {
-        let mut parts = entry.split(';').map(str::trim);
-        let coding = match parts.next() {
-            Some(name) if name.eq_ignore_ascii_case("gzip") || name == "*" => Coding::Gzip,
-            Some(name) if name.eq_ignore_ascii_case("deflate") => Coding::Deflate,
-            _ => continue,
-        };
-        let quality = parts.find_map(|parameter| parameter.strip_prefix("q=")).map_or(1000, thousandths);
-        if quality > best.0 {
-            best = (quality, coding);
+    let entries: Vec<(&str, u16)> = accepted.split(',').map(entry).collect();
+    let named = |name: &str| entries.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    let for_any = if named("gzip") { Coding::Deflate } else { Coding::Gzip };
+    let coding = |name: &str| match name {
+        "*" => Some(for_any),
+        _ if name.eq_ignore_ascii_case("gzip") => Some(Coding::Gzip),
+        _ if name.eq_ignore_ascii_case("deflate") => Some(Coding::Deflate),
+        _ => None,
+    };
+    let offers = entries.iter().filter_map(|(name, quality)| Some((coding(name)?, *name == "*", *quality)));
+    let mut best = (Coding::Identity, 0, false);
+    for (coding, any, quality) in offers {
+        if quality > best.1 || (quality == best.1 && quality > 0 && best.2 && !any) {
+            best = (coding, quality, any);
         }
     }
-    best.1
+    best.0
 }
 
-/// A quality value (`0.25`) in thousandths; nonsense counts as nothing.
-fn thousandths(text: &str) -> u16 {
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let padded = format!("{fraction:0<3}");
-    let fraction: u16 = padded.get(..3).and_then(|digits| digits.parse().ok()).unwrap_or(0);
-    match whole {
-        "0" => fraction,
-        "1" => 1000,
-        _ => 0,
+/// One entry of the list: its name, and its quality in ten-thousandths.
+fn entry(text: &str) -> (&str, u16) {
+    let mut parts = text.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    (name, parts.find_map(|parameter| parameter.strip_prefix("q=")).map_or(QUALITY_MAX, quality))
+}
+
+/// The best quality, 1.
+const QUALITY_MAX: u16 = 10_000;
+
+/// A quality value (`0.25`). Observed: what is no number counts as the best, as does what is more; less than nothing is
+/// nothing.
+fn quality(text: &str) -> u16 {
+    let Ok(value) = text.trim().parse::<f64>() else { return QUALITY_MAX };
+    let steps = (1..=QUALITY_MAX).rev().find(|steps| f64::from(*steps) <= value * f64::from(QUALITY_MAX));
+    match steps {
+        Some(steps) => steps,
+        None => u16::from(value > 0.0),
     }
 }
 
@@ -193,16 +216,25 @@ fn compress(body: Vec<u8>, coding: Coding) -> (Vec<u8>, Option<HeaderValue>) {
     }
 }
 
-/// The body of a gzipped request, if it is one and stays within the limit of a request.
+/// The body of a compressed request, if it is one and stays within the limit of a request.
 pub(crate) fn inflate(coding: &HeaderValue, body: &[u8]) -> Option<Bytes> {
-    let gzipped = coding.to_str().is_ok_and(|name| name.trim().eq_ignore_ascii_case("gzip"));
-    if !gzipped || body.is_empty() {
+    let name = coding.to_str().ok()?.trim();
+    if body.is_empty() {
         return None;
     }
+    if name.eq_ignore_ascii_case("gzip") {
+        read_bounded(MultiGzDecoder::new(body))
+    } else if name.eq_ignore_ascii_case("deflate") {
+        read_bounded(ZlibDecoder::new(body))
+    } else {
+        None
+    }
+}
+
+fn read_bounded(decoder: impl Read) -> Option<Bytes> {
     let limit = u64::try_from(limits::REQUEST_BYTES_MAX).unwrap_or(u64::MAX);
     let mut plain = Vec::new();
-    let mut bounded = MultiGzDecoder::new(body).take(limit + 1);
-    bounded.read_to_end(&mut plain).ok()?;
+    decoder.take(limit + 1).read_to_end(&mut plain).ok()?;
     (plain.len() <= limits::REQUEST_BYTES_MAX).then(|| Bytes::from(plain))
 }
 
@@ -235,6 +267,24 @@ mod tests {
             ("deflate;q=0.5, gzip;q=0.8", Coding::Gzip),
             ("gzip;q=0, deflate", Coding::Deflate),
             ("br, *", Coding::Gzip),
+            ("*, deflate;q=0.5", Coding::Gzip),
+            ("*, deflate", Coding::Deflate),
+            ("*, gzip;q=0.5", Coding::Deflate),
+            ("*;q=0.5,identity", Coding::Gzip),
+            ("gzip;q=0.5,identity;q=0.8", Coding::Gzip),
+            ("identity;q=0", Coding::Identity),
+            ("br, gzip;q=0, deflate; q = 0.5 , identity;q=0", Coding::Deflate),
+            ("deflate;q=0.5, gzip;q=31", Coding::Gzip),
+            ("deflate;q=0.5, gzip;q=1;q=0.2", Coding::Gzip),
+            ("deflate;q=0.5,gzip;q=0.", Coding::Deflate),
+            ("deflate;q=0.5,gzip;q=0.x", Coding::Gzip),
+            ("deflate;q=-0.5,gzip;q=0.2", Coding::Gzip),
+            ("gzip;q= 0;q=1", Coding::Identity),
+            ("gzip;q =0;q=1", Coding::Gzip),
+            ("gzip;nq=0;q=1", Coding::Identity),
+            ("gzip;q=0, gzip;q=1, gzip;q=0", Coding::Gzip),
+            ("gzip;q=0.00001", Coding::Gzip),
+            ("gzip:q=1", Coding::Identity),
             ("x-gzip, br, zstd", Coding::Identity),
         ] {
             assert_eq!(preferred_coding(accepted), coding, "{accepted}");
@@ -249,10 +299,13 @@ mod tests {
         assert_eq!(named, Some(HeaderValue::from_static("gzip")));
         let opened = inflate(&HeaderValue::from_static("gzip"), &large).unwrap();
         assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
+        let (large, _) = compress(vec![b'a'; COMPRESS_BYTES_MIN], Coding::Deflate);
+        let opened = inflate(&HeaderValue::from_static("deflate"), &large).unwrap();
+        assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
     }
 
     #[test]
-    fn a_broken_or_swollen_gzip_body_is_refused() {
+    fn a_broken_or_swollen_body_is_refused() {
         let gzip = HeaderValue::from_static("gzip");
         assert_eq!(inflate(&gzip, b"not gzip"), None);
         assert_eq!(inflate(&gzip, b""), None);

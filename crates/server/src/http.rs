@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
 use keywright_engine::{Caller, Engine};
@@ -51,11 +51,12 @@ impl<S: Store> Service<S> {
             Err(_broken) => return failure(&not_json()),
         };
         match head.method {
-            Method::GET => return Answer::health(),
+            _ if head_bytes(&head) > HEAD_BYTES_MAX => return Answer::bad_head(),
+            Method::GET if head.uri.path() == "/" => return Answer::health(host(&head.headers)),
             Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => {
                 return Answer::preflight(&head.headers);
             }
-            Method::POST if speaks_json(&head.headers) => {}
+            Method::POST if body.is_empty() || speaks_json(&head.headers) => {}
             _ => return Answer::not_ours(),
         }
         match self.execute(&head, body).await {
@@ -97,6 +98,22 @@ impl<S: Store> Service<S> {
 /// A body that is not JSON is reported before a missing target or signature; an empty one after them.
 fn prefer_syntax_fault(error: Error, body: &[u8]) -> Error {
     if body.is_empty() || is_json(body) { error } else { not_json() }
+}
+
+/// The name under which the client knows this server.
+fn host(headers: &HeaderMap) -> &str {
+    headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
+}
+
+/// A request's line or headers (observed: the service refuses more than 16 KB of either).
+const HEAD_BYTES_MAX: usize = 16 * 1024;
+
+/// The larger of a request's line and its headers.
+fn head_bytes(head: &Parts) -> usize {
+    let query = head.uri.query().unwrap_or_default();
+    let line = head.uri.path().len() + query.len();
+    let headers: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+    line.max(headers)
 }
 
 fn target(headers: &HeaderMap) -> Result<Operation, Error> {

@@ -30,6 +30,9 @@ pub(crate) fn bind_range(
 ) -> Result<QueryRange, BindFault> {
     let attributes = key.partition.len() + key.sort.len();
     let conditions = condition.clauses.len();
+    if conditions == 2 && attributes == 1 {
+        return Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED));
+    }
     if conditions > attributes {
         return Err(BindFault::request(messages::too_many_key_conditions(conditions, attributes)));
     }
@@ -61,6 +64,9 @@ fn partition_values<'a>(
     key: &KeySchema,
     condition: &'a KeyCondition,
 ) -> Result<Vec<KeyValueRef<'a>>, BindFault> {
+    if key.partition.len() > 1 {
+        check_partition_equalities(key, condition)?;
+    }
     key.partition
         .iter()
         .map(|attribute| {
@@ -73,6 +79,24 @@ fn partition_values<'a>(
             }
         })
         .collect()
+}
+
+/// A partition key of several attributes is told as a whole when an equality is missing.
+fn check_partition_equalities(key: &KeySchema, condition: &KeyCondition) -> Result<(), BindFault> {
+    let equal = |attribute: &&KeyAttribute| {
+        clause(condition, attribute).is_some_and(|clause| matches!(clause.predicate, KeyPredicate::Eq(_)))
+    };
+    let lacking: Vec<&str> = key
+        .partition
+        .iter()
+        .filter(|attribute| !equal(attribute))
+        .map(|attribute| attribute.name.as_str())
+        .collect();
+    if lacking.is_empty() {
+        Ok(())
+    } else {
+        Err(BindFault::request(messages::partition_needs_equality(&lacking)))
+    }
 }
 
 /// The sort attributes with conditions, in the key's order: equalities without a gap, then any one predicate.

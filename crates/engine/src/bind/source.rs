@@ -36,6 +36,11 @@ impl<'a> Source<'a> {
         self.table.schema.key.contains(name) || self.index.is_some_and(|(_, index)| index.key.contains(name))
     }
 
+    /// A partition of a table without a sort key is one item: a read of it can neither stop halfway nor be resumed.
+    pub(crate) fn holds_one_item_per_partition(&self) -> bool {
+        self.index.is_none() && self.table.schema.key.sort.is_empty()
+    }
+
     fn index_of_kind(&self, kind: IndexKind) -> Option<&'a IndexSchema> {
         self.index.map(|(_, index)| index).filter(|index| index.kind == kind)
     }

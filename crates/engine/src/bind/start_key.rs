@@ -23,6 +23,9 @@ pub(crate) enum StartKeyOf {
 /// The stored key of the row that a starting key names, whether the row exists or not.
 pub(crate) fn bind_start_key(source: Source<'_>, start: &Item, of: StartKeyOf) -> Result<Bytes, Error> {
     let schema = &source.table.schema;
+    if of == StartKeyOf::Query && source.holds_one_item_per_partition() {
+        return Err(Error::validation(messages::start_key_of_one_item(start)));
+    }
     let named = start.keys().filter(|name| source.is_position_attribute(name)).count();
     let expected = position_attributes(source);
     if start.len() != expected || named != expected {

@@ -3,7 +3,7 @@
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
 use keywright_semantics::request::DeleteTable;
-use keywright_semantics::response::{Response, TableStatus as TableStatusName};
+use keywright_semantics::response::{Response, TableDescription, TableStatus as TableStatusName};
 use keywright_store::Store;
 
 use super::describe::{View, describe};
@@ -30,12 +30,21 @@ pub(crate) async fn run<S: Store>(
     let (table, ()) = engine.catalogue().change(found.id, doom).await?;
     let mut description = describe(&table, View::of(engine));
     description.table_status = TableStatusName::Deleting;
-    description.global_secondary_indexes = None;
-    description.warm_throughput = None;
+    omit_what_the_service_omits(&mut description);
     if engine.config().transition_ms == 0 {
         engine.catalogue().unname(&table).await?;
     }
     Ok(Response::DeleteTable(description))
+}
+
+/// Observed: a deleted table is described without its keys, its indexes and its age.
+fn omit_what_the_service_omits(description: &mut TableDescription) {
+    description.attribute_definitions = None;
+    description.key_schema = None;
+    description.creation_date_time = None;
+    description.local_secondary_indexes = None;
+    description.global_secondary_indexes = None;
+    description.warm_throughput = None;
 }
 
 fn check(table: &Table) -> Result<(), Error> {

@@ -15,7 +15,7 @@ use keywright_semantics::response::{
     GlobalSecondaryIndexDescription, IndexStatus as IndexStatusName, Response, TableDescription,
     TableStatus as TableStatusName, WarmThroughputDescription,
 };
-use keywright_semantics::schema::{IndexKind, KeyAttribute};
+use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema};
 use keywright_store::Store;
 
 use super::create::{
@@ -145,16 +145,18 @@ impl Update<'_> {
 
     /// Names must be known or free, and one index at a time comes or goes.
     fn check_indexes(&self, table: &Table) -> Result<(), Error> {
-        for update in &self.request.index_updates {
-            check_index_name(table, update)?;
-        }
         let updates = &self.request.index_updates;
         let asked = updates.iter().filter(|update| !matches!(update, IndexUpdate::Update { .. })).count();
+        let too_many = || Error::new(ErrorKind::LimitExceeded, messages::ONE_INDEX_CHANGE);
+        if asked > 1 {
+            return Err(too_many());
+        }
+        for update in updates {
+            check_index_name(table, update)?;
+        }
         let building = table.states.iter().filter(|state| state.backfill.is_some()).count();
-        if asked > 1
-            || (asked > 0 && building + table.doomed_indexes.len() > 0 && !self.cancels_a_build(table))
-        {
-            return Err(Error::new(ErrorKind::LimitExceeded, messages::ONE_INDEX_CHANGE));
+        if asked > 0 && building + table.doomed_indexes.len() > 0 && !self.cancels_a_build(table) {
+            return Err(too_many());
         }
         let creates = updates.iter().any(|update| matches!(update, IndexUpdate::Create(_)));
         let globals = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global).count();
@@ -267,9 +269,12 @@ impl Update<'_> {
             }
         }
         check_index_ceilings(index, self.caller).map_err(over_limit)?;
-        let mut schema = index.schema.clone();
-        for attribute in schema.key.partition.iter_mut().chain(&mut schema.key.sort) {
-            define(&mut table.definitions, attribute);
+        let schema = index.schema.clone();
+        check_types_kept(table, &schema.key)?;
+        for attribute in schema.key.attributes() {
+            if table.definitions.iter().all(|definition| definition.name != attribute.name) {
+                table.definitions.push(attribute.clone());
+            }
         }
         let indexes = table.schema.indexes.iter().chain([&schema]);
         keywright_semantics::request::create_table::check_projected_attributes(indexes)?;
@@ -486,11 +491,15 @@ fn doom_index(table: &mut Table, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An attribute that is already a key keeps its type; a new one is added.
-fn define(definitions: &mut Vec<KeyAttribute>, attribute: &mut KeyAttribute) {
-    match definitions.iter().find(|definition| definition.name == attribute.name) {
-        Some(known) => attribute.key_type = known.key_type,
-        None => definitions.push(attribute.clone()),
+/// An attribute that is already a key has the same type in a new one.
+fn check_types_kept(table: &Table, new: &KeySchema) -> Result<(), Error> {
+    let differs = |known: &KeyAttribute| {
+        new.attributes().any(|asked| asked.name == known.name && asked.key_type != known.key_type)
+    };
+    let keys = std::iter::once(&table.schema.key).chain(table.schema.indexes.iter().map(|index| &index.key));
+    match keys.into_iter().find(|key| key.attributes().any(differs)) {
+        Some(existing) => Err(invalid(messages::attributes_redefined(existing, new))),
+        None => Ok(()),
     }
 }
 

@@ -2,9 +2,12 @@
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::common::{Consistency, SelectMode};
+use keywright_semantics::schema::{KeyType, TableSchema};
 use keywright_semantics::value::{AttributeValue, Item};
+use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
+use crate::EngineConfig;
 
 fn text<T>(result: Result<T, Error>) -> String {
     match result {
@@ -152,7 +155,16 @@ fn faults_of_a_key_condition() {
             "One or more parameter values were invalid: Condition parameter type does not match schema type",
         ),
         (Some("nope"), key_condition("pk = :p", [pk()]), "The table does not have the specified index: nope"),
-        (Some("multi"), key_condition("g = :p", [pk()]), "Query condition missed key schema element: m"),
+        (
+            Some("multi"),
+            key_condition("g = :p", [pk()]),
+            "HASH key attributes m must have equality conditions specified in the query",
+        ),
+        (
+            Some("multi"),
+            key_condition("g > :p AND l = :p", [pk()]),
+            "HASH key attributes g, m must have equality conditions specified in the query",
+        ),
         (
             Some("multi"),
             key_condition("g = :p AND h = :n AND m = :p", [pk(), (":n", n(1))]),
@@ -169,6 +181,23 @@ fn faults_of_a_key_condition() {
     for (index, condition, expected) in table {
         assert_eq!(text(bench.query(&query_request(index, condition))), expected);
     }
+}
+
+#[test]
+fn a_partition_of_one_item_takes_one_condition_and_is_never_resumed() {
+    let table = TableSchema { key: key(&[("pk", KeyType::S)], &[]), indexes: Vec::new() };
+    let bench = bench_with(MemoryStore::new(), EngineConfig::default(), create_request(table));
+    bench.put(item([("pk", s("a"))])).expect("put");
+    let two = key_condition("pk = :p AND x = :p", [(":p", s("a"))]);
+    assert_eq!(text(bench.query(&query_request(None, two))), "Query key condition not supported");
+    let mut request = query_request(None, key_condition("pk = :p", [(":p", s("a"))]));
+    request.limit = limit(1);
+    assert_eq!(bench.query(&request).expect("query").last_evaluated_key, None);
+    request.exclusive_start_key = Some(item([("pk", s("a"))]));
+    assert_eq!(
+        text(bench.query(&request)),
+        "The provided exclusive start key is invalid: ExclusiveStartKey: {pk=AttributeValue: {S:a}}"
+    );
 }
 
 #[test]

@@ -535,6 +535,62 @@ fn streams_classes_and_keys_change() {
 }
 
 #[test]
+fn an_index_leaves_out_items_whose_value_no_key_can_have() {
+    let bed = bed();
+    bed.create(creation("Shop", plain())).expect("it is new");
+    for (place, value) in ["fits", "", &"x".repeat(2049)].into_iter().enumerate() {
+        bed.put("Shop", item([("pk", s(&place.to_string())), ("g", s(value))]));
+    }
+    let IndexUpdate::Create(mut index) = add_index("Shop", "by-g", "g").index_updates.remove(0) else {
+        panic!("an index is added");
+    };
+    index.schema.key = key(&[("g", KeyType::S)], &[]);
+    let request = UpdateTable { index_updates: vec![IndexUpdate::Create(index)], ..nothing("Shop") };
+    bed.update(request).expect("it may be added");
+    bed.settle();
+    assert_eq!(bed.index("Shop", "by-g").expect("it is there").index_status, IndexStatus::Active);
+    assert_eq!(bed.index("Shop", "by-g").expect("it is there").item_count, 1);
+}
+
+#[test]
+fn an_attribute_that_is_a_key_keeps_its_type_in_a_new_index() {
+    let bed = bed();
+    bed.create(creation("Shop", plain())).expect("it is new");
+    let (code, message) = kind(bed.update(add_index("Shop", "by-pk", "pk")));
+    assert_eq!(code, ErrorKind::Validation);
+    assert_eq!(
+        message,
+        "One or more parameter values were invalid: Attributes cannot be redefined. Please check that your attribute \
+         has the same type as previously defined. Existing schema: Schema:[SchemaElement: key{pk:S:HASH}] New schema: \
+         Schema:[SchemaElement: key{pk:N:HASH}]"
+    );
+}
+
+#[test]
+fn two_index_changes_at_once_are_refused_before_their_names_are_looked_at() {
+    let bed = bed();
+    bed.create(creation("Shop", plain())).expect("it is new");
+    let delete = |name: &str| IndexUpdate::Delete { name: name.into() };
+    let request = UpdateTable { index_updates: vec![delete("one"), delete("two")], ..nothing("Shop") };
+    assert_eq!(kind(bed.update(request)).0, ErrorKind::LimitExceeded);
+}
+
+#[test]
+fn a_deleted_table_is_described_without_keys_indexes_and_age() {
+    let bed = bed();
+    bed.create(creation("Shop", schema())).expect("it is new");
+    let request = DeleteTable { table: named("Shop") };
+    let Response::DeleteTable(description) = bed.run(Request::DeleteTable(request)).expect("it may go")
+    else {
+        panic!("it is a DeleteTable");
+    };
+    assert_eq!(description.table_status, TableStatus::Deleting);
+    assert!(description.key_schema.is_none() && description.attribute_definitions.is_none());
+    assert!(description.global_secondary_indexes.is_none() && description.local_secondary_indexes.is_none());
+    assert!(description.creation_date_time.is_none());
+}
+
+#[test]
 fn an_index_comes_through_its_states_and_is_described_in_each() {
     let bed = bed();
     bed.create(creation("Shop", plain())).expect("it is new");

@@ -155,9 +155,13 @@ fn set_value(action: &Action, base: &Item) -> Result<Option<AttributeValue>, Fau
     Ok(Some(value))
 }
 
-/// A sum or difference that no number can hold.
+/// A sum or difference that no number can hold. Observed: one with too many digits is told as one too large.
 fn number_fault(fault: NumberFault) -> Fault {
-    Fault::new(crate::messages::value::number(fault, ""))
+    let told = match fault {
+        NumberFault::TooManyDigits => NumberFault::Overflow,
+        NumberFault::NotNumeric | NumberFault::Overflow | NumberFault::Underflow => fault,
+    };
+    Fault::new(crate::messages::value::number(told, ""))
 }
 
 fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {

@@ -42,7 +42,7 @@ pub fn filter(
     Ok(joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator))
 }
 
-/// `KeyConditions`.
+/// `KeyConditions`. How many the key takes is known only with the table: an index can have up to eight attributes.
 pub fn key_conditions(conditions: &[(String, ConditionParts)]) -> Result<KeyCondition, Error> {
     let clauses = conditions.iter().map(|(attribute, parts)| {
         let operands = checked_operands(parts.comparison_operator, parts.attribute_value_list.as_deref())?;
@@ -50,10 +50,10 @@ pub fn key_conditions(conditions: &[(String, ConditionParts)]) -> Result<KeyCond
         Ok(KeyClause { attribute: attribute.clone(), predicate })
     });
     let clauses: Vec<KeyClause> = clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?;
-    match clauses.len() {
-        1 | 2 => Ok(KeyCondition { clauses }),
-        _ => Err(Error::validation(messages::legacy_key_condition_count())),
+    if clauses.is_empty() {
+        return Err(Error::validation(messages::legacy_key_condition_count()));
     }
+    Ok(KeyCondition { clauses })
 }
 
 /// `AttributeUpdates`; an empty map is an update that changes nothing, but creates a missing item.

@@ -4,7 +4,7 @@
 
 use super::fault::Fault;
 use crate::error::Error;
-use crate::limits::PLACEHOLDER_BYTES_MAX;
+use crate::limits::{ATTRIBUTE_NAME_BYTES_MAX, PLACEHOLDER_BYTES_MAX};
 use crate::messages::{Wording, expression as messages};
 use crate::request::parts::{AttributeMapPart, ValuePart};
 use crate::value::AttributeValue;
@@ -70,6 +70,9 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, str>>, String
         }
         if name.is_empty() {
             return Err(messages::name_empty(placeholder));
+        }
+        if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
+            return Err(messages::name_too_large(placeholder));
         }
         Ok(Entry { placeholder, stands_for: name.as_str(), used: false })
     });

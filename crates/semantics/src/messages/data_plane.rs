@@ -3,7 +3,11 @@
 //! Sources: [S] the public conformance suite's recordings of the service, [D] recordings of older years that no newer
 //! one contradicts, [W] the developer guide and API reference, [O] ours, where no source gives the text.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
 use crate::schema::KeyType;
+use crate::value::{AttributeValue, Item};
 
 /// The prefix of most schema faults [S].
 const INVALID: &str = "One or more parameter values were invalid: ";
@@ -39,7 +43,7 @@ pub const BATCH_DUPLICATE_KEYS: &str = "Provided list of item keys contains dupl
 pub const GLOBAL_INDEX_NOT_CONSISTENT: &str =
     "Consistent reads are not supported on global secondary indexes";
 
-/// A key condition with an operator that its attribute does not take [D].
+/// A key condition with an operator that its attribute does not take, or two conditions on a key of one attribute [D].
 pub const KEY_CONDITION_NOT_SUPPORTED: &str = "Query key condition not supported";
 
 /// A key condition whose operand has another type than the key [S].
@@ -170,6 +174,12 @@ pub fn too_many_key_conditions(conditions: usize, attributes: usize) -> String {
     )
 }
 
+/// A partition key of several attributes that are not all given (reports of the service's users have the first words,
+/// the rest follows the text for sort attributes).
+pub fn partition_needs_equality(missing: &[&str]) -> String {
+    format!("HASH key attributes {} must have equality conditions specified in the query", missing.join(", "))
+}
+
 /// A condition on a later sort attribute without an equality on an earlier one [S].
 pub fn range_needs_equality(missing: &[&str], present: &str) -> String {
     format!(
@@ -207,6 +217,22 @@ pub fn filter_not_projected(index: &str, attributes: &[&str]) -> String {
 /// A starting key whose table key is wrong [D].
 pub fn start_key_invalid(detail: &str) -> String {
     format!("{START_KEY_INVALID}: {detail}")
+}
+
+/// A starting key of a Query whose partitions are one item each; observed for a string.
+pub fn start_key_of_one_item(start: &Item) -> String {
+    let shown: Vec<String> =
+        start.iter().map(|(name, value)| format!("{name}={}", shown_key(value))).collect();
+    format!("The provided exclusive start key is invalid: ExclusiveStartKey: {{{}}}", shown.join(", "))
+}
+
+fn shown_key(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::S(text) => format!("AttributeValue: {{S:{text}}}"),
+        AttributeValue::N(number) => format!("AttributeValue: {{N:{number}}}"),
+        AttributeValue::B(bytes) => format!("AttributeValue: {{B:{}}}", BASE64.encode(bytes)),
+        _ => "AttributeValue: {}".to_owned(),
+    }
 }
 
 /// A starting key that belongs to another segment [D].

@@ -218,6 +218,14 @@ pub fn name_empty(placeholder: &str) -> String {
     format!("ExpressionAttributeNames contains invalid value: Empty attribute name for key {placeholder}")
 }
 
+/// The length is observed, the words for it are those of the empty name.
+pub fn name_too_large(placeholder: &str) -> String {
+    format!(
+        "ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than 65536 bytes \
+         for key {placeholder}"
+    )
+}
+
 /// Observed.
 pub fn value_invalid(fault: &impl Display, placeholder: &str) -> String {
     format!("ExpressionAttributeValues contains invalid value: {fault} for key {placeholder}")

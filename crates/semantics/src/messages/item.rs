@@ -37,6 +37,8 @@ pub fn values_without_expression(expressions: &[&str]) -> String {
 
 pub const EMPTY_ATTRIBUTE_NAME: &str = "Empty attribute name";
 
+pub const ATTRIBUTE_NAME_TOO_LARGE: &str = "Attribute name is too large, must be less than 65536 bytes";
+
 /// PutItem and DeleteItem; the other values are UpdateItem's.
 pub const RETURN_VALUES_OLD_ONLY: &str = "ReturnValues can only be ALL_OLD or NONE";
 

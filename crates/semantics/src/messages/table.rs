@@ -5,6 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use super::data_plane::key_type_name;
+use crate::schema::{KeyAttribute, KeySchema};
+
 /// `One or more parameter values were invalid: …`
 pub fn invalid(text: impl std::fmt::Display) -> String {
     format!("One or more parameter values were invalid: {text}")
@@ -178,6 +181,25 @@ pub fn definitions_not_used(definitions: &BTreeSet<&str>, used: &BTreeSet<&str>)
         joined(definitions),
         joined(used)
     )
+}
+
+/// Observed for an index of one attribute; how several are joined is not.
+pub fn attributes_redefined(existing: &KeySchema, new: &KeySchema) -> String {
+    format!(
+        "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. \
+         Existing schema: Schema:[{}] New schema: Schema:[{}]",
+        schema_elements(existing),
+        schema_elements(new)
+    )
+}
+
+fn schema_elements(key: &KeySchema) -> String {
+    let element = |attribute: &KeyAttribute, role: &str| {
+        format!("SchemaElement: key{{{}:{}:{role}}}", attribute.name, key_type_name(attribute.key_type))
+    };
+    let partition = key.partition.iter().map(|attribute| element(attribute, "HASH"));
+    let sort = key.sort.iter().map(|attribute| element(attribute, "RANGE"));
+    partition.chain(sort).collect::<Vec<_>>().join(", ")
 }
 
 pub fn duplicate_definition(name: &str) -> String {

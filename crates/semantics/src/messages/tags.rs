@@ -6,6 +6,9 @@ pub const NO_TAG: &str = "Atleast one Tag needs to be provided as Input.";
 pub const NO_TAG_KEY: &str = "Atleast one Tag Key needs to be provided as Input.";
 pub const TOO_MANY: &str = "Number of Tags exceed the current limit for the provided ResourceArn";
 
+/// How [`invalid_value`] names a value that is not there; an empty one is allowed.
+pub const MISSING_VALUE: &str = "null";
+
 pub fn arn_start(arn: &str) -> String {
     format!("ARNs must start with 'arn:': {arn}")
 }

@@ -66,6 +66,7 @@ impl CreateTable {
         let local_parts = parts.local_secondary_indexes.as_deref();
         let global_parts = parts.global_secondary_indexes.as_deref();
         let key = sense_table_key(key_parts, &definitions)?;
+        check_global_keys_distinct(global_parts.unwrap_or_default())?;
         check_definitions_used(&definitions, key_parts, local_parts, global_parts)?;
         if local_parts.is_some_and(<[_]>::is_empty) {
             return Err(invalid("List of LocalSecondaryIndexes is empty"));
@@ -210,10 +211,25 @@ pub(super) fn sense_global_key(
     }
     let names: BTreeSet<&str> = key.iter().map(|element| element.attribute_name.as_str()).collect();
     if names.len() < key.len() {
-        let text = if key.len() == 2 { table::SAME_HASH_AND_RANGE } else { table::DUPLICATE_KEY_ATTRIBUTE };
-        return Err(Error::validation(text));
+        return Err(Error::validation(repeated_key_attribute(key)));
     }
     Ok(split_key(key, definitions))
+}
+
+/// Observed: an attribute that an index's key names twice is told before definitions that no key uses.
+fn check_global_keys_distinct(parts: &[GlobalSecondaryIndexParts]) -> Result<(), Error> {
+    for part in parts {
+        let key = &part.key_schema;
+        let names: BTreeSet<&str> = key.iter().map(|element| element.attribute_name.as_str()).collect();
+        if names.len() < key.len() && key.is_sorted_by_key(|element| element.key_type == KeyRole::Range) {
+            return Err(Error::validation(repeated_key_attribute(key)));
+        }
+    }
+    Ok(())
+}
+
+const fn repeated_key_attribute(key: &[KeySchemaElementParts]) -> &'static str {
+    if key.len() == 2 { table::SAME_HASH_AND_RANGE } else { table::DUPLICATE_KEY_ATTRIBUTE }
 }
 
 /// Every definition must be of a key attribute, and be there once.

@@ -1019,7 +1019,7 @@ pub struct StreamSpecificationParts {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TagParts {
     pub key: String,
-    pub value: String,
+    pub value: Option<String>,
 }
 
 /// `TagResourceInput` of the service model.

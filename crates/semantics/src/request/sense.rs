@@ -12,6 +12,7 @@ use super::{OnConditionFailure, ReturnOld, SelectMode};
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection, legacy};
 use crate::expression::{parse_condition, parse_projection};
+use crate::limits::ATTRIBUTE_NAME_BYTES_MAX;
 use crate::messages::{Wording, item as messages, shape, value as value_messages};
 use crate::value::{Item, ValueFault};
 
@@ -108,8 +109,16 @@ pub(super) fn item_ref(part: &AttributeMapPart, wording: Wording) -> Result<Item
 }
 
 fn check_names(part: &AttributeMapPart) -> Result<(), Error> {
-    if part.iter().any(|(name, _)| name.is_empty()) {
+    part.iter().try_for_each(|(name, _)| check_name(name))
+}
+
+/// An attribute's name as any request names it.
+pub(super) fn check_name(name: &str) -> Result<(), Error> {
+    if name.is_empty() {
         return Err(Error::validation(messages::EMPTY_ATTRIBUTE_NAME));
+    }
+    if name.len() > ATTRIBUTE_NAME_BYTES_MAX {
+        return Err(Error::validation(messages::ATTRIBUTE_NAME_TOO_LARGE));
     }
     Ok(())
 }
@@ -167,6 +176,7 @@ pub(super) fn expected(
     conditions: Option<&Vec<(String, ExpectedAttributeValueParts)>>,
     operator: Option<ConditionalOperator>,
 ) -> Result<Option<Condition>, Error> {
+    conditions.into_iter().flatten().try_for_each(|(name, _)| check_name(name))?;
     let condition =
         conditions.map(|conditions| legacy::expected(conditions, operator)).transpose()?.flatten();
     check_operator(operator, conditions.map_or(0, Vec::len))?;
@@ -215,6 +225,7 @@ pub(super) fn projection(
 
 /// The legacy `AttributesToGet` names each attribute once.
 pub(super) fn check_attributes_to_get(names: Option<&Vec<String>>) -> Result<(), Error> {
+    names.into_iter().flatten().try_for_each(|name| check_name(name))?;
     let mut seen = std::collections::BTreeSet::new();
     let repeated = names.into_iter().flatten().find(|name| !seen.insert(name.as_str()));
     repeated.map_or(Ok(()), |name| Err(Error::validation(messages::attribute_repeated(name))))

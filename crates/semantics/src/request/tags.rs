@@ -102,13 +102,16 @@ pub(super) fn sense_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String
     let mut sensed = BTreeMap::new();
     for tag in parts {
         check_key(&tag.key)?;
-        if tag.value.chars().count() > TAG_VALUE_CHARACTERS_MAX || !tag.value.chars().all(is_allowed) {
-            return Err(Error::validation(tags::invalid_value(&tag.value)));
+        let Some(value) = tag.value else {
+            return Err(Error::validation(tags::invalid_value(tags::MISSING_VALUE)));
+        };
+        if value.chars().count() > TAG_VALUE_CHARACTERS_MAX || !value.chars().all(is_allowed) {
+            return Err(Error::validation(tags::invalid_value(&value)));
         }
         if sensed.contains_key(&tag.key) {
             return Err(Error::validation(tags::duplicate_key(&tag.key)));
         }
-        sensed.insert(tag.key, tag.value);
+        sensed.insert(tag.key, value);
     }
     if sensed.len() > TAGS_MAX {
         return Err(Error::validation(tags::TOO_MANY));
@@ -138,7 +141,7 @@ mod tests {
     const ARN: &str = "arn:aws:dynamodb:us-east-1:123456789012:table/Shop";
 
     fn tag(key: &str, value: &str) -> TagParts {
-        TagParts { key: key.to_owned(), value: value.to_owned() }
+        TagParts { key: key.to_owned(), value: Some(value.to_owned()) }
     }
 
     fn fault(tags: Vec<TagParts>) -> String {
@@ -160,6 +163,8 @@ mod tests {
         ] {
             assert_eq!(fault(tags), message);
         }
+        let bare = TagParts { key: "k".to_owned(), value: None };
+        assert_eq!(fault(vec![bare]), "The Tag Value provided is invalid, Value: null");
         let many = (0..51).map(|number| tag(&format!("k{number}"), "")).collect();
         assert_eq!(fault(many), "Number of Tags exceed the current limit for the provided ResourceArn");
     }

@@ -34,6 +34,7 @@ impl UpdateItem {
         check_dialects(&parts)?;
         let key = sense::item(parts.key, Wording::Present)?;
         let updates = parts.attribute_updates.as_deref();
+        updates.into_iter().flatten().try_for_each(|(name, _)| sense::check_name(name))?;
         let legacy_update = updates.map(legacy::attribute_updates).transpose()?;
         let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(

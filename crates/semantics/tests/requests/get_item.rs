@@ -36,6 +36,8 @@ const ROWS: &[Row<GetItemParts>] = &[
         "Empty attribute name"),
     (Any, |p| p.key.push(("a".to_owned(), Err(ValueFault::Empty))),
         "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
+    (Legacy, |p| p.attributes_to_get = Some(vec![String::new()]),
+        "Empty attribute name"),
     (Legacy, |p| p.attributes_to_get = Some(vec!["a".to_owned(), "b".to_owned(), "a".to_owned()]),
         "One or more parameter values were invalid: Duplicate value in attribute name: a"),
     (Expression, |p| with_projection(p).expression_attribute_names = names(&[]),
@@ -53,6 +55,25 @@ const ROWS: &[Row<GetItemParts>] = &[
 #[test]
 fn faults_are_told_in_the_services_order() {
     check(&base(), GetItem::sense, ROWS);
+}
+
+#[test]
+fn a_name_is_shorter_than_64_kb_wherever_it_stands() {
+    let too_large = "Attribute name is too large, must be less than 65536 bytes";
+    for (bytes, fault) in [(65_535, None), (65_536, Some(too_large))] {
+        let name = "n".repeat(bytes);
+        let mut in_key = base();
+        in_key.key.push((name.clone(), text("x")));
+        let listed = GetItemParts { attributes_to_get: Some(vec![name.clone()]), ..base() };
+        for parts in [in_key, listed] {
+            assert_eq!(GetItem::sense(parts).err().map(|error| error.message).as_deref(), fault);
+        }
+        let mut behind_a_placeholder = base();
+        behind_a_placeholder.projection_expression = some("#n");
+        behind_a_placeholder.expression_attribute_names = names(&[("#n", &name)]);
+        let message = GetItem::sense(behind_a_placeholder).err().map(|error| error.message);
+        assert_eq!(message.is_some_and(|message| message.contains(too_large)), fault.is_some());
+    }
 }
 
 #[test]

@@ -57,6 +57,8 @@ const ROWS: &[Row<UpdateItemParts>] = &[
         "1 validation error detected: Empty attribute name"),
     (Any, |p| p.key.push(("a".to_owned(), not_a_number())),
         "1 validation error detected: The parameter cannot be converted to a numeric value: abc"),
+    (Legacy, |p| p.attribute_updates = Some(vec![(String::new(), AttributeValueUpdateParts { value: Some(text("x")), action: None })]),
+        "1 validation error detected: Empty attribute name"),
     (Legacy, |p| p.attribute_updates = update(None, Some(Err(ValueFault::Empty))),
         "1 validation error detected: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
     (Legacy, |p| p.attribute_updates = update(None, None),

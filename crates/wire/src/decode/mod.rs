@@ -36,7 +36,11 @@ pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {
 /// The parts of the request that the body says, or the first error of its JSON, types and constraints.
 pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
     let Some(input) = shapes::input(operation) else { return Err(unknown_operation()) };
-    let mut node = json::parse(body).map_err(|NotJson| Error::new(ErrorKind::Serialization, ""))?;
+    let not_a_request = || Error::new(ErrorKind::Serialization, "");
+    let mut node = json::parse(body).map_err(|NotJson| not_a_request())?;
+    if node.is_null() {
+        return Err(not_a_request());
+    }
     types::check(input.shape, &mut node)?;
     violations::check(operation, &input, &node)?;
     build(operation, node)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::expression::{Update, parse_update};
+use crate::number::Number;
 
 fn update(text: &str, values: &[(&str, AttributeValue)]) -> Update {
     parse_update(text, &mut placeholders(&[("#1", "1")], values)).expect(text)
@@ -160,6 +161,19 @@ fn removals_of_nested_elements_do_not_move_each_other() {
     let old = item(&[("a", l(&[n(0), l(&[n(1), n(2), n(3)]), l(&[n(4)])]))]);
     let wanted = item(&[("a", l(&[l(&[n(1), n(3), n(9)]), l(&[n(4)])]))]);
     assert_eq!(apply("REMOVE a[0], a[1][1] SET a[1][8] = :v", &[(":v", n(9))], &old), Ok(wanted));
+}
+
+#[test]
+fn a_sum_with_too_many_digits_is_told_as_one_too_large() {
+    let old = item(&[("a", AttributeValue::N(Number::parse("1e50").expect("a number")))]);
+    for sum in ["SET a = a + :v", "SET a = a - :v"] {
+        assert_eq!(
+            apply(sum, &[(":v", n(1))], &old),
+            Err("Number overflow. Attempting to store a number with magnitude larger than supported range"
+                .into()),
+            "{sum}"
+        );
+    }
 }
 
 #[test]
