@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use keywright_workbench::exchange::json::Json;
+use keywright_workbench::exchange::of_model::of_model;
+use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::exchange::workbench_json::Document;
 
 /// Every document of the test data, by path.
@@ -98,4 +100,23 @@ fn faults_name_the_place_and_what_to_write() {
         ]
     );
     assert!(Document::of(Json::Null).is_err());
+}
+
+#[test]
+fn a_document_goes_through_the_model_unchanged() {
+    for (path, text) in documents() {
+        let name = path.display();
+        let document = Document::parse(&text).expect("a document");
+        let draft = document.read().expect("readable").draft;
+        let model = to_model(&draft).model;
+        let items =
+            draft.tables.iter().map(|table| (table.definition.name.clone(), table.items.clone())).collect();
+        let written = document.updated(&of_model(&model, &items)).expect("readable");
+        assert_eq!(written.document.to_text(), document.to_text(), "{name}");
+        for (table, again) in draft.tables.iter().zip(of_model(&model, &items).tables) {
+            for (entity, again) in table.entities.iter().zip(&again.entities) {
+                assert_eq!(entity.members, again.members, "{name} {}", entity.name);
+            }
+        }
+    }
 }

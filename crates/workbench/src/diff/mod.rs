@@ -4,6 +4,7 @@
 //! not know the model file; both sides come as a [`Subject`].
 
 mod changes;
+mod of_model;
 mod plan;
 mod subject;
 

@@ -12,6 +12,8 @@ pub mod infer;
 pub mod item_json;
 pub mod json;
 pub mod live;
+pub mod of_model;
 pub mod tables;
+pub mod to_model;
 pub mod workbench_json;
 pub mod yaml;

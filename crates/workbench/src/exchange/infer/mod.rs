@@ -4,6 +4,7 @@
 //! that its reader corrects in the model file; it must fit every item it was inferred from.
 
 mod classify;
+pub(crate) mod fit;
 mod shape;
 mod template;
 

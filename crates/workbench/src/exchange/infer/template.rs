@@ -10,6 +10,7 @@ use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::classify::{Group, identifier, text};
+use super::fit::{Part, fit, parts, variable};
 use super::shape::{Role, delimiter, is_time, is_word, segments};
 use crate::exchange::tables::TableDefinition;
 
@@ -68,7 +69,9 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
         if !held && place.alias.is_none() {
             continue;
         }
-        let template = if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
+        let template = if let Some(alias) = place.alias.filter(|alias| alias.contains("${")) {
+            naming.take(alias, &values)
+        } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(place, &values);
             naming.print(place, pieces)
         } else {
@@ -214,6 +217,33 @@ struct Variable {
 }
 
 impl Naming<'_> {
+    /// A template that its author wrote out, as our own documents have it: its variables keep their names.
+    fn take(&mut self, alias: &str, values: &Column) -> String {
+        let template = alias.replace("${", "{");
+        let parts = parts(&template);
+        let places = parts.iter().filter_map(|part| match part {
+            Part::Place(place) => Some(variable(place)),
+            Part::Word(_) => None,
+        });
+        for (at, name) in places.enumerate() {
+            let column: Column = values
+                .iter()
+                .filter_map(|(item, text)| Some((*item, (*fit(&parts, text)?.get(at)?).to_owned())))
+                .collect();
+            let held = self.is_held(name);
+            if !self.named.iter().any(|known| known.name == name) {
+                self.named.push(Variable { name: name.to_owned(), values: column, prefix: None, held });
+            }
+        }
+        template
+    }
+
+    /// Whether an item of the entity has an attribute of that name.
+    fn is_held(&self, name: &str) -> bool {
+        let mut items = self.group.members.iter().filter_map(|at| self.around.items.get(*at));
+        items.any(|item| item.contains_key(name))
+    }
+
     fn print(&mut self, place: &KeyPlace<'_>, pieces: Vec<Piece>) -> String {
         let alone = pieces.len() == 1;
         let mut printed = String::new();
@@ -323,14 +353,7 @@ impl Naming<'_> {
     }
 
     fn free(&self, wanted: &str) -> String {
-        let held = |name: &str| {
-            self.named.iter().any(|known| known.name == name)
-                || self
-                    .group
-                    .members
-                    .iter()
-                    .any(|at| self.around.items.get(*at).is_some_and(|item| item.contains_key(name)))
-        };
+        let held = |name: &str| self.named.iter().any(|known| known.name == name) || self.is_held(name);
         let mut name = wanted.to_owned();
         let mut number = 2;
         while held(&name) {

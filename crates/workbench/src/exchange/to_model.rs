@@ -1,0 +1,328 @@
+//! From a draft to a model.
+//!
+//! What a draft cannot say (counts, rates, patterns) stays empty, or comes from a model that knew it before: the side
+//! model of an export.
+
+use keywright_semantics::request::parts::{StreamViewType, TableClass};
+use keywright_semantics::schema::{self, KeyAttribute};
+
+use super::draft::{Draft, DraftTable};
+use super::infer::Entity as Inferred;
+use super::item_json::write_item;
+use super::json::Json;
+use super::tables::{self, TableDefinition};
+use crate::model::{
+    At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,
+    Projection, RawItems, Slot, StreamView, Table, Template,
+};
+
+/// A model and what a reader should know about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    pub model: Model,
+    pub notes: Vec<String>,
+}
+
+/// Makes a model of a draft.
+pub fn to_model(draft: &Draft) -> Made {
+    let mut maker = Maker::default();
+    for table in &draft.tables {
+        maker.table(table);
+    }
+    let text = Some(draft.description.clone()).filter(|text| !text.is_empty());
+    let data = DataSource { items: maker.items, ..DataSource::default() };
+    let model = Model {
+        name: draft.name.clone(),
+        text,
+        tables: maker.tables,
+        entities: maker.entities,
+        data,
+        ..Model::default()
+    };
+    Made { model, notes: maker.notes }
+}
+
+/// Makes a model of a draft, with everything that `side` knows and the draft's format cannot say: patterns, counts and
+/// sizes, local indexes and keys of several attributes, time to live, streams.
+pub fn to_model_beside(draft: &Draft, side: &Model) -> Made {
+    let Made { model: fresh, notes } = to_model(draft);
+    let tables = fresh.tables.iter().map(|table| match side.table(&table.name) {
+        Some(known) => table_beside(table, known),
+        None => table.clone(),
+    });
+    let entities = fresh.entities.iter().map(|entity| match side.entity(&entity.name) {
+        Some(known) => entity_beside(entity, known),
+        None => entity.clone(),
+    });
+    let data = DataSource { items: fresh.data.items, ..DataSource::default() };
+    let model = Model {
+        name: fresh.name,
+        text: fresh.text,
+        tables: tables.collect(),
+        entities: entities.collect(),
+        data,
+        ..side.clone()
+    };
+    Made { model, notes }
+}
+
+fn table_beside(fresh: &Table, known: &Table) -> Table {
+    let unsaid = known
+        .indexes
+        .iter()
+        .filter(|index| index.kind == IndexKind::Local || index.partition.len() > 1 || index.sort.len() > 1);
+    let mut indexes: Vec<Index> = unsaid.cloned().collect();
+    indexes.extend(
+        fresh
+            .indexes
+            .iter()
+            .filter(|index| {
+                known.index(&index.name).is_none_or(|old| !indexes.iter().any(|kept| kept.name == old.name))
+            })
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
+    Table {
+        partition: fresh.partition.clone(),
+        sort: fresh.sort.clone(),
+        billing: fresh.billing.clone(),
+        indexes,
+        ..known.clone()
+    }
+}
+
+fn entity_beside(fresh: &Entity, known: &Entity) -> Entity {
+    let attributes = fresh
+        .attributes
+        .iter()
+        .map(|attribute| match known.attribute(&attribute.name) {
+            Some(old) if old.value_type == attribute.value_type => old.clone(),
+            _ => attribute.clone(),
+        })
+        .collect();
+    let new_slots = fresh.slots.iter().filter(|(index, _)| known.slot(index).is_none()).cloned();
+    let slots = known.slots.iter().cloned().chain(new_slots).collect();
+    Entity { table: fresh.table.clone(), key: fresh.key.clone(), slots, attributes, ..known.clone() }
+}
+
+#[derive(Default)]
+struct Maker {
+    tables: Vec<Table>,
+    entities: Vec<Entity>,
+    items: Vec<RawItems>,
+    notes: Vec<String>,
+}
+
+impl Maker {
+    fn table(&mut self, draft: &DraftTable) {
+        let definition = &draft.definition;
+        let Some(partition) = definition.schema.key.partition.first() else {
+            self.notes.push(format!("{}: left out, it has no partition key", definition.name));
+            return;
+        };
+        let billing = self.billing(definition);
+        self.tables.push(Table {
+            name: definition.name.clone(),
+            at: At::default(),
+            text: None,
+            partition: key_part(partition),
+            sort: definition.schema.key.sort.first().map(key_part),
+            billing,
+            ttl: definition.ttl.clone(),
+            stream: definition.stream.map(stream_view),
+            pitr: definition.point_in_time_recovery.then_some(true),
+            deletion_protection: definition.deletion_protection.then_some(true),
+            infrequent_access: definition.class == Some(TableClass::StandardInfrequentAccess),
+            replicas: Vec::new(),
+            indexes: definition.schema.indexes.iter().map(index).collect(),
+        });
+        for inferred in &draft.entities {
+            let entity = self.entity(inferred, draft);
+            self.entities.push(entity);
+        }
+        if !draft.items.is_empty() {
+            let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
+            let items = draft.items.iter().map(|item| node(&write_item(item, &order))).collect();
+            self.items.push(RawItems { table: definition.name.clone(), items });
+        }
+    }
+
+    fn billing(&mut self, definition: &TableDefinition) -> Billing {
+        let tables::Billing::Provisioned(capacity) = &definition.billing else {
+            return Billing::OnDemand;
+        };
+        let own = capacity.indexes.values().any(|units| *units != capacity.table);
+        let autoscale = capacity.autoscaling.and_then(|both| match (both.read, both.write) {
+            (Some(read), Some(write)) if read != write => {
+                self.notes.push(format!(
+                    "{}: reads and writes scale differently; the model has one range for both",
+                    definition.name
+                ));
+                Some(AutoScale {
+                    min: read.units_min.min(write.units_min),
+                    max: read.units_max.max(write.units_max),
+                    target_percent: write.target_percent,
+                })
+            }
+            (read, write) => read.or(write).map(|scaling| AutoScale {
+                min: scaling.units_min,
+                max: scaling.units_max,
+                target_percent: scaling.target_percent,
+            }),
+        });
+        if own {
+            self.notes.push(format!(
+                "{}: indexes with capacity of their own are given that of the table",
+                definition.name
+            ));
+        }
+        Billing::Provisioned { read_units: capacity.table.read, write_units: capacity.table.write, autoscale }
+    }
+
+    fn entity(&mut self, inferred: &Inferred, draft: &DraftTable) -> Entity {
+        let schema = &draft.definition.schema;
+        let key = slot(inferred, schema.key.attributes());
+        let mut attributes: Vec<Attribute> = inferred
+            .attributes
+            .iter()
+            .map(|known| attribute(&known.name, known.value_type, inferred, draft))
+            .collect();
+        let mut slots = Vec::new();
+        for index in &schema.indexes {
+            let template = |key: &KeyAttribute| inferred.templates.get(&key.name);
+            let own =
+                |key: &KeyAttribute| template(key).is_none_or(|text| *text == format!("{{{}}}", key.name));
+            if index.key.attributes().all(|key| template(key).is_some()) {
+                if !index.key.attributes().all(own) {
+                    slots.push((index.name.clone(), slot(inferred, index.key.attributes())));
+                }
+                continue;
+            }
+            // Items with part of an index's key are not in the index; what they have is an attribute like any other.
+            for key in index.key.attributes().filter(|key| template(key).is_some()) {
+                let known = attributes.iter().any(|attribute| attribute.name == key.name);
+                if !known && !schema.key.contains(&key.name) {
+                    attributes.push(attribute(&key.name, value_type(key.key_type), inferred, draft));
+                }
+            }
+        }
+        Entity {
+            name: self.free_name(&inferred.name, &draft.definition.name),
+            at: At::default(),
+            text: None,
+            table: draft.definition.name.clone(),
+            count: None,
+            size_bytes: None,
+            size_bytes_max: None,
+            parents: Vec::new(),
+            key,
+            slots,
+            attributes,
+            skew: Vec::new(),
+            unique: Vec::new(),
+        }
+    }
+
+    /// Entities of all tables share one space of names.
+    fn free_name(&mut self, name: &str, table: &str) -> String {
+        if !self.entities.iter().any(|entity| entity.name == name) {
+            return name.to_owned();
+        }
+        let longer = format!("{table}_{name}");
+        self.notes.push(format!("{table}.{name}: called {longer}, because another table has a {name} too"));
+        longer
+    }
+}
+
+fn slot<'a>(inferred: &Inferred, keys: impl Iterator<Item = &'a KeyAttribute>) -> Slot {
+    let templates = keys.filter_map(|key| {
+        let text = inferred.templates.get(&key.name)?;
+        Some((key.name.clone(), Template::parse(text).ok()?))
+    });
+    Slot { templates: templates.collect(), at: At::default() }
+}
+
+fn attribute(
+    name: &str,
+    value_type: keywright_semantics::value::ValueType,
+    inferred: &Inferred,
+    draft: &DraftTable,
+) -> Attribute {
+    let items: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
+    let have = items.iter().filter(|item| item.contains_key(name)).count();
+    let share = (have > 0 && have < items.len()).then(|| have * 1_000_000 / items.len());
+    Attribute {
+        name: name.to_owned(),
+        at: At::default(),
+        value_type,
+        size_bytes: None,
+        distinct: None,
+        values: Vec::new(),
+        format: None,
+        copy_of: None,
+        present_ppm: share.and_then(|share| u64::try_from(share).ok()),
+    }
+}
+
+fn key_part(key: &KeyAttribute) -> KeyPart {
+    KeyPart { name: key.name.clone(), key_type: key.key_type }
+}
+
+/// The value type of a key attribute.
+pub(super) const fn value_type(key_type: schema::KeyType) -> keywright_semantics::value::ValueType {
+    match key_type {
+        schema::KeyType::S => keywright_semantics::value::ValueType::S,
+        schema::KeyType::N => keywright_semantics::value::ValueType::N,
+        schema::KeyType::B => keywright_semantics::value::ValueType::B,
+    }
+}
+
+const fn stream_view(view: StreamViewType) -> StreamView {
+    match view {
+        StreamViewType::NewImage => StreamView::New,
+        StreamViewType::OldImage => StreamView::Old,
+        StreamViewType::NewAndOldImages => StreamView::NewAndOld,
+        StreamViewType::KeysOnly => StreamView::KeysOnly,
+    }
+}
+
+fn index(index: &schema::IndexSchema) -> Index {
+    Index {
+        name: index.name.clone(),
+        at: At::default(),
+        kind: match index.kind {
+            schema::IndexKind::Global => IndexKind::Global,
+            schema::IndexKind::Local => IndexKind::Local,
+        },
+        partition: index.key.partition.iter().map(key_part).collect(),
+        sort: index.key.sort.iter().map(key_part).collect(),
+        projection: match &index.projection {
+            schema::Projection::All => Projection::All,
+            schema::Projection::KeysOnly => Projection::KeysOnly,
+            schema::Projection::Include(names) => Projection::Include(names.iter().cloned().collect()),
+        },
+    }
+}
+
+/// A JSON tree as the model file's tree; of repeated members the last one counts.
+pub fn node(json: &Json) -> Node {
+    let kind = match json {
+        Json::Null => NodeKind::Null,
+        Json::Bool(value) => NodeKind::Bool(*value),
+        Json::Number(digits) => NodeKind::Number(digits.clone()),
+        Json::Text(text) => NodeKind::Text(text.clone()),
+        Json::List(elements) => NodeKind::List(elements.iter().map(node).collect()),
+        Json::Object(members) => {
+            let mut kept: Vec<(Node, Node)> = Vec::new();
+            for (name, value) in members {
+                let name = Node::text(name);
+                match kept.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, place)) => *place = node(value),
+                    None => kept.push((name, node(value))),
+                }
+            }
+            NodeKind::Map(kept)
+        }
+    };
+    kind.into()
+}
