@@ -7,7 +7,14 @@
 mod ast;
 mod fault;
 mod names;
+mod read;
+mod read_entity;
+mod read_pattern;
+mod read_table;
+mod references;
+mod schema;
 mod template;
+mod write;
 mod yaml;
 
 pub use ast::{
@@ -18,5 +25,8 @@ pub use ast::{
 };
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;
+pub use read::parse;
+pub use schema::schema;
 pub use template::{Part, Template};
+pub use write::write;
 pub use yaml::{Node, NodeKind};

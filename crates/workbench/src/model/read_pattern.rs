@@ -1,0 +1,306 @@
+//! Reads the access patterns of a model file.
+
+use keywright_semantics::capacity::HalfUnits;
+
+use super::ast::{
+    Condition, Consistency, Expectation, FailsWhen, Given, GivenOp, MicroPerSecond, Operation, Order,
+    Pattern, Rate, Read, ReadKind, Returns, Write, WriteKind,
+};
+use super::fault::At;
+use super::read::{Fields, Reader};
+use super::yaml::{Node, NodeKind};
+
+pub(super) const PATTERN_FIELDS: &[&str] = &[
+    "id",
+    "text",
+    "get",
+    "query",
+    "scan",
+    "scatter-gather",
+    "put",
+    "update",
+    "delete",
+    "transact",
+    "batch",
+    "given",
+    "order",
+    "filter",
+    "attributes",
+    "returns",
+    "limit",
+    "rate",
+    "consistency",
+    "uses",
+    "example",
+    "expect",
+    "admin",
+    "if",
+    "set",
+    "remove",
+    "add",
+    "returnValues",
+];
+pub(super) const STEP_FIELDS: &[&str] = &[
+    "put",
+    "update",
+    "delete",
+    "check",
+    "get",
+    "n",
+    "if",
+    "set",
+    "remove",
+    "add",
+    "example",
+    "returnValues",
+];
+pub(super) const RETURNS_FIELDS: &[&str] = &["avg", "max", "page"];
+pub(super) const RATE_FIELDS: &[&str] = &["avg", "peak"];
+pub(super) const EXPECT_FIELDS: &[&str] = &["items", "exact", "count", "rcu", "wcu", "fails-when", "reason"];
+
+const READS: &[(&str, ReadKind)] = &[
+    ("get", ReadKind::Get),
+    ("query", ReadKind::Query),
+    ("scan", ReadKind::Scan),
+    ("scatter-gather", ReadKind::ScatterGather),
+];
+const WRITES: &[(&str, WriteKind)] = &[
+    ("put", WriteKind::Put),
+    ("update", WriteKind::Update),
+    ("delete", WriteKind::Delete),
+    ("check", WriteKind::Check),
+    ("get", WriteKind::Get),
+];
+pub(super) const GIVEN_OPS: &[(&str, GivenOp)] = &[
+    ("eq", GivenOp::Eq),
+    ("between", GivenOp::Between),
+    ("begins-with", GivenOp::BeginsWith),
+    ("lt", GivenOp::Lt),
+    ("le", GivenOp::Le),
+    ("gt", GivenOp::Gt),
+    ("ge", GivenOp::Ge),
+];
+
+/// Rates are read to a millionth, units to a half.
+const RATE_DECIMALS: usize = 6;
+const UNIT_DECIMALS: usize = 1;
+const TENTHS_PER_HALF_UNIT: u64 = 5;
+
+pub(super) fn pattern(reader: &mut Reader, node: &Node) -> Option<Pattern> {
+    let fields = reader.fields(node, "a pattern", PATTERN_FIELDS)?;
+    let id = reader.required_text(&fields, "id");
+    let operation = operation(reader, node, &fields, &id)?;
+    Some(Pattern {
+        id,
+        at: node.at,
+        text: reader.optional_text(&fields, "text"),
+        operation,
+        rate: fields.get("rate").and_then(|node| rate(reader, node)),
+        returns: fields.get("returns").and_then(|node| returns(reader, node)),
+        uses: reader.optional_text(&fields, "uses"),
+        example: fields.get("example").map(|node| values(reader, node)).unwrap_or_default(),
+        expect: fields.get("expect").and_then(|node| expectation(reader, node)),
+        admin: reader.optional_bool(&fields, "admin").unwrap_or_default(),
+    })
+}
+
+fn operation(reader: &mut Reader, node: &Node, fields: &Fields<'_>, id: &str) -> Option<Operation> {
+    const KINDS: &[&str] =
+        &["get", "query", "scan", "scatter-gather", "put", "update", "delete", "transact", "batch"];
+    let named: Vec<&str> = KINDS.iter().copied().filter(|kind| fields.get(kind).is_some()).collect();
+    let [kind] = named.as_slice() else {
+        let text = if named.is_empty() {
+            format!("pattern `{id}` does nothing: write one of {}", KINDS.join(", "))
+        } else {
+            format!("pattern `{id}` does several things ({}): write one, or a `transact`", named.join(", "))
+        };
+        reader.fault(node.at, text);
+        return None;
+    };
+    let target = fields.get(kind)?;
+    match *kind {
+        "transact" => Some(Operation::Transact(steps(reader, target, "`transact`"))),
+        "batch" => Some(Operation::Batch(steps(reader, target, "`batch`"))),
+        "put" | "update" | "delete" => step(reader, node, fields).map(Operation::Write),
+        _ => {
+            let (_, kind) = READS.iter().find(|(name, _)| name == kind)?;
+            Some(Operation::Read(read(reader, fields, *kind, target)))
+        }
+    }
+}
+
+fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node) -> Read {
+    let given = fields.get("given").map(|node| given(reader, node)).unwrap_or_default();
+    let order = fields.get("order").and_then(|node| {
+        reader.choice(node, "`order`", &[("asc", Order::Ascending), ("desc", Order::Descending)])
+    });
+    let consistency = fields.get("consistency").and_then(|node| {
+        let choices = [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
+        reader.choice(node, "`consistency`", &choices)
+    });
+    Read {
+        kind,
+        entities: reader.texts(target, "an entity's name"),
+        given,
+        order,
+        filter: reader.optional_text(fields, "filter"),
+        attributes: reader.optional_texts(fields, "attributes"),
+        consistency: consistency.unwrap_or_default(),
+        limit: reader.optional_integer(fields, "limit"),
+    }
+}
+
+fn given(reader: &mut Reader, node: &Node) -> Vec<Given> {
+    let NodeKind::Map(members) = &node.kind else {
+        let _ = reader.members(node, "`given`");
+        return Vec::new();
+    };
+    members
+        .iter()
+        .filter_map(|(key, node)| {
+            let op = reader.choice(node, "how an attribute is given", GIVEN_OPS)?;
+            Some(Given { attribute: key.scalar()?, at: key.at, op })
+        })
+        .collect()
+}
+
+fn steps(reader: &mut Reader, node: &Node, what: &str) -> Vec<Write> {
+    let elements = reader.list(node, what);
+    if elements.is_empty() {
+        reader.fault(node.at, format!("{what} has no steps: write `[{{put: Entity}}, …]`"));
+    }
+    elements
+        .iter()
+        .filter_map(|element| {
+            let fields = reader.fields(element, "a step", STEP_FIELDS)?;
+            step(reader, element, &fields)
+        })
+        .collect()
+}
+
+fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> {
+    let named: Vec<&(&str, WriteKind)> =
+        WRITES.iter().filter(|(name, _)| fields.get(name).is_some()).collect();
+    let [(name, kind)] = named.as_slice() else {
+        reader.fault(node.at, "a step is one of put, update, delete, check or get: `{put: Entity}`");
+        return None;
+    };
+    let entity = reader.required_text(fields, name);
+    let examples = fields.get("example").map(|node| examples(reader, node)).unwrap_or_default();
+    let n = reader.optional_integer(fields, "n");
+    let examples_of_step = node.get("transact").is_none() && node.get("id").is_none();
+    Some(Write {
+        kind: *kind,
+        at: node.at,
+        entity,
+        n: n.or_else(|| u64::try_from(examples.len()).ok().filter(|_| examples_of_step)).unwrap_or(1).max(1),
+        condition: fields.get("if").and_then(|node| condition(reader, node)),
+        set: reader.optional_text(fields, "set"),
+        remove: reader.optional_text(fields, "remove"),
+        add: reader.optional_text(fields, "add"),
+        examples: if examples_of_step { examples } else { Vec::new() },
+        returns_values: reader.optional_bool(fields, "returnValues").unwrap_or_default(),
+    })
+}
+
+fn condition(reader: &mut Reader, node: &Node) -> Option<Condition> {
+    let text = reader.text(node, "`if`")?;
+    Some(match text.as_str() {
+        "not-exists" => Condition::NotExists,
+        "exists" => Condition::Exists,
+        _ => Condition::Expression(text),
+    })
+}
+
+fn examples(reader: &mut Reader, node: &Node) -> Vec<Vec<(String, Node)>> {
+    node.elements().iter().map(|element| values(reader, element)).collect()
+}
+
+fn values(reader: &mut Reader, node: &Node) -> Vec<(String, Node)> {
+    reader
+        .members(node, "`example`")
+        .into_iter()
+        .map(|(name, node)| (name.trim_start_matches(':').to_owned(), node.clone()))
+        .collect()
+}
+
+fn returns(reader: &mut Reader, node: &Node) -> Option<Returns> {
+    let fields = reader.fields(node, "`returns`", RETURNS_FIELDS)?;
+    Some(Returns {
+        average: reader.optional_integer(&fields, "avg"),
+        max: reader.optional_integer(&fields, "max"),
+        page: reader.optional_integer(&fields, "page"),
+    })
+}
+
+fn rate(reader: &mut Reader, node: &Node) -> Option<Rate> {
+    if node.scalar().is_some() {
+        let average = MicroPerSecond(reader.decimal(node, "`rate`", RATE_DECIMALS)?);
+        return Some(Rate { average, peak: average });
+    }
+    let fields = reader.fields(node, "`rate`", RATE_FIELDS)?;
+    let mut value = |name: &str| {
+        fields
+            .get(name)
+            .and_then(|node| reader.decimal(node, &format!("`{name}`"), RATE_DECIMALS))
+            .map(MicroPerSecond)
+    };
+    let (average, peak) = (value("avg"), value("peak"));
+    let rate = Rate { average: average.or(peak)?, peak: peak.or(average)? };
+    if rate.peak < rate.average {
+        reader.fault(fields.at("peak"), "`peak` is below `avg`");
+    }
+    Some(rate)
+}
+
+fn expectation(reader: &mut Reader, node: &Node) -> Option<Expectation> {
+    let fields = reader.fields(node, "`expect`", EXPECT_FIELDS)?;
+    let items = fields.get("items").map(|node| {
+        let rows = reader.list(node, "`items`");
+        rows.iter().map(|row| reader.texts(row, "a part of an item's key")).collect()
+    });
+    let reasons = reader.optional_texts(&fields, "reason");
+    let when = fields.get("fails-when").map(|node| fails_when(reader, node));
+    let fails = (when.is_some() || !reasons.is_empty())
+        .then(|| FailsWhen { when: when.unwrap_or_default(), reasons });
+    Some(Expectation {
+        at: node.at,
+        items,
+        exact: reader.optional_bool(&fields, "exact").unwrap_or_default(),
+        count: reader.optional_integer(&fields, "count"),
+        read_units: units(reader, &fields, "rcu"),
+        write_units: units(reader, &fields, "wcu"),
+        fails,
+    })
+}
+
+fn fails_when(reader: &mut Reader, node: &Node) -> Vec<(String, String, Node)> {
+    let members = reader.members(node, "`fails-when`");
+    let mut changes = Vec::new();
+    for (name, value) in members {
+        match name.split_once('.') {
+            Some((entity, attribute)) => {
+                changes.push((entity.to_owned(), attribute.to_owned(), value.clone()))
+            }
+            None => reader.fault(value.at, format!("`{name}`: write `Entity.attribute: value`")),
+        }
+    }
+    changes
+}
+
+fn units(reader: &mut Reader, fields: &Fields<'_>, name: &str) -> Option<HalfUnits> {
+    let node = fields.get(name)?;
+    let tenths = reader.decimal(node, &format!("`{name}`"), UNIT_DECIMALS)?;
+    if !tenths.is_multiple_of(TENTHS_PER_HALF_UNIT) {
+        reader.fault(node.at, format!("`{name}` counts in halves: 0.5, 1, 1.5 …"));
+    }
+    Some(HalfUnits(tenths / TENTHS_PER_HALF_UNIT))
+}
+
+/// The place of a pattern whose id is there twice.
+pub(super) fn repeated(patterns: &[Pattern]) -> impl Iterator<Item = (&str, At)> {
+    patterns.iter().enumerate().filter_map(|(place, pattern)| {
+        let earlier = patterns.iter().take(place).any(|other| other.id == pattern.id);
+        earlier.then_some((pattern.id.as_str(), pattern.at))
+    })
+}

@@ -1,0 +1,178 @@
+//! Reads the tables of a model file.
+
+use keywright_semantics::limits::INDEX_KEY_ATTRIBUTES_MAX;
+use keywright_semantics::schema::KeyType;
+use keywright_semantics::value::ValueType;
+
+use super::ast::{AutoScale, Billing, Index, IndexKind, KeyPart, Projection, StreamView, Table};
+use super::fault::At;
+use super::read::Reader;
+use super::yaml::{Node, NodeKind};
+
+pub(super) const TABLE_FIELDS: &[&str] = &[
+    "text",
+    "key",
+    "billing",
+    "ttl",
+    "stream",
+    "pitr",
+    "deletionProtection",
+    "class",
+    "replicas",
+    "indexes",
+];
+pub(super) const INDEX_FIELDS: &[&str] = &["pk", "sk", "project", "local", "text"];
+pub(super) const BILLING_FIELDS: &[&str] = &["provisioned"];
+pub(super) const PROVISIONED_FIELDS: &[&str] = &["rcu", "wcu", "autoscale"];
+pub(super) const AUTOSCALE_FIELDS: &[&str] = &["min", "max", "target"];
+
+/// The use that automatic scaling aims at when the file does not say (developer guide: `AutoScaling`).
+const TARGET_PERCENT: u64 = 70;
+
+pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
+    ("keys-only", Some(StreamView::KeysOnly)),
+    ("new", Some(StreamView::New)),
+    ("old", Some(StreamView::Old)),
+    ("new-and-old", Some(StreamView::NewAndOld)),
+    ("none", None),
+];
+const KEY_TYPES: &[(&str, KeyType)] = &[("S", KeyType::S), ("N", KeyType::N), ("B", KeyType::B)];
+
+/// The type as a key attribute's, if it can be one.
+pub(super) fn key_type(value_type: ValueType) -> Option<KeyType> {
+    match value_type {
+        ValueType::S => Some(KeyType::S),
+        ValueType::N => Some(KeyType::N),
+        ValueType::B => Some(KeyType::B),
+        _ => None,
+    }
+}
+
+pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Table> {
+    let fields = reader.fields(node, "a table", TABLE_FIELDS)?;
+    let mut key = key(reader, fields.get("key"), at, name).into_iter();
+    let partition = key.next()?;
+    let class = fields
+        .get("class")
+        .and_then(|node| reader.choice(node, "`class`", &[("standard", false), ("infrequent-access", true)]));
+    let mut table = Table {
+        name: name.to_owned(),
+        at,
+        text: reader.optional_text(&fields, "text"),
+        partition,
+        sort: key.next(),
+        billing: fields.get("billing").map(|node| billing(reader, node)).unwrap_or_default(),
+        ttl: reader.optional_text(&fields, "ttl"),
+        stream: fields.get("stream").and_then(|node| reader.choice(node, "`stream`", STREAMS)).flatten(),
+        pitr: reader.optional_bool(&fields, "pitr"),
+        deletion_protection: reader.optional_bool(&fields, "deletionProtection"),
+        infrequent_access: class.unwrap_or_default(),
+        replicas: reader.optional_texts(&fields, "replicas"),
+        indexes: Vec::new(),
+    };
+    if let Some(NodeKind::Map(members)) = fields.get("indexes").map(|node| &node.kind) {
+        for (key, node) in members {
+            let name = key.scalar().unwrap_or_default();
+            table.indexes.extend(index(reader, &table, &name, key.at, node));
+        }
+    } else if let Some(node) = fields.get("indexes") {
+        let _ = reader.members(node, "`indexes`");
+    }
+    Some(table)
+}
+
+fn key(reader: &mut Reader, node: Option<&Node>, at: At, table: &str) -> Vec<KeyPart> {
+    let Some(node) = node else {
+        reader.fault(at, format!("table `{table}` has no key: write `key: {{pk: S, sk: S}}`"));
+        return Vec::new();
+    };
+    let parts: Vec<KeyPart> = reader
+        .members(node, "`key`")
+        .into_iter()
+        .filter_map(|(name, node)| {
+            let key_type = reader.choice(node, "the type of a key attribute", KEY_TYPES)?;
+            Some(KeyPart { name: name.to_owned(), key_type })
+        })
+        .collect();
+    if parts.is_empty() || parts.len() > 2 {
+        let text = "a table's key is one or two attributes, the partition key first: `key: {pk: S, sk: S}`";
+        reader.fault(node.at, text);
+        return Vec::new();
+    }
+    parts
+}
+
+fn billing(reader: &mut Reader, node: &Node) -> Billing {
+    if node.scalar().as_deref() == Some("on-demand") {
+        return Billing::OnDemand;
+    }
+    if node.scalar().is_some() {
+        reader.fault(node.at, "`billing` is `on-demand` or `{provisioned: {rcu: …, wcu: …}}`");
+        return Billing::OnDemand;
+    }
+    let provisioned = reader
+        .fields(node, "`billing`", BILLING_FIELDS)
+        .and_then(|fields| fields.get("provisioned"))
+        .and_then(|node| reader.fields(node, "`provisioned`", PROVISIONED_FIELDS));
+    let Some(fields) = provisioned else { return Billing::OnDemand };
+    Billing::Provisioned {
+        read_units: reader.optional_integer(&fields, "rcu").unwrap_or(1),
+        write_units: reader.optional_integer(&fields, "wcu").unwrap_or(1),
+        autoscale: fields.get("autoscale").and_then(|node| autoscale(reader, node)),
+    }
+}
+
+fn autoscale(reader: &mut Reader, node: &Node) -> Option<AutoScale> {
+    let fields = reader.fields(node, "`autoscale`", AUTOSCALE_FIELDS)?;
+    let scale = AutoScale {
+        min: reader.optional_integer(&fields, "min").unwrap_or(1),
+        max: reader.optional_integer(&fields, "max")?,
+        target_percent: reader.optional_integer(&fields, "target").unwrap_or(TARGET_PERCENT),
+    };
+    if scale.min > scale.max {
+        reader.fault(fields.at("min"), "`min` is above `max`");
+    }
+    Some(scale)
+}
+
+fn index(reader: &mut Reader, table: &Table, name: &str, at: At, node: &Node) -> Option<Index> {
+    let fields = reader.fields(node, "an index", INDEX_FIELDS)?;
+    let local = reader.optional_bool(&fields, "local").unwrap_or_default();
+    let parts = |names: Vec<String>| -> Vec<KeyPart> {
+        names.into_iter().map(|name| KeyPart { name, key_type: KeyType::S }).collect()
+    };
+    let mut partition = parts(reader.optional_texts(&fields, "pk"));
+    let sort = parts(reader.optional_texts(&fields, "sk"));
+    if local && partition.is_empty() {
+        partition.push(table.partition.clone());
+    }
+    if partition.is_empty() {
+        reader.fault(at, format!("index `{name}` has no partition key: write `pk: attribute`"));
+        return None;
+    }
+    for (what, parts) in [("pk", &partition), ("sk", &sort)] {
+        if parts.len() > INDEX_KEY_ATTRIBUTES_MAX {
+            let text = format!("`{what}` takes at most {INDEX_KEY_ATTRIBUTES_MAX} attributes");
+            reader.fault(fields.at(what), text);
+        }
+    }
+    let same =
+        partition.first().is_some_and(|part| part.name == table.partition.name) && partition.len() == 1;
+    if local && (!same || sort.len() != 1) {
+        let text = format!(
+            "local index `{name}` has the table's partition key and one sort key: write `{{local: true, sk: attribute}}`"
+        );
+        reader.fault(at, text);
+    }
+    let kind = if local { IndexKind::Local } else { IndexKind::Global };
+    let projection = fields.get("project").map(|node| projection(reader, node)).unwrap_or_default();
+    Some(Index { name: name.to_owned(), at, kind, partition, sort, projection })
+}
+
+fn projection(reader: &mut Reader, node: &Node) -> Projection {
+    if let NodeKind::List(_) = node.kind {
+        return Projection::Include(reader.texts(node, "a projected attribute"));
+    }
+    reader.choice(node, "`project`", &[("all", ()), ("keys", ())]);
+    if node.scalar().as_deref() == Some("keys") { Projection::KeysOnly } else { Projection::All }
+}

@@ -1,0 +1,248 @@
+//! Whether everything that a model names is there.
+
+use std::collections::BTreeSet;
+
+use super::ast::{Entity, Index, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write};
+use super::fault::At;
+use super::names::did_you_mean;
+use super::read::Reader;
+use super::read_pattern::repeated;
+use super::template::Template;
+
+pub(super) fn check(reader: &mut Reader, model: &Model) {
+    for table in &model.tables {
+        check_table(reader, model, table);
+    }
+    for entity in &model.entities {
+        check_entity(reader, model, entity);
+    }
+    for (id, at) in repeated(&model.patterns) {
+        reader.fault(at, format!("a second pattern has the id `{id}`"));
+    }
+    for pattern in &model.patterns {
+        check_pattern(reader, model, pattern);
+    }
+    for records in &model.data.records {
+        let _ = entity(reader, model, At::default(), &records.entity);
+    }
+    for items in &model.data.items {
+        if model.table(&items.table).is_none() {
+            unknown(
+                reader,
+                At::default(),
+                "table",
+                &items.table,
+                model.tables.iter().map(|table| &*table.name),
+            );
+        }
+    }
+}
+
+fn unknown<'a>(
+    reader: &mut Reader,
+    at: At,
+    kind: &str,
+    name: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) {
+    let hint = did_you_mean(name, known);
+    reader.fault(at, format!("there is no {kind} `{name}`{hint}"));
+}
+
+fn entity<'a>(reader: &mut Reader, model: &'a Model, at: At, name: &str) -> Option<&'a Entity> {
+    let found = model.entity(name);
+    if found.is_none() {
+        unknown(reader, at, "entity", name, model.entities.iter().map(|entity| &*entity.name));
+    }
+    found
+}
+
+fn check_table(reader: &mut Reader, model: &Model, table: &Table) {
+    for index in &table.indexes {
+        check_index(reader, model, table, index);
+    }
+    let mut types: Vec<&KeyPart> = Vec::new();
+    for part in table.key_parts().chain(table.indexes.iter().flat_map(Index::key_parts)) {
+        match types.iter().find(|other| other.name == part.name) {
+            Some(other) if other.key_type != part.key_type => {
+                reader.fault(table.at, format!("key attribute `{}` has two types", part.name));
+            }
+            Some(_) => {}
+            None => types.push(part),
+        }
+    }
+}
+
+/// A key attribute of an index is one that slots fill or an attribute of some entity; otherwise the index stays empty.
+fn check_index(reader: &mut Reader, model: &Model, table: &Table, index: &Index) {
+    let names: Vec<&str> = index.key_parts().map(|part| part.name.as_str()).collect();
+    let distinct: BTreeSet<&str> = names.iter().copied().collect();
+    if distinct.len() < names.len() {
+        reader.fault(index.at, format!("index `{}` names a key attribute twice", index.name));
+    }
+    for name in names {
+        let known = table.key_parts().any(|part| part.name == name)
+            || model.entities_of(&table.name).any(|entity| entity.template(name).is_some());
+        if !known && !model.entities.is_empty() {
+            let text = format!(
+                "no entity has a value for `{name}`, a key attribute of index `{}`: write `{}: {{pk: \"…\", sk: \"…\"}}` in an entity",
+                index.name, index.name
+            );
+            reader.fault(index.at, text);
+        }
+    }
+}
+
+fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
+    let mut seen = BTreeSet::new();
+    for attribute in &this.attributes {
+        if !seen.insert(attribute.name.as_str()) {
+            reader.fault(attribute.at, format!("attribute `{}` is there twice", attribute.name));
+        }
+    }
+    for parent in &this.parents {
+        let _ = entity(reader, model, this.at, parent);
+    }
+    for attribute in &this.attributes {
+        let Some((source, name)) = &attribute.copy_of else { continue };
+        if let Some(source) = entity(reader, model, attribute.at, source) {
+            known_attribute(reader, attribute.at, source, name);
+        }
+    }
+    let skewed = this.skew.iter().map(|(name, _)| name);
+    for name in skewed.chain(this.unique.iter().flatten()) {
+        known_attribute(reader, this.at, this, name);
+    }
+    check_slots(reader, model, this);
+}
+
+fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
+    if this.table.is_empty() {
+        return;
+    }
+    let Some(table) = model.table(&this.table) else {
+        let known = model.tables.iter().map(|table| &*table.name);
+        return unknown(reader, this.at, "table", &this.table, known);
+    };
+    check_slot(reader, this, &this.key, table.key_parts());
+    for (name, slot) in &this.slots {
+        match table.index(name) {
+            Some(index) => check_slot(reader, this, slot, index.key_parts()),
+            None => {
+                let known = table.indexes.iter().map(|index| &*index.name);
+                let fields = super::read_entity::ENTITY_FIELDS.iter().copied();
+                let hint = did_you_mean(name, known.chain(fields));
+                let text =
+                    format!("`{name}` is no field of an entity and no index of `{}`{hint}", table.name);
+                reader.fault(slot.at, text);
+            }
+        }
+    }
+}
+
+fn check_slot<'a>(reader: &mut Reader, this: &Entity, slot: &Slot, parts: impl Iterator<Item = &'a KeyPart>) {
+    let mut missing = Vec::new();
+    for part in parts {
+        if slot.template(&part.name).is_none() && this.attribute(&part.name).is_none() {
+            missing.push(part.name.clone());
+        }
+    }
+    if !missing.is_empty() && !slot.templates.is_empty() {
+        let text = format!("`{}` has no template for {}", this.name, missing.join(" and "));
+        reader.fault(slot.at, text);
+    }
+    for (_, template) in &slot.templates {
+        check_template(reader, slot.at, this, template);
+    }
+}
+
+fn check_template(reader: &mut Reader, at: At, this: &Entity, template: &Template) {
+    for name in template.attributes() {
+        if this.attribute(name).is_none() {
+            let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
+            let text = format!("`{template}`: `{}` has no attribute `{name}`{hint}", this.name);
+            reader.fault(at, text);
+        }
+    }
+}
+
+/// Key attributes count as attributes here: a filter or an answer may name them.
+fn known_attribute(reader: &mut Reader, at: At, this: &Entity, name: &str) {
+    if this.attribute(name).is_none() && this.template(name).is_none() {
+        let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
+        reader.fault(at, format!("`{}` has no attribute `{name}`{hint}", this.name));
+    }
+}
+
+fn check_pattern(reader: &mut Reader, model: &Model, pattern: &Pattern) {
+    match &pattern.operation {
+        Operation::Read(read) => check_read(reader, model, pattern, read),
+        Operation::Write(write) => check_step(reader, model, write),
+        Operation::Transact(steps) | Operation::Batch(steps) => {
+            for step in steps {
+                check_step(reader, model, step);
+            }
+        }
+    }
+    let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
+    for (name, attribute, _) in fails.map(|fails| fails.when.as_slice()).unwrap_or_default() {
+        if let Some(this) = entity(reader, model, pattern.at, name) {
+            known_attribute(reader, pattern.at, this, attribute);
+        }
+    }
+}
+
+fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read) {
+    let entities: Vec<&Entity> =
+        read.entities.iter().filter_map(|name| entity(reader, model, pattern.at, name)).collect();
+    if entities.len() < read.entities.len() {
+        return;
+    }
+    let Some(first) = entities.first() else {
+        return reader.fault(pattern.at, format!("pattern `{}` returns no entity", pattern.id));
+    };
+    if entities.iter().any(|other| other.table != first.table) {
+        let text = format!("pattern `{}` reads several tables: one request reads one", pattern.id);
+        reader.fault(pattern.at, text);
+    }
+    if read.kind == ReadKind::Get && entities.len() > 1 {
+        reader
+            .fault(pattern.at, format!("pattern `{}`: a get returns one entity; write `query`", pattern.id));
+    }
+    for given in &read.given {
+        if !entities.iter().any(|entity| entity.attribute(&given.attribute).is_some()) {
+            known_attribute(reader, given.at, first, &given.attribute);
+        }
+    }
+    for name in &read.attributes {
+        if !entities.iter().any(|entity| entity.attribute(name).is_some()) {
+            known_attribute(reader, pattern.at, first, name);
+        }
+    }
+    check_uses(reader, model, pattern, first);
+}
+
+fn check_uses(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Entity) {
+    let (Some(uses), Some(table)) = (&pattern.uses, model.table(&first.table)) else { return };
+    if *uses != table.name && table.index(uses).is_none() {
+        let known = table.indexes.iter().map(|index| &*index.name).chain([&*table.name]);
+        unknown(reader, pattern.at, "index", uses, known);
+    }
+}
+
+fn check_step(reader: &mut Reader, model: &Model, step: &Write) {
+    let Some(this) = entity(reader, model, step.at, &step.entity) else { return };
+    for (name, _) in step.examples.iter().flatten() {
+        // Whatever the expressions do not bind as a placeholder must be an attribute.
+        let expressions = [&step.set, &step.remove, &step.add];
+        let condition = match &step.condition {
+            Some(super::ast::Condition::Expression(text)) => Some(text),
+            _ => None,
+        };
+        let bound =
+            expressions.into_iter().flatten().chain(condition).any(|text| text.contains(&format!(":{name}")));
+        if !bound {
+            known_attribute(reader, step.at, this, name);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The JSON Schema of the model file, for editors that complete and check while one types.
+
+/// The schema as JSON text (draft 2020-12).
+pub fn schema() -> &'static str {
+    include_str!("schema.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use serde_json::Value;
+
+    use super::super::{read, read_entity, read_pattern, read_table};
+
+    fn fields(schema: &Value, pointer: &str) -> BTreeSet<String> {
+        let properties = schema.pointer(pointer).and_then(Value::as_object).expect(pointer);
+        properties.keys().cloned().collect()
+    }
+
+    #[test]
+    fn the_schema_has_the_fields_the_reader_knows() {
+        let schema: Value = serde_json::from_str(super::schema()).expect("JSON");
+        for (pointer, known) in [
+            ("/properties", read::MODEL_FIELDS),
+            ("/$defs/data/oneOf/1/properties", read::DATA_FIELDS),
+            ("/$defs/generate/properties", read::GENERATE_FIELDS),
+            ("/$defs/table/properties", read_table::TABLE_FIELDS),
+            ("/$defs/index/properties", read_table::INDEX_FIELDS),
+            ("/$defs/billing/oneOf/1/properties", read_table::BILLING_FIELDS),
+            ("/$defs/provisioned/properties", read_table::PROVISIONED_FIELDS),
+            ("/$defs/autoscale/properties", read_table::AUTOSCALE_FIELDS),
+            ("/$defs/entity/properties", read_entity::ENTITY_FIELDS),
+            ("/$defs/attribute/oneOf/1/properties", read_entity::ATTRIBUTE_FIELDS),
+            ("/$defs/pattern/properties", read_pattern::PATTERN_FIELDS),
+            ("/$defs/step/properties", read_pattern::STEP_FIELDS),
+            ("/$defs/returns/properties", read_pattern::RETURNS_FIELDS),
+            ("/$defs/rate/oneOf/1/properties", read_pattern::RATE_FIELDS),
+            ("/$defs/expect/properties", read_pattern::EXPECT_FIELDS),
+        ] {
+            let known: BTreeSet<String> = known.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(fields(&schema, pointer), known, "{pointer}");
+        }
+    }
+}
