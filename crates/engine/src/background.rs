@@ -160,6 +160,7 @@ async fn clear_expiries<S: Store>(
     if clear_some(engine, ttl::rows_prefix(table.id, generation)).await? == Cleared::Some {
         return Ok(());
     }
+    engine.ttl_outlook().forget(table.id);
     backfill::forget(engine, [ttl_fill_key(table.id, generation)]).await?;
     let forget = |table: &mut Table| {
         table.ttl.doomed.retain(|doomed| *doomed != generation);
@@ -174,6 +175,7 @@ async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Clea
         engine.stats().forget(Counted::Entries(table.id, id));
     }
     engine.stats().forget(Counted::Items(table.id));
+    engine.ttl_outlook().forget(table.id);
     for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats, Space::Expiries] {
         if clear_some(engine, layout::table_prefix(space, table.id)).await? == Cleared::Some {
             return Ok(Cleared::Some);

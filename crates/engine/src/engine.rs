@@ -27,6 +27,7 @@ use crate::stats_rows::Recounting;
 use crate::streams::{self, ShardLoads, TrimTimes};
 use crate::transact_get_items::transact_get_items;
 use crate::transact_write_items::transact_write_items;
+use crate::ttl::Outlook;
 use crate::update_item::update_item;
 use crate::{background, stats_rows, tables};
 
@@ -52,6 +53,7 @@ struct Shared<S: Store> {
     gates: Arc<Gates>,
     shard_loads: ShardLoads,
     trim_times: TrimTimes,
+    ttl_outlook: Outlook,
 }
 
 /// Why a database cannot be opened.
@@ -116,6 +118,7 @@ impl<S: Store> Engine<S> {
             gates: Gates::new(),
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
+            ttl_outlook: Outlook::default(),
         };
         let engine = Self { shared: Arc::new(shared) };
         stats_rows::load(&engine).await?;
@@ -205,6 +208,10 @@ impl<S: Store> Engine<S> {
 
     pub(crate) fn shard_loads(&self) -> &ShardLoads {
         &self.shared.shard_loads
+    }
+
+    pub(crate) fn ttl_outlook(&self) -> &Outlook {
+        &self.shared.ttl_outlook
     }
 
     pub(crate) fn trim_times(&self) -> &TrimTimes {

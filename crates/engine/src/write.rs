@@ -332,6 +332,7 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
         if !change.changes_item() {
             continue;
         }
+        ttl::note(engine, table, change);
         engine.stats().add(Counted::Items(table.id), change.item_tally(), committed);
         for (position, index) in &change.indexes {
             if let Some((_, id, _)) = table.indexes().nth(*position) {

@@ -1,7 +1,9 @@
-//! Random operations against a naive map: after every step items, index rows and sizes are what the map says.
+//! Random operations against a naive map: after every step items, index rows and sizes are what the map says, and the rows
+//! of expiry what the items say.
 
 use std::collections::BTreeMap;
 
+use keywright_semantics::request::TtlChange;
 use keywright_semantics::schema::TableSchema;
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -48,6 +50,10 @@ fn random_rest(dice: &mut Dice) -> Item {
     if dice.roll(3) > 0 {
         rest.insert("h".into(), n(i64::try_from(dice.roll(3)).expect("small") - 1));
     }
+    if dice.roll(2) > 0 {
+        let time = i64::try_from(dice.roll(4)).expect("small") - 1;
+        rest.insert("ends".into(), if time < 2 { n(time) } else { s("no number") });
+    }
     rest
 }
 
@@ -66,8 +72,8 @@ fn step(bench: &Bench<MemoryStore>, oracle: &mut Oracle, dice: &mut Dice) {
             oracle.entry(key.clone()).or_insert_with(|| key_item(&key));
         }
         2 => {
-            let names = ["g", "l", "x", "y"];
-            let name = names[usize::try_from(dice.roll(4)).expect("small")];
+            let names = ["g", "l", "x", "y", "ends"];
+            let name = names[usize::try_from(dice.roll(5)).expect("small")];
             bench
                 .update(&update_request(key_item(&key), Some(update(&format!("REMOVE {name}"), []))))
                 .expect("update");
@@ -134,12 +140,14 @@ fn check(bench: &Bench<MemoryStore>, schema: &TableSchema, oracle: &Oracle) {
     let items: usize = oracle.values().map(item_bytes).sum();
     let local: usize = expected_rows(schema, oracle, 0).iter().map(item_bytes).sum();
     assert_eq!(collection_bytes(bench), u64::try_from(items + local).expect("small"));
+    bench.check_expiry_rows("ends");
 }
 
 #[test]
 fn random_writes_keep_items_indexes_and_sizes_as_a_naive_map_has_them() {
     for seed in 0..12 {
         let (bench, schema) = (bench(), schema());
+        bench.set_ttl("ends", TtlChange::Enable).expect("it is disabled");
         let mut oracle = Oracle::new();
         let mut dice = Dice(seed);
         for number in 0..150 {

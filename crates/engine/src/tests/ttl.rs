@@ -1,19 +1,28 @@
 //! Time to live in virtual time: nothing early, everything in the end, and no trace left.
 
-use std::sync::atomic::Ordering;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::TTL_CHANGE_INTERVAL_MS;
+use keywright_semantics::number::Number;
 use keywright_semantics::request::parts::StreamViewType;
 use keywright_semantics::request::{DescribeTimeToLive, Request, TtlChange, UpdateTimeToLive};
 use keywright_semantics::response::{Response, StreamEvent, StreamIdentity, TimeToLiveStatus};
 use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::memory::MemoryStore;
-use keywright_store::{Direction, Scan, Snapshot, Store};
+use keywright_store::{Direction, Entry, Scan, Snapshot, Store};
 
+use super::flaky::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
+use super::flaky::FlakyStore;
 use super::harness::*;
 use crate::config::EngineConfig;
 use crate::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::ttl::{EpochSeconds, expiry, read_row_key};
 
 /// Seconds since 1970 at which the tests begin.
 const START: i64 = 1_800_000_000;
@@ -28,17 +37,17 @@ fn expiring() -> Bench<MemoryStore> {
 }
 
 impl<S: Store> Bench<S> {
-    fn go_to(&self, second: i64) {
+    pub(super) fn go_to(&self, second: i64) {
         let now_ms = u64::try_from(second).expect("after 1970") * 1000;
         self.env.now_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    fn work(&self) {
+    pub(super) fn work(&self) {
         let now_ms = self.env.now_ms.load(Ordering::Relaxed);
         while block_on(self.engine.step(now_ms)).at_ms.is_some_and(|wake| wake <= now_ms) {}
     }
 
-    fn set_ttl(&self, attribute: &str, change: TtlChange) -> Result<(), Error> {
+    pub(super) fn set_ttl(&self, attribute: &str, change: TtlChange) -> Result<(), Error> {
         let request = UpdateTimeToLive { table: table_ref(), attribute: attribute.into(), change };
         block_on(self.engine.execute(&caller(), Request::UpdateTimeToLive(request))).map(|_| ())
     }
@@ -53,15 +62,27 @@ impl<S: Store> Bench<S> {
 
     /// Rows that say when items expire.
     fn expiry_rows(&self) -> usize {
-        let scan = Scan {
-            range: prefix_range(table_prefix(Space::Expiries, TableId(1))),
-            direction: Direction::Forward,
-            rows_max: 100_000,
-            bytes_max: 1 << 30,
+        block_on(async {
+            rows(&self.engine.store().snapshot().await.expect("snapshot"), Space::Expiries).await
+        })
+        .len()
+    }
+
+    /// Checks that the rows of expiry are those that the items' attribute gives.
+    pub(super) fn check_expiry_rows(&self, attribute: &str) {
+        let (found, items) = block_on(async {
+            let snapshot = self.engine.store().snapshot().await.expect("snapshot");
+            (rows(&snapshot, Space::Expiries).await, rows(&snapshot, Space::Items).await)
+        });
+        let found: BTreeSet<(EpochSeconds, Bytes)> = found
+            .into_iter()
+            .map(|row| read_row_key(TableId(1), &row.key).expect("it is a row of expiry"))
+            .collect();
+        let due = |row: Entry| {
+            let item = EncodedItem::from_stored(row.value).expect("it is an item");
+            expiry(item.view(), attribute).map(|time| (time, row.key))
         };
-        let page =
-            block_on(async { self.engine.store().snapshot().await.expect("snapshot").scan(&scan).await });
-        page.expect("scan").entries.len()
+        assert_eq!(found, items.into_iter().filter_map(due).collect());
     }
 
     fn left(&self) -> Vec<String> {
@@ -76,6 +97,16 @@ impl<S: Store> Bench<S> {
         left.sort();
         left
     }
+}
+
+async fn rows<S: Snapshot>(snapshot: &S, space: Space) -> Vec<Entry> {
+    let scan = Scan {
+        range: prefix_range(table_prefix(space, TableId(1))),
+        direction: Direction::Forward,
+        rows_max: 100_000,
+        bytes_max: 1 << 30,
+    };
+    snapshot.scan(&scan).await.expect("scan").entries
 }
 
 fn expiring_item(sk: &str, ttl: AttributeValue) -> Item {
@@ -296,4 +327,218 @@ fn a_deleted_table_takes_its_rows_along() {
     block_on(bench.engine.execute(&caller(), Request::DeleteTable(delete))).expect("it is active");
     bench.work();
     assert_eq!(bench.expiry_rows(), 0);
+}
+
+fn impatient() -> EngineConfig {
+    EngineConfig { ttl_delay_ms: 0, ..EngineConfig::default() }
+}
+
+#[test]
+fn a_fraction_of_a_second_does_not_bring_the_end_forward() {
+    let bench = bench_with(MemoryStore::new(), impatient(), create_request(schema()));
+    bench.go_to(START);
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    let time = Number::parse(&format!("{}.5", START + 10)).expect("a number");
+    bench.put(expiring_item("1", AttributeValue::N(time))).expect("put");
+    bench.go_to(START + 10);
+    bench.env.now_ms.fetch_add(499, Ordering::Relaxed);
+    bench.work();
+    assert_eq!(bench.left(), ["1"]);
+    bench.go_to(START + 11);
+    bench.work();
+    assert!(bench.left().is_empty());
+}
+
+#[test]
+fn between_two_looks_at_the_store_a_writer_brings_the_next_one_forward() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    bench.put(expiring_item("late", n(START + 100_000))).expect("put");
+    bench.work();
+    let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
+    assert!(block_on(bench.engine.step(now_ms)).at_ms.is_some_and(|wake| wake > now_ms), "nothing is due");
+    bench.put(expiring_item("soon", n(START - 59))).expect("put");
+    bench.go_to(START + 1);
+    bench.work();
+    assert_eq!(bench.left(), ["late"]);
+}
+
+#[test]
+fn a_table_is_enabling_until_every_item_has_its_row() {
+    let bench = expiring();
+    for number in 0..1200 {
+        bench.put(expiring_item(&format!("{number:04}"), n(START + 10))).expect("put");
+    }
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Enabling, Some("ttl".into())));
+    bench.work();
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Enabled, Some("ttl".into())));
+}
+
+#[test]
+fn with_a_transition_the_statuses_between_are_shown() {
+    let config = EngineConfig { transition_ms: 500, ..EngineConfig::default() };
+    let bench = bench_with(MemoryStore::new(), config, create_request(schema()));
+    let refused = |request| {
+        let error = block_on(bench.engine.execute(&caller(), request)).expect_err("it is refused");
+        (error.kind, error.message)
+    };
+    let settle = || {
+        bench.env.now_ms.fetch_add(500, Ordering::Relaxed);
+        bench.work();
+    };
+    let describe = || Request::DescribeTimeToLive(DescribeTimeToLive { table: table_ref() });
+    let creating =
+        "Cannot describe time to live while table is in CREATING state: Current table state is CREATING";
+    assert_eq!(refused(describe()), (ErrorKind::Validation, creating.to_owned()));
+    let error = bench.set_ttl("ttl", TtlChange::Enable).expect_err("it is being created");
+    let in_use = "Attempt to change a resource which is still in use: Table t is being created";
+    assert_eq!((error.kind, error.message.as_str()), (ErrorKind::ResourceInUse, in_use));
+    settle();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Enabling, Some("ttl".into())));
+    settle();
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Enabled, Some("ttl".into())));
+    bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS, Ordering::Relaxed);
+    bench.set_ttl("ttl", TtlChange::Disable).expect("long ago");
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Disabling, Some("ttl".into())));
+    settle();
+    assert_eq!(bench.ttl(), (TimeToLiveStatus::Disabled, None));
+    bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS, Ordering::Relaxed);
+    let delete = keywright_semantics::request::DeleteTable { table: table_ref() };
+    block_on(bench.engine.execute(&caller(), Request::DeleteTable(delete))).expect("it is active");
+    let deleting =
+        "Cannot describe time to live while table is in DELETING state: Current table state is DELETING";
+    assert_eq!(refused(describe()), (ErrorKind::Validation, deleting.to_owned()));
+    bench.set_ttl("ttl", TtlChange::Enable).expect("a table that goes takes it");
+    settle();
+    assert_eq!(bench.expiry_rows(), 0);
+}
+
+/// Stops the writers also when the test fails before it says so.
+struct Stop<'a>(&'a AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Writes the worker's items over and over, some without a time, until told to stop.
+fn write_until(bench: &Bench<MemoryStore>, stop: &AtomicBool, worker: i64) {
+    let mut round = 0;
+    while !stop.load(Ordering::Relaxed) {
+        round += 1;
+        let sk = format!("{:02}", (worker * 7 + round * 13) % 50);
+        let outcome = match round % 4 {
+            0 => bench.delete(&delete_request(item([("pk", s("a")), ("sk", s(&sk))]))),
+            1 => bench.put(expiring_item(&sk, s("never"))),
+            _ => bench.put(expiring_item(&sk, n(START + round % 5))),
+        };
+        outcome.expect("time to live does not fail a write");
+    }
+}
+
+#[test]
+fn rows_filled_under_writers_are_exactly_what_the_items_give() {
+    let bench = expiring();
+    for number in 0..50 {
+        bench.put(expiring_item(&format!("{number:02}"), n(START + number))).expect("put");
+    }
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        for worker in 0..2 {
+            let (bench, stop) = (&bench, &stop);
+            scope.spawn(move || write_until(bench, stop, worker));
+        }
+        for round in 0..6 {
+            let change = if round % 2 == 0 { TtlChange::Enable } else { TtlChange::Disable };
+            bench.set_ttl("ttl", change).expect("the last change is long ago");
+            for _ in 0..50 {
+                block_on(bench.engine.step(bench.env.now_ms.load(Ordering::Relaxed)));
+            }
+            // Far enough for the next change; what is due by then is another test's matter.
+            bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS, Ordering::Relaxed);
+        }
+        bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS, Ordering::Relaxed);
+        bench.set_ttl("ttl", TtlChange::Enable).expect("the last change is long ago");
+    });
+    bench.work();
+    bench.check_expiry_rows("ttl");
+}
+
+/// Lets an item's time come and moves it away again, over and over; in the end it is far away.
+fn renew(bench: &Bench<MemoryStore>, worker: i64) {
+    let sk = format!("{worker:02}");
+    for _ in 0..300 {
+        for time in [START - 100, START + 100_000] {
+            bench.put(expiring_item(&sk, n(time))).expect("the sweep does not fail a write");
+        }
+        let is_there = bench.get(item([("pk", s("a")), ("sk", s(&sk))])).is_some();
+        assert!(is_there, "the sweep took an item whose time had been moved away");
+    }
+}
+
+#[test]
+fn the_sweep_never_takes_an_item_whose_time_was_moved_away_meanwhile() {
+    let bench = expiring();
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
+    thread::scope(|scope| {
+        let bench = &bench;
+        let renewing: Vec<_> = (0..3).map(|worker| scope.spawn(move || renew(bench, worker))).collect();
+        while renewing.iter().any(|worker| !worker.is_finished()) {
+            block_on(bench.engine.step(now_ms));
+        }
+    });
+    bench.work();
+    assert_eq!(bench.left(), ["00", "01", "02"]);
+    bench.check_expiry_rows("ttl");
+}
+
+#[test]
+fn whatever_its_commits_do_the_sweep_takes_each_item_once() {
+    let stories: [&[Fate]; 6] = [
+        &[Conflict, Conflict],
+        &[UnknownWritten],
+        &[UnknownLost],
+        &[UnknownLost, UnknownWritten],
+        &[TooLarge],
+        &[UnknownLost, Conflict, UnknownLost],
+    ];
+    for story in stories {
+        let store = FlakyStore::default();
+        let mut table = create_request(schema());
+        table.stream = Some(StreamViewType::KeysOnly);
+        let bench = bench_with(store.clone(), EngineConfig::default(), table);
+        bench.go_to(START);
+        for number in 0..30 {
+            bench.put(expiring_item(&format!("{number:02}"), n(START - number))).expect("put");
+        }
+        bench.put(expiring_item("stays", n(START + 1000))).expect("put");
+        store.next(story);
+        if bench.set_ttl("ttl", TtlChange::Enable).is_err() {
+            assert!(story.contains(&TooLarge), "{story:?}");
+            bench.set_ttl("ttl", TtlChange::Enable).expect("it is not done yet");
+        }
+        bench.work();
+        bench.check_expiry_rows("ttl");
+        bench.go_to(START + 60);
+        store.next(story);
+        for _ in 0..10 {
+            bench.env.now_ms.fetch_add(100, Ordering::Relaxed);
+            bench.work();
+        }
+        assert_eq!((bench.left(), store.untouched()), (vec!["stays".to_owned()], 0), "{story:?}");
+        bench.check_expiry_rows("ttl");
+        let records = bench.read_stream(&bench.stream());
+        let removed: BTreeSet<String> = records
+            .iter()
+            .filter(|record| record.event == StreamEvent::Remove)
+            .map(|record| format!("{:?}", record.keys.decode()["sk"]))
+            .collect();
+        let events = records.iter().filter(|record| record.event == StreamEvent::Remove).count();
+        assert_eq!((removed.len(), events), (30, 30), "{story:?}");
+    }
 }

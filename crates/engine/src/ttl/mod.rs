@@ -5,18 +5,21 @@
 //! live on one attribute, so that what an earlier one left behind is never mistaken.
 
 mod fill;
+mod outlook;
 mod sweep;
 
 use bytes::Bytes;
 use keywright_semantics::codec::{MapRef, ValueRef};
 use keywright_semantics::limits::TTL_PAST_SECONDS_MAX;
-use keywright_store::Transaction;
+use keywright_store::{Store, Transaction};
 
 use crate::catalogue::{Table, TtlGeneration};
 use crate::change::Change;
+use crate::engine::Engine;
 use crate::layout::{self, Space, TableId};
 
 pub(crate) use fill::fill;
+pub(crate) use outlook::Outlook;
 pub(crate) use sweep::maintain;
 
 /// Seconds since 1970.
@@ -44,7 +47,8 @@ impl Due {
     }
 }
 
-/// When an item expires: the attribute must be a number; a fraction of a second is cut off.
+/// When an item expires: the attribute must be a number. A fraction counts as the whole second after it, so that no item
+/// goes early.
 pub(crate) fn expiry(item: MapRef<'_>, attribute: &str) -> Option<EpochSeconds> {
     let ValueRef::N(number) = item.get(attribute)? else { return None };
     if let Some(whole) = number.to_i64() {
@@ -52,7 +56,7 @@ pub(crate) fn expiry(item: MapRef<'_>, attribute: &str) -> Option<EpochSeconds> 
     }
     let text = number.to_string();
     let (whole, _fraction) = text.split_once('.')?;
-    whole.parse().ok().map(EpochSeconds)
+    whole.parse::<u64>().ok()?.checked_add(1).map(EpochSeconds)
 }
 
 /// The common start of the rows of one generation.
@@ -71,7 +75,7 @@ fn row_key(table: TableId, generation: TtlGeneration, time: EpochSeconds, item_r
 }
 
 /// The time and the item that a row's key says.
-fn read_row_key(table: TableId, row: &[u8]) -> Option<(EpochSeconds, Bytes)> {
+pub(crate) fn read_row_key(table: TableId, row: &[u8]) -> Option<(EpochSeconds, Bytes)> {
     let rest = layout::within_table(row).get(4..)?;
     let (time, item) = rest.split_first_chunk::<8>()?;
     let mut key = layout::items_prefix(table);
@@ -97,6 +101,15 @@ pub(crate) fn stage<T: Transaction>(txn: &mut T, table: &Table, item_row: &Bytes
     }
 }
 
+/// Tells the sweep of a time that was committed.
+pub(crate) fn note<S: Store>(engine: &Engine<S>, table: &Table, change: &Change) {
+    let Some((generation, attribute)) = table.ttl.enabled() else { return };
+    let time = change.new.as_ref().and_then(|item| expiry(item.view(), attribute));
+    if let Some(time) = time {
+        engine.ttl_outlook().note(table.id, generation, time);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use keywright_semantics::codec::EncodedItem;
@@ -115,12 +128,13 @@ mod tests {
         let number = |text: &str| AttributeValue::N(Number::parse(text).expect("a number"));
         assert_eq!(expiry_of(number("1700000000")), Some(1_700_000_000));
         assert_eq!(expiry_of(number("1.7E9")), Some(1_700_000_000));
-        assert_eq!(expiry_of(number("1700000000.9")), Some(1_700_000_000));
-        assert_eq!(expiry_of(number("0.5")), Some(0));
+        assert_eq!(expiry_of(number("1700000000.9")), Some(1_700_000_001));
+        assert_eq!(expiry_of(number("1700000000.0")), Some(1_700_000_000));
+        assert_eq!(expiry_of(number("0.5")), Some(1));
         assert_eq!(expiry_of(number("-1")), None);
         assert_eq!(expiry_of(number("-0.5")), None);
         assert_eq!(expiry_of(number("1E30")), None);
-        assert_eq!(expiry_of(number("1E-30")), Some(0));
+        assert_eq!(expiry_of(number("1E-30")), Some(1));
         assert_eq!(expiry_of(AttributeValue::S("1700000000".to_owned())), None);
         let item = EncodedItem::encode(&[("other".to_owned(), number("1"))].into());
         assert_eq!(expiry(item.view(), "ttl"), None);

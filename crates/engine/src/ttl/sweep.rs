@@ -37,17 +37,50 @@ pub(crate) async fn maintain<S: Store>(
         return Ok(at_once);
     }
     let delay_ms = engine.config().ttl_delay_ms;
+    let outlook = engine.ttl_outlook();
+    let look_ms = outlook.next_look_ms(table.id, generation, delay_ms);
+    if now_ms < look_ms {
+        return Ok(NextWake { at_ms: Some(look_ms) });
+    }
+    outlook.begin_look(table.id, generation, now_ms);
+    let swept = sweep(engine, table, (generation, attribute), now_ms).await;
+    if !matches!(swept, Ok(Swept::All)) {
+        outlook.forget(table.id);
+    }
+    swept.map(|swept| match swept {
+        Swept::Some => at_once,
+        Swept::All => NextWake { at_ms: Some(outlook.next_look_ms(table.id, generation, delay_ms)) },
+    })
+}
+
+/// Whether items are left that are due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Swept {
+    Some,
+    All,
+}
+
+/// Deletes some of the items that are due; notes when the next one is, if none is.
+async fn sweep<S: Store>(
+    engine: &Engine<S>,
+    table: &Arc<Table>,
+    (generation, attribute): (TtlGeneration, &str),
+    now_ms: u64,
+) -> Result<Swept, Error> {
     let first = EpochSeconds(Due::at(now_ms, 0).map_or(0, |due| due.first.0));
     let rows = rows_from(engine, table, generation, first).await?;
-    let Some(due) = Due::at(now_ms, delay_ms) else { return Ok(wake_for(&rows, delay_ms)) };
+    if let Some(row) = rows.first() {
+        engine.ttl_outlook().note(table.id, generation, row.time);
+    }
+    let Some(due) = Due::at(now_ms, engine.config().ttl_delay_ms) else { return Ok(Swept::All) };
     let expired: Vec<Row> = rows.iter().filter(|row| due.contains(row.time)).cloned().collect();
     if expired.is_empty() {
-        return Ok(wake_for(&rows, delay_ms));
+        return Ok(Swept::All);
     }
     for group in expired.chunks(GROUP_ITEMS_MAX) {
         expire(engine, table, attribute, due, group).await?;
     }
-    Ok(at_once)
+    Ok(Swept::Some)
 }
 
 /// A row: when an item expires, and where it lies.
@@ -78,12 +111,6 @@ async fn rows_from<S: Store>(
     let page = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
     let row = |key: Bytes| read_row_key(table.id, &key).map(|(time, item)| Row { key, time, item });
     page.entries.into_iter().map(|entry| row(entry.key).ok_or_else(fault::internal)).collect()
-}
-
-/// When the first of these rows is due.
-fn wake_for(rows: &[Row], delay_ms: u64) -> NextWake {
-    let at_ms = rows.first().map(|row| row.time.0.saturating_mul(1000).saturating_add(delay_ms));
-    NextWake { at_ms }
 }
 
 /// Deletes a group of items that are still due when their deletion is evaluated.

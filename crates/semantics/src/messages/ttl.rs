@@ -19,7 +19,7 @@ pub fn being_created(table: &str) -> String {
     format!("Attempt to change a resource which is still in use: Table {table} is being created")
 }
 
-/// In analogy to a table that is being created.
-pub fn being_deleted(table: &str) -> String {
-    format!("Attempt to change a resource which is still in use: Table {table} is being deleted")
+/// Observed (us-east-1) for a table on its way in or out.
+pub fn not_describable(state: &str) -> String {
+    format!("Cannot describe time to live while table is in {state} state: Current table state is {state}")
 }
