@@ -10,5 +10,6 @@ pub mod diff;
 pub mod exchange;
 pub mod lint;
 pub mod model;
+pub mod price;
 pub mod report;
 pub mod run;
