@@ -4,14 +4,16 @@ use keywright_semantics::error::Error;
 use keywright_semantics::request::common::SortOrder;
 use keywright_semantics::request::query::Query;
 use keywright_semantics::response::PageOutput;
+use keywright_semantics::schema::KeyAttribute;
 use keywright_store::{Direction, Store};
 
+use crate::bind::BindFault;
 use crate::bind::item::check_condition;
-use crate::bind::range::bind_range;
+use crate::bind::range::bind_range_visiting;
 use crate::bind::source::{
     Fetch, bind_output, bind_source, check_filter_is_held, check_projection, check_query_filter,
 };
-use crate::bind::start_key::{StartKeyOf, beyond, bind_start_key, check_position};
+use crate::bind::start_key::{beyond, bind_query_position, check_attribute, check_count, check_position};
 use crate::catalogue::Table;
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -33,13 +35,18 @@ pub(crate) async fn query<S: Store>(
 fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
     let source = bind_source(table, request.index.as_deref(), request.consistency)?;
     let start = request.exclusive_start_key.as_ref();
-    let position = start.map(|start| bind_start_key(source, start, StartKeyOf::Query)).transpose()?;
-    let range = bind_range(source.prefix(), source.key(), &request.key_condition)?;
+    start.map_or(Ok(()), |start| check_count(source, start))?;
+    let visit = |attribute: &KeyAttribute| match start {
+        Some(start) => check_attribute(attribute, start).map_err(|error| BindFault::request(error.message)),
+        None => Ok(()),
+    };
+    let range = bind_range_visiting(source.prefix(), source.key(), &request.key_condition, &visit)?;
+    let position = start.map(|start| bind_query_position(source, start)).transpose()?;
     if let Some(position) = &position {
         check_position(&range, position)?;
     }
     check_projection(source, request.projection.as_ref())?;
-    check_query_filter(source, request.filter.as_ref())?;
+    check_query_filter(source, request)?;
     let (output, fetch) = bind_output(source, request.select, request.projection.as_ref())?;
     if fetch == Fetch::None {
         check_filter_is_held(source, request.filter.as_ref())?;

@@ -8,7 +8,7 @@ use keywright_store::{Direction, Store};
 
 use crate::bind::item::check_condition;
 use crate::bind::source::{bind_output, bind_source, check_projection};
-use crate::bind::start_key::{StartKeyOf, beyond, bind_start_key, contains};
+use crate::bind::start_key::{beyond, bind_position, check_scan_start, contains};
 use crate::catalogue::Table;
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -27,8 +27,9 @@ pub(crate) async fn scan<S: Store>(
 fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, Error> {
     let source = bind_source(table, request.index.as_deref(), request.consistency)?;
     let start = request.exclusive_start_key.as_ref();
-    let position = start.map(|start| bind_start_key(source, start, StartKeyOf::Scan)).transpose()?;
+    start.map_or(Ok(()), |start| check_scan_start(source, start))?;
     let (output, fetch) = bind_output(source, request.select, request.projection.as_ref())?;
+    let position = start.map(|start| bind_position(source, start)).transpose()?;
     let range = match request.segment {
         None => prefix_range(source.prefix()),
         Some(segment) => segment_range(&source.prefix(), segment.number(), segment.total().get()),

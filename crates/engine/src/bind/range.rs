@@ -6,6 +6,7 @@ use keywright_semantics::key::{
     KeyValueRef, encode_sort, encode_sort_prefix, partition_hash, successor_prefix,
 };
 use keywright_semantics::messages::data_plane as messages;
+use keywright_semantics::messages::expression::legacy_key_operator;
 use keywright_semantics::schema::{KeyAttribute, KeySchema};
 use keywright_semantics::value::AttributeValue;
 use keywright_store::KeyRange;
@@ -22,21 +23,45 @@ pub(crate) struct QueryRange {
     pub selected: KeyRange,
 }
 
+impl QueryRange {
+    /// Whether the sort-key condition would select a position if it lay in this partition. Positions of all partitions
+    /// differ from each other only in the bytes that begin them.
+    pub(crate) fn would_select(&self, position: &Bytes) -> bool {
+        let start = &self.partition.start;
+        let moved: Bytes = start.iter().chain(position.iter().skip(start.len())).copied().collect();
+        moved >= self.selected.start && self.selected.end.as_ref().is_none_or(|end| moved < *end)
+    }
+}
+
 /// Binds a key condition to the key of a table or index whose rows start with `prefix`.
 pub(crate) fn bind_range(
     prefix: Vec<u8>,
     key: &KeySchema,
     condition: &KeyCondition,
 ) -> Result<QueryRange, BindFault> {
+    bind_range_visiting(prefix, key, condition, &|_| Ok(()))
+}
+
+/// The same; `visit` is called for every key attribute before its condition is looked at, in the key's order: the service checks
+/// a starting key attribute by attribute together with the conditions.
+pub(crate) fn bind_range_visiting(
+    prefix: Vec<u8>,
+    key: &KeySchema,
+    condition: &KeyCondition,
+    visit: &dyn Fn(&KeyAttribute) -> Result<(), BindFault>,
+) -> Result<QueryRange, BindFault> {
     let attributes = key.partition.len() + key.sort.len();
     let conditions = condition.clauses.len();
-    if conditions == 2 && attributes == 1 {
-        return Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED));
-    }
-    if conditions > attributes {
+    let two_of_one = conditions == 2 && attributes == 1;
+    if conditions > attributes && !two_of_one {
         return Err(BindFault::request(messages::too_many_key_conditions(conditions, attributes)));
     }
+    key.partition.iter().try_for_each(visit)?;
+    if two_of_one {
+        return Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED));
+    }
     let partition = partition_values(key, condition)?;
+    key.sort.iter().try_for_each(visit)?;
     let sort = sort_clauses(key, condition)?;
     let mut start = prefix;
     start.extend_from_slice(&partition_hash(partition).0);
@@ -134,6 +159,9 @@ fn sort_clauses<'a>(
 }
 
 fn check_operands(attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<(), BindFault> {
+    if *predicate == KeyPredicate::NotIndexable {
+        return Err(BindFault::request(legacy_key_operator()));
+    }
     for value in predicate.operands() {
         operand(attribute, value)?;
     }
@@ -172,6 +200,7 @@ fn select(prefix: &[u8], attribute: &KeyAttribute, predicate: &KeyPredicate) -> 
         KeyPredicate::Between(lower, upper) => {
             range(Some(encoded(lower)?), successor_prefix(&encoded(upper)?))
         }
+        KeyPredicate::NotIndexable => return Err(BindFault::request(legacy_key_operator())),
         KeyPredicate::BeginsWith(value) => {
             let bytes = match operand(attribute, value)? {
                 KeyValueRef::S(text) => text.as_bytes(),

@@ -4,6 +4,7 @@ use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, Projection};
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::request::common::{Consistency, SelectMode};
+use keywright_semantics::request::query::{FilterDialect, Query};
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection as IndexProjection};
 
 use super::item::check_paths;
@@ -124,12 +125,15 @@ pub(crate) fn check_projection(source: Source<'_>, projection: Option<&Projectio
 }
 
 /// Checks that a Query's filter leaves the keys of what it reads to the key condition.
-pub(crate) fn check_query_filter(source: Source<'_>, filter: Option<&Condition>) -> Result<(), Error> {
-    let Some(filter) = filter else { return Ok(()) };
+pub(crate) fn check_query_filter(source: Source<'_>, request: &Query) -> Result<(), Error> {
+    let Some(filter) = &request.filter else { return Ok(()) };
     let named = filter.attributes();
     for attribute in source.key().attributes() {
         if named.contains(&attribute.name.as_str()) {
-            return Err(Error::validation(messages::filter_on_key(&attribute.name)));
+            return Err(Error::validation(match request.filter_dialect {
+                FilterDialect::Expression => messages::filter_on_key(&attribute.name),
+                FilterDialect::Legacy => messages::legacy_filter_on_key(&attribute.name),
+            }));
         }
     }
     Ok(())

@@ -13,32 +13,53 @@ use super::range::QueryRange;
 use super::source::Source;
 use crate::layout;
 
-/// Which operation a starting key was given to; their texts differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StartKeyOf {
-    Query,
-    Scan,
+/// The first check of a Query's starting key: it has as many attributes as a position has.
+pub(crate) fn check_count(source: Source<'_>, start: &Item) -> Result<(), Error> {
+    if start.len() == position_attributes(source) {
+        return Ok(());
+    }
+    Err(Error::validation(messages::START_KEY_INVALID))
 }
 
-/// The stored key of the row that a starting key names, whether the row exists or not.
-pub(crate) fn bind_start_key(source: Source<'_>, start: &Item, of: StartKeyOf) -> Result<Bytes, Error> {
-    let schema = &source.table.schema;
-    if of == StartKeyOf::Query && source.holds_one_item_per_partition() {
+/// What a Query's starting key says of one attribute of the key that is read.
+pub(crate) fn check_attribute(attribute: &KeyAttribute, start: &Item) -> Result<(), Error> {
+    if !start.contains_key(&attribute.name) {
+        return Err(Error::validation(messages::START_KEY_INVALID));
+    }
+    position_value(attribute, start).map(|_| ())
+}
+
+/// The stored key of the row that a Query's starting key names, whether the row exists or not.
+///
+/// Its count and the attributes of the key that is read have been checked.
+pub(crate) fn bind_query_position(source: Source<'_>, start: &Item) -> Result<Bytes, Error> {
+    let position = bind_position(source, start)?;
+    if source.holds_one_item_per_partition() {
         return Err(Error::validation(messages::start_key_of_one_item(start)));
     }
-    let named = start.keys().filter(|name| source.is_position_attribute(name)).count();
-    let expected = position_attributes(source);
-    if start.len() != expected || named != expected {
-        return Err(match (of, source.index) {
-            (StartKeyOf::Scan, None) => invalid(messages::KEY_DOES_NOT_MATCH_SCHEMA),
-            _ => Error::validation(messages::START_KEY_INVALID),
-        });
-    }
-    if source.index.is_some() || of == StartKeyOf::Query {
-        for attribute in source.key().attributes() {
-            position_value(attribute, start)?;
-        }
-    }
+    Ok(position)
+}
+
+/// The stored key of the row at which an earlier page ended.
+pub(crate) fn bind_resumed(source: Source<'_>, start: &Item) -> Result<Bytes, Error> {
+    check_scan_start(source, start)?;
+    bind_position(source, start)
+}
+
+/// The checks of a Scan's starting key that come before those of its `Select`.
+pub(crate) fn check_scan_start(source: Source<'_>, start: &Item) -> Result<(), Error> {
+    let Some((_, index)) = source.index else {
+        let named = start.keys().filter(|name| source.is_position_attribute(name)).count();
+        let whole = start.len() == named && named == position_attributes(source);
+        return if whole { Ok(()) } else { Err(invalid(messages::KEY_DOES_NOT_MATCH_SCHEMA)) };
+    };
+    check_count(source, start)?;
+    index.key.attributes().try_for_each(|attribute| check_attribute(attribute, start))
+}
+
+/// The stored key of the row that a starting key names, whether the row exists or not. Its attributes have been checked.
+pub(crate) fn bind_position(source: Source<'_>, start: &Item) -> Result<Bytes, Error> {
+    let schema = &source.table.schema;
     let table_key: Item = schema
         .key
         .attributes()
@@ -77,14 +98,20 @@ fn position_value<'a>(attribute: &KeyAttribute, start: &'a Item) -> Result<KeyVa
 }
 
 /// Checks that a Query with this range could have ended a page at the position.
+///
+/// Observed: with a condition on the sort key, the sort key is compared before the partition, and another partition is
+/// then told as if the query could return one row only.
 pub(crate) fn check_position(range: &QueryRange, position: &Bytes) -> Result<(), Error> {
-    if !contains(&range.partition, position) {
-        return Err(Error::validation(messages::START_KEY_OUTSIDE));
-    }
-    if !contains(&range.selected, position) {
-        return Err(Error::validation(messages::START_KEY_NO_MATCH));
-    }
-    Ok(())
+    let whole = range.selected == range.partition;
+    let outside = !contains(&range.partition, position);
+    let text = match (outside, whole) {
+        (true, true) => messages::START_KEY_OUTSIDE,
+        (true, false) if range.would_select(position) => messages::START_KEY_NOT_RESTARTABLE,
+        (true, false) => messages::START_KEY_NO_MATCH,
+        (false, _) if !contains(&range.selected, position) => messages::START_KEY_NO_MATCH,
+        (false, _) => return Ok(()),
+    };
+    Err(Error::validation(text))
 }
 
 /// Whether a position lies in a range.

@@ -17,7 +17,7 @@ use super::columns_of;
 use super::position::Position;
 use crate::bind::range::bind_range;
 use crate::bind::source::{Source, bind_output, bind_source, check_projection};
-use crate::bind::start_key::{StartKeyOf, beyond, bind_start_key};
+use crate::bind::start_key::{beyond, bind_resumed};
 use crate::catalogue::Table;
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -45,7 +45,6 @@ pub(super) struct Rows {
 struct Bound<'a> {
     source: Source<'a>,
     ranges: Vec<KeyRange>,
-    start_key: StartKeyOf,
     direction: Direction,
     filter: Option<Condition>,
     projection: Option<Projection>,
@@ -74,8 +73,7 @@ pub(super) async fn select<S: Store>(
             rows.position = Some(Position { range: number, after: None });
             break;
         }
-        let start =
-            after.take().map(|key| bind_start_key(bound.source, &key, bound.start_key)).transpose()?;
+        let start = after.take().map(|key| bind_resumed(bound.source, &key)).transpose()?;
         let range = match start {
             Some(start) => beyond(range.clone(), &start, bound.direction),
             None => range.clone(),
@@ -147,15 +145,15 @@ fn bind<'a>(table: &'a Table, select: &Select, consistency: Consistency) -> Resu
         Projection::from_attributes(&names)
     });
     check_projection(source, projection.as_ref())?;
-    let (ranges, filter, start_key) = match access {
-        Access::Scan(filter) => (vec![prefix_range(source.prefix())], filter, StartKeyOf::Scan),
+    let (ranges, filter) = match access {
+        Access::Scan(filter) => (vec![prefix_range(source.prefix())], filter),
         Access::Ranges { ranges, filter } => {
             let bind = |range| Ok(bind_range(source.prefix(), key, range)?.selected);
             let ranges = ranges.iter().map(bind).collect::<Result<Vec<_>, Error>>()?;
-            (ranges, filter, StartKeyOf::Query)
+            (ranges, filter)
         }
     };
-    Ok(Bound { source, ranges, start_key, direction, filter, projection })
+    Ok(Bound { source, ranges, direction, filter, projection })
 }
 
 /// Statements do not read indexes whose keys have several attributes of a kind.

@@ -1,7 +1,9 @@
 //! The schema stage's errors, one row for each fault; the last column is the text.
 
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate};
 use keywright_semantics::request::common::{Consistency, SelectMode};
+use keywright_semantics::request::query::FilterDialect;
 use keywright_semantics::schema::{KeyType, TableSchema};
 use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::memory::MemoryStore;
@@ -154,6 +156,13 @@ fn faults_of_a_key_condition() {
             key_condition("pk = :p AND sk = :n", [pk(), (":n", n(1))]),
             "One or more parameter values were invalid: Condition parameter type does not match schema type",
         ),
+        (
+            None,
+            KeyCondition {
+                clauses: vec![KeyClause { attribute: "pk".into(), predicate: KeyPredicate::NotIndexable }],
+            },
+            "Attempted conditional constraint is not an indexable operation",
+        ),
         (Some("nope"), key_condition("pk = :p", [pk()]), "The table does not have the specified index: nope"),
         (
             Some("multi"),
@@ -233,6 +242,14 @@ fn faults_of_what_a_page_may_ask_of_its_source() {
         "One or more parameter values were invalid: Global secondary index gsi does not project [x, y]"
     );
 
+    let mut legacy = on(None, key_condition("pk = :p", [(":p", s("a"))]));
+    legacy.filter = Some(condition("sk = :v", [(":v", s("a"))]));
+    legacy.filter_dialect = FilterDialect::Legacy;
+    assert_eq!(
+        text(bench.query(&legacy)),
+        "QueryFilter can only contain non-primary key attributes: Primary key attribute: sk"
+    );
+
     let mut unheld = on(Some("gsi"), gsi());
     unheld.filter = Some(condition("y = :v AND x = :v", [(":v", s("a"))]));
     assert_eq!(
@@ -254,8 +271,22 @@ fn faults_of_a_starting_key() {
     assert_eq!(started(item([("pk", s("a"))])), "The provided starting key is invalid");
     assert_eq!(
         started(item([("pk", s("b")), ("sk", s("z"))])),
+        "The query can return at most one row and cannot be restarted"
+    );
+    assert_eq!(
+        started(item([("pk", s("b")), ("sk", s("a"))])),
+        "The provided starting key does not match the range key predicate"
+    );
+    let mut whole = query_request(None, key_condition("pk = :p", [(":p", s("a"))]));
+    whole.exclusive_start_key = Some(item([("pk", s("b")), ("sk", s("z"))]));
+    assert_eq!(
+        text(bench.query(&whole)),
         "The provided starting key is outside query boundaries based on provided conditions"
     );
+    whole.exclusive_start_key = Some(item([("pk", s("a")), ("other", s("z"))]));
+    assert_eq!(text(bench.query(&whole)), "The provided starting key is invalid");
+    whole.key_condition = key_condition("sk = :p", [(":p", s("a"))]);
+    assert_eq!(text(bench.query(&whole)), "Query condition missed key schema element: pk");
     assert_eq!(
         started(item([("pk", s("a")), ("sk", s("b"))])),
         "The provided starting key does not match the range key predicate"

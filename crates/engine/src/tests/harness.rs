@@ -26,7 +26,7 @@ use keywright_semantics::request::parts::{
     BillingMode, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
 };
 use keywright_semantics::request::put_item::PutItem;
-use keywright_semantics::request::query::Query;
+use keywright_semantics::request::query::{FilterDialect, Query};
 use keywright_semantics::request::scan::Scan;
 use keywright_semantics::request::table_ref::TableRef;
 use keywright_semantics::request::update_item::UpdateItem;
@@ -258,6 +258,7 @@ pub(crate) fn query_request(index: Option<&str>, key_condition: KeyCondition) ->
         index: index.map(str::to_owned),
         key_condition,
         filter: None,
+        filter_dialect: FilterDialect::Expression,
         projection: None,
         select: None,
         limit: None,

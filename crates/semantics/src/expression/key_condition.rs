@@ -22,21 +22,24 @@ pub enum KeyPredicate {
     Ge(AttributeValue),
     Between(AttributeValue, AttributeValue),
     BeginsWith(AttributeValue),
+    /// A legacy operator that no key takes. Observed: it is told only when the table and the key are found.
+    NotIndexable,
 }
 
 impl KeyPredicate {
     /// The values it compares with.
     pub fn operands(&self) -> impl Iterator<Item = &AttributeValue> {
         let (first, second) = match self {
-            Self::Between(lower, upper) => (lower, Some(upper)),
+            Self::Between(lower, upper) => (Some(lower), Some(upper)),
             Self::Eq(value)
             | Self::Lt(value)
             | Self::Le(value)
             | Self::Gt(value)
             | Self::Ge(value)
-            | Self::BeginsWith(value) => (value, None),
+            | Self::BeginsWith(value) => (Some(value), None),
+            Self::NotIndexable => (None, None),
         };
-        std::iter::once(first).chain(second)
+        first.into_iter().chain(second)
     }
 }
 
@@ -89,6 +92,7 @@ impl KeyClause {
                 printer.value(upper.clone());
                 return;
             }
+            KeyPredicate::NotIndexable => return,
             KeyPredicate::BeginsWith(prefix) => {
                 printer.text("begins_with(");
                 printer.name(&self.attribute);

@@ -239,7 +239,7 @@ fn key_predicate(operator: ComparisonOperator, operands: Vec<AttributeValue>) ->
         | ComparisonOperator::NotNull
         | ComparisonOperator::Null
         | ComparisonOperator::Contains
-        | ComparisonOperator::NotContains => return Err(Fault::new(messages::legacy_key_operator())),
+        | ComparisonOperator::NotContains => KeyPredicate::NotIndexable,
     })
 }
 

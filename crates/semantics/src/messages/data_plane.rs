@@ -60,6 +60,9 @@ pub const START_KEY_OUTSIDE: &str =
 /// A starting key that the sort-key condition excludes [D].
 pub const START_KEY_NO_MATCH: &str = "The provided starting key does not match the range key predicate";
 
+/// A starting key of another partition whose sort key the condition selects [D].
+pub const START_KEY_NOT_RESTARTABLE: &str = "The query can return at most one row and cannot be restarted";
+
 /// An update whose result is too long for an index key [W].
 pub const UPDATED_INDEX_KEY_SIZE: &str =
     "The update expression attempted to update the secondary index key beyond allowed size limits";
@@ -192,6 +195,11 @@ pub fn range_needs_equality(missing: &[&str], present: &str) -> String {
 /// A filter on a key of the table or index that is queried [S].
 pub fn filter_on_key(name: &str) -> String {
     format!("Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}")
+}
+
+/// The same of the legacy `QueryFilter` [D].
+pub fn legacy_filter_on_key(name: &str) -> String {
+    format!("QueryFilter can only contain non-primary key attributes: Primary key attribute: {name}")
 }
 
 /// `ALL_ATTRIBUTES` of a global index that does not hold them all [D].

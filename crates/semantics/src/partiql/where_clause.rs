@@ -269,6 +269,7 @@ fn bounds(predicate: &KeyPredicate) -> Option<(Vec<u8>, Vec<u8>)> {
     let last = vec![0xFF; 8];
     Some(match predicate {
         KeyPredicate::Eq(value) => (encoded(value, &[])?, encoded(value, &[])?),
+        KeyPredicate::NotIndexable => return None,
         KeyPredicate::Lt(value) => {
             let mut below = encoded(value, &[])?;
             below.pop();

@@ -13,6 +13,15 @@ use crate::expression::{
 use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
 
+/// In which dialect a filter was written: texts name it differently.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterDialect {
+    #[default]
+    Expression,
+    /// `QueryFilter`.
+    Legacy,
+}
+
 /// A Query that makes sense without knowing the table.
 #[derive(Clone, Debug)]
 pub struct Query {
@@ -20,6 +29,7 @@ pub struct Query {
     pub index: Option<String>,
     pub key_condition: KeyCondition,
     pub filter: Option<Condition>,
+    pub filter_dialect: FilterDialect,
     pub projection: Option<Projection>,
     pub select: Option<SelectMode>,
     pub limit: Option<NonZeroU32>,
@@ -67,6 +77,10 @@ impl Query {
             table,
             index: parts.index_name,
             key_condition,
+            filter_dialect: match legacy_filter {
+                Some(_) => FilterDialect::Legacy,
+                None => FilterDialect::Expression,
+            },
             filter: filter.or(legacy_filter),
             projection,
             select,
