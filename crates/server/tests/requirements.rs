@@ -1,5 +1,5 @@
-//! The requirements of the product's sources, what was observed of the service (`o01` and on), and streams as consumer
-//! libraries use them (`s01` and on), one test each, checked with boto3 against a real server (`requirements/*.py`).
+//! The requirements of the product's sources, what was observed of the service (`o01` and on), and PartiQL (`q01`
+//! and on), streams as consumer libraries use them (`s01` and on), one test each, checked with boto3 against a real server (`requirements/*.py`).
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -101,6 +101,14 @@ requirements! {
     o11_expressions_take_4096_bytes_before_names_are_put_in: "o11",
     o12_needless_parts_of_expressions_are_refused: "o12",
     o13_a_write_that_fails_its_condition_changes_neither_item_nor_index: "o13",
+    q01_statements_do_what_the_native_requests_do: "q01",
+    q02_select_reads_what_it_must_and_no_more: "q02",
+    q03_pages_go_on_where_they_ended: "q03",
+    q04_sets_change_in_place: "q04",
+    q05_a_batch_tells_of_each_statement: "q05",
+    q06_a_transaction_is_whole_or_not_at_all: "q06",
+    q07_an_index_of_several_attributes_is_not_for_statements: "q07",
+    q08_statements_cost_what_the_native_requests_cost: "q08",
     s01_a_consumer_library_follows_closing_shards_and_its_checkpoints: "s01" "--stream-shard-ms" "200",
     s02_a_disabled_stream_stays_readable_and_a_new_one_is_another: "s02",
     s03_a_rename_reaches_every_copy_through_a_stream_consumer: "s03",
