@@ -136,7 +136,7 @@ impl<S: Store> Engine<S> {
             Request::DescribeStream(request) => streams::describe_stream(self, caller, &request).await,
             Request::GetRecords(request) => streams::get_records(self, caller, &request).await,
             Request::GetShardIterator(request) => streams::get_shard_iterator(self, caller, &request).await,
-            Request::ListStreams(request) => streams::list_streams(self, caller, &request),
+            Request::ListStreams(request) => Ok(streams::list_streams(self, caller, &request)),
             Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
             Request::TagResource(request) => tables::tags::tag(self, caller, &request).await,

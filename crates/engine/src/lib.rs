@@ -19,6 +19,7 @@ mod env;
 mod fault;
 mod gate;
 mod get_item;
+mod hex;
 mod index;
 mod layout;
 mod meter;

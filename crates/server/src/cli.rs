@@ -49,6 +49,7 @@ pub(crate) enum DurabilityArgument {
 /// Every flag may also be a variable `KEYWRIGHT_NAME`, or a line `name = …` of the configuration file; a flag wins over a
 /// variable, a variable over the file.
 #[derive(Clone, Debug, Default, Args)]
+#[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ServeArguments {
     /// Read settings from this TOML file [default: keywright.toml in the current folder, if it exists]
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CONFIG")]
@@ -59,11 +60,11 @@ pub(crate) struct ServeArguments {
     /// Listen on this port; 0 takes a free one [default: 8000]
     #[arg(long, value_name = "PORT", env = "KEYWRIGHT_PORT")]
     pub(crate) port: Option<u16>,
-    /// Keep all data in this folder, made if missing [default: keywright-data]
-    #[arg(long, value_name = "DIR", env = "KEYWRIGHT_DATA", conflicts_with = "in_memory")]
+    /// Keep all data in this folder, made if missing [default: keywright-data] [env: KEYWRIGHT_DATA]
+    #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Keep all data in memory: nothing is read from disk, nothing survives the process
-    #[arg(long, env = "KEYWRIGHT_IN_MEMORY", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+    /// Keep all data in memory: nothing is read from disk, nothing survives the process [env: KEYWRIGHT_IN_MEMORY]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) in_memory: Option<bool>,
     /// When a write counts as done [default: synced]
     #[arg(long, value_name = "MODE", env = "KEYWRIGHT_DURABILITY")]

@@ -107,19 +107,16 @@ impl Config {
         let credentials = arguments.credentials.or(file.credentials);
         let allowed = arguments.allow_anonymous_network.or(file.allow_anonymous_network).unwrap_or(false);
         check_exposure(host, credentials.as_deref(), allowed)?;
-        let in_memory = match (arguments.in_memory, &arguments.data) {
-            (Some(choice), _) => choice,
-            (None, Some(_)) => false,
-            (None, None) => file.in_memory.unwrap_or(false),
-        };
-        let storage = if in_memory {
-            Storage::Memory
-        } else {
-            let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
-            Storage::Folder {
-                path: arguments.data.or(file.data).unwrap_or_else(|| PathBuf::from(DEFAULT_FOLDER)),
-                durability,
-                cache_bytes: cache_mib.saturating_mul(MIB),
+        let flags = Place { in_memory: arguments.in_memory, data: arguments.data };
+        let storage = match chosen([
+            flags,
+            Place::of_variables()?,
+            Place { in_memory: file.in_memory, data: file.data },
+        ])? {
+            None => Storage::Memory,
+            Some(path) => {
+                let cache_mib = arguments.cache_mib.or(file.cache_mib).unwrap_or(DEFAULT_CACHE_MIB);
+                Storage::Folder { path, durability, cache_bytes: cache_mib.saturating_mul(MIB) }
             }
         };
         Ok(Self {
@@ -135,6 +132,52 @@ impl Config {
             stream_shard_ms: arguments.stream_shard_ms.or(file.stream_shard_ms),
         })
     }
+}
+
+/// Where the data is to be kept, as one source of settings says.
+#[derive(Clone, Debug, Default)]
+struct Place {
+    in_memory: Option<bool>,
+    data: Option<PathBuf>,
+}
+
+impl Place {
+    fn of_variables() -> Result<Self, String> {
+        let in_memory = match std::env::var("KEYWRIGHT_IN_MEMORY") {
+            Err(_unset) => None,
+            Ok(text) => Some(truth(&text).ok_or_else(|| {
+                format!("KEYWRIGHT_IN_MEMORY = \"{text}\" is not known: write \"true\" or \"false\"")
+            })?),
+        };
+        Ok(Self { in_memory, data: std::env::var_os("KEYWRIGHT_DATA").map(PathBuf::from) })
+    }
+}
+
+fn truth(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" | "" => Some(false),
+        _ => None,
+    }
+}
+
+/// The folder, or nothing for memory: the first source that says either decides.
+fn chosen(sources: [Place; 3]) -> Result<Option<PathBuf>, String> {
+    for Place { in_memory, data } in sources {
+        match (in_memory, data) {
+            (Some(true), Some(_)) => {
+                return Err(
+                    "data can be kept in memory or in a folder: choose one of --in-memory and --data"
+                        .to_owned(),
+                );
+            }
+            (Some(true), None) => return Ok(None),
+            (_, Some(path)) => return Ok(Some(path)),
+            (Some(false), None) => return Ok(Some(PathBuf::from(DEFAULT_FOLDER))),
+            (None, None) => {}
+        }
+    }
+    Ok(Some(PathBuf::from(DEFAULT_FOLDER)))
 }
 
 fn check_exposure(host: IpAddr, credentials: Option<&Path>, allowed: bool) -> Result<(), String> {
@@ -177,6 +220,19 @@ mod tests {
                 cache_bytes: 64 * MIB
             }
         );
+    }
+
+    #[test]
+    fn the_first_source_that_names_a_place_decides() {
+        let memory = || Place { in_memory: Some(true), data: None };
+        let folder = |name: &str| Place { in_memory: None, data: Some(name.into()) };
+        let none = Place::default;
+        assert_eq!(chosen([memory(), folder("v"), folder("f")]), Ok(None));
+        assert_eq!(chosen([folder("a"), memory(), memory()]), Ok(Some("a".into())));
+        assert_eq!(chosen([none(), memory(), folder("f")]), Ok(None));
+        assert_eq!(chosen([none(), none(), folder("f")]), Ok(Some("f".into())));
+        assert_eq!(chosen([none(), none(), none()]), Ok(Some(DEFAULT_FOLDER.into())));
+        assert!(chosen([Place { data: Some("a".into()), ..memory() }, none(), none()]).is_err());
     }
 
     #[test]

@@ -94,6 +94,10 @@ impl Answer {
         answer
     }
 
+    pub(crate) fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, None, Vec::new())
+    }
+
     /// A browser asks before it sends; everything it names is allowed.
     pub(crate) fn preflight(request: &HeaderMap) -> Self {
         let mut answer = Self::new(StatusCode::OK, None, Vec::new());

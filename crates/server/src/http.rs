@@ -3,20 +3,25 @@
 //! It does not know what any operation does, how bytes reach it (`listener`), or how an answer is framed (`frame`).
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
 use keywright_engine::{Caller, Engine};
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::request::Request as Typed;
+use keywright_semantics::response::Response as Answered;
 use keywright_semantics::{limits, messages};
 use keywright_store::Store;
 use keywright_wire::sigv4::SignedRequest;
 use keywright_wire::{Operation, decode, is_json, render, render_error};
+use tokio::sync::{RwLock, watch};
 
 use crate::auth::Gate;
 use crate::environment;
@@ -24,15 +29,37 @@ use crate::frame::{Answer, Wishes, inflate};
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
+/// How long a client may take to send a body.
+const BODY_SECONDS_MAX: u64 = 60;
+/// How long a body may still take after the server was told to stop.
+const STOPPING_BODY_SECONDS_MAX: u64 = 2;
+/// What is read of a body that is too large, so that its connection can go on; a longer one ends it.
+const DISCARDED_BYTES_MAX: usize = 4 * limits::REQUEST_BYTES_MAX;
+
 /// Everything a connection needs to answer requests.
 pub(crate) struct Service<S: Store> {
     engine: Engine<S>,
     gate: Gate,
+    stopping: watch::Receiver<bool>,
+    /// Held by every change while it is carried out, whether or not its client still waits.
+    changes: Arc<RwLock<()>>,
+}
+
+/// Why a body is not read to its end.
+enum BodyFault {
+    TooLarge,
+    TooSlow,
+    Broken,
 }
 
 impl<S: Store> Service<S> {
-    pub(crate) const fn new(engine: Engine<S>, gate: Gate) -> Self {
-        Self { engine, gate }
+    pub(crate) fn new(engine: Engine<S>, gate: Gate, stopping: watch::Receiver<bool>) -> Self {
+        Self { engine, gate, stopping, changes: Arc::default() }
+    }
+
+    /// Resolves once no change is being carried out.
+    pub(crate) async fn changes_ended(&self) {
+        drop(self.changes.write().await);
     }
 
     /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
@@ -45,10 +72,11 @@ impl<S: Store> Service<S> {
     async fn respond(&self, request: Request<Incoming>) -> Answer {
         let (head, body) = request.into_parts();
         // Read in any case: what is left unread would end the connection.
-        let body = match Limited::new(body, limits::REQUEST_BYTES_MAX).collect().await {
-            Ok(collected) => collected.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => return Answer::too_large(),
-            Err(_broken) => return failure(&not_json()),
+        let body = match self.body(body).await {
+            Ok(body) => body,
+            Err(BodyFault::TooLarge) => return Answer::too_large(),
+            Err(BodyFault::TooSlow) => return Answer::too_slow(),
+            Err(BodyFault::Broken) => return failure(&not_json()),
         };
         match head.method {
             _ if head_bytes(&head) > HEAD_BYTES_MAX => return Answer::bad_head(),
@@ -65,6 +93,38 @@ impl<S: Store> Service<S> {
         }
     }
 
+    /// A body within its limits of size and time.
+    async fn body(&self, body: Incoming) -> Result<Bytes, BodyFault> {
+        let mut stopping = self.stopping.clone();
+        let stopped = async {
+            // A sender that is gone has stopped too.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+            tokio::time::sleep(Duration::from_secs(STOPPING_BODY_SECONDS_MAX)).await;
+        };
+        tokio::select! {
+            read = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read_body(body)) => {
+                read.unwrap_or(Err(BodyFault::TooSlow))
+            }
+            () = stopped => Err(BodyFault::TooSlow),
+        }
+    }
+
+    /// Reads belong to their client and end when it goes. Changes are carried out to their end: what they wrote must
+    /// become known to this process too.
+    async fn carry_out(&self, caller: Caller, request: Typed) -> Result<Answered, Error> {
+        if !request.changes_something() {
+            return self.engine.execute(&caller, request).await;
+        }
+        let engine = self.engine.clone();
+        let held = Arc::clone(&self.changes).read_owned().await;
+        let change = tokio::spawn(async move {
+            let outcome = engine.execute(&caller, request).await;
+            drop(held);
+            outcome
+        });
+        change.await.unwrap_or_else(|_panic| Err(internal_error()))
+    }
+
     async fn execute(&self, head: &Parts, sent: Bytes) -> Result<Vec<u8>, Error> {
         let body = match head.headers.get(CONTENT_ENCODING) {
             None => sent.clone(),
@@ -73,7 +133,7 @@ impl<S: Store> Service<S> {
         let (operation, caller) =
             self.admit(head, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
         let request = decode(operation, &body)?;
-        let response = self.engine.execute(&caller, request).await?;
+        let response = self.carry_out(caller, request).await?;
         Ok(render(&response))
     }
 
@@ -92,6 +152,35 @@ impl<S: Store> Service<S> {
             body,
         };
         Ok((operation, self.gate.admit(&signed, environment::now())?))
+    }
+}
+
+async fn read_body(mut body: Incoming) -> Result<Bytes, BodyFault> {
+    let mut first = Bytes::new();
+    let mut all = BytesMut::new();
+    let mut length = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_broken| BodyFault::Broken)?.into_data() else { continue };
+        length = length.saturating_add(data.len());
+        if length > limits::REQUEST_BYTES_MAX {
+            all.clear();
+            if length > DISCARDED_BYTES_MAX {
+                break;
+            }
+        } else if length == data.len() {
+            // Most bodies come in one piece.
+            first = data;
+        } else {
+            if all.is_empty() {
+                all.extend_from_slice(&first);
+            }
+            all.extend_from_slice(&data);
+        }
+    }
+    match length {
+        length if length > limits::REQUEST_BYTES_MAX => Err(BodyFault::TooLarge),
+        _ if all.is_empty() => Ok(first),
+        _ => Ok(all.freeze()),
     }
 }
 

@@ -18,6 +18,8 @@ use crate::http::Service;
 
 /// How long a client may take for a TLS handshake or the head of a request.
 const HEAD_SECONDS_MAX: u64 = 30;
+/// Connections at one time; further ones wait until one ends.
+const CONNECTIONS_MAX: usize = 10_000;
 /// How long to wait after the system refuses to accept (out of file descriptors, say).
 const ACCEPT_RETRY_MS: u64 = 50;
 
@@ -53,7 +55,7 @@ impl Listener {
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
-                accepted = self.socket.accept() => match accepted {
+                accepted = self.socket.accept(), if connections.len() < CONNECTIONS_MAX => match accepted {
                     Ok((stream, _peer)) => {
                         connections.spawn(connection(stream, self.acceptor.clone(), Arc::clone(&service), stopping.clone()));
                     }

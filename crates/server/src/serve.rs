@@ -74,13 +74,19 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
 
     let (stop, stopping) = watch::channel(false);
     let steps = tokio::spawn(timers::run(engine.clone(), stopping.clone()));
-    let service = Arc::new(Service::new(engine.clone(), gate));
-    let accepting = tokio::spawn(listener.run(service, stopping));
+    let service = Arc::new(Service::new(engine.clone(), gate, stopping.clone()));
+    let accepting = tokio::spawn(listener.run(Arc::clone(&service), stopping));
     listener::stop_signal().await?;
     stop.send_replace(true);
-    let drained = tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), accepting).await;
+    let drain = async {
+        let _ended = accepting.await;
+        service.changes_ended().await;
+    };
+    let drained = tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), drain).await;
     if drained.is_err() {
+        // Counters that a running change may still move are counted anew at the next start.
         tracing::warn!("some requests were still running after {DRAIN_SECONDS_MAX} seconds and were cut off");
+        return Ok(());
     }
     steps.await.map_err(|error| format!("background work ended badly: {error}"))?;
     engine.shutdown().await.map_err(|error| format!("cannot close the database cleanly: {error}"))

@@ -1,8 +1,10 @@
 //! The timer behind background work: it calls the engine's step and sleeps as long as the engine says.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
-use keywright_engine::Engine;
+use futures_util::FutureExt as _;
+use keywright_engine::{Engine, NextWake};
 use keywright_store::Store;
 use tokio::sync::watch;
 
@@ -13,11 +15,18 @@ const SLEEP_MS_MAX: u64 = 100;
 /// The shortest, so that a busy engine does not starve requests.
 const SLEEP_MS_MIN: u64 = 1;
 
+/// How soon work is tried again that ended in a panic.
+const AFTER_PANIC_MS: u64 = 1000;
+
 /// Steps until the server stops.
 pub(crate) async fn run<S: Store>(engine: Engine<S>, mut stopping: watch::Receiver<bool>) {
     while !*stopping.borrow() {
         let now = environment::now().0;
-        let wake = engine.step(now).await;
+        // A defect in one piece of work must not end all others.
+        let wake = AssertUnwindSafe(engine.step(now)).catch_unwind().await.unwrap_or_else(|_panic| {
+            tracing::error!("background work failed; it is tried again");
+            NextWake { at_ms: Some(now.saturating_add(AFTER_PANIC_MS)) }
+        });
         let sleep_ms =
             wake.at_ms.map_or(SLEEP_MS_MAX, |at| at.saturating_sub(now)).clamp(SLEEP_MS_MIN, SLEEP_MS_MAX);
         tokio::select! {

@@ -207,8 +207,9 @@ fn a_body_of_16_mb_is_taken_and_a_larger_one_refused() {
         body
     };
     assert_eq!(Connection::open(&server).call("GetItem", &body(16 * 1024 * 1024)).status, 400);
-    assert_eq!(Connection::open(&server).call("GetItem", &body(16 * 1024 * 1024 + 1)).status, 413);
-    Connection::open(&server).still_works();
+    let mut connection = Connection::open(&server);
+    assert_eq!(connection.call("GetItem", &body(16 * 1024 * 1024 + 1)).status, 413);
+    connection.still_works();
 }
 
 #[test]
@@ -235,4 +236,51 @@ fn large_answers_are_compressed_for_clients_that_ask() {
     let mut headers = signed("DynamoDB_20120810.GetItem").to_vec();
     headers.push(("Content-Encoding", "gzip"));
     assert_eq!(connection.send("POST", &headers, &zipped.finish().unwrap()).body, opened);
+}
+
+#[test]
+fn what_a_client_asked_for_is_known_even_if_it_did_not_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path());
+    let table = |number: usize| {
+        format!(
+            r#"{{"TableName":"left{number}","KeySchema":[{{"AttributeName":"pk","KeyType":"HASH"}}],"AttributeDefinitions":[{{"AttributeName":"pk","AttributeType":"S"}}],"BillingMode":"PAY_PER_REQUEST"}}"#
+        )
+    };
+    let created = 20;
+    for number in 0..created {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        let body = table(number);
+        let head = format!(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.CreateTable\r\nX-Amz-Date: {DATE}\r\nAuthorization: {AUTHORIZATION}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        // Some leave while the commit is under way, some before it began.
+        std::thread::sleep(Duration::from_micros(500 * u64::try_from(number).unwrap()));
+        drop(stream);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let names = |server: &Server| {
+        let answer = Connection::open(server).call("ListTables", b"{}");
+        answer.text().to_owned()
+    };
+    let before = names(&server);
+    assert!(server.stop());
+    let server = Server::on(folder.path());
+    assert_eq!(names(&server), before, "what a restart finds was known before");
+    assert!(before.contains("left19"), "{before}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long a process takes to end is wall time")]
+fn a_body_that_never_ends_does_not_keep_the_server_from_stopping() {
+    let server = Server::in_memory();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{").unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = std::time::Instant::now();
+    assert!(server.stop());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    drop(stream);
 }

@@ -65,7 +65,8 @@ fn name_key(caller: &Caller, name: &str) -> Bytes {
     key.into()
 }
 
-fn next_id_key() -> Bytes {
+/// The row that numbers tables: all that are created meet there.
+pub(crate) fn next_id_key() -> Bytes {
     Bytes::from_static(&[0x01, NEXT_ID])
 }
 

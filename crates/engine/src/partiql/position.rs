@@ -8,6 +8,8 @@ use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::request::transact_write_items::Fingerprint;
 use keywright_semantics::value::Item;
 
+use crate::hex::hex;
+
 /// How many of the statement's ranges are done, and the last row of the present one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Position {
@@ -24,7 +26,7 @@ impl Position {
             bytes.extend_from_slice(EncodedItem::encode(after).as_bytes());
         }
         let sum = checksum(statement, &bytes);
-        sum.iter().chain(&bytes).map(|byte| format!("{byte:02x}")).collect()
+        hex(sum.iter().chain(&bytes))
     }
 
     /// The position that a token says, if it was given out for this statement.

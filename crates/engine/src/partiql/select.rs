@@ -125,14 +125,13 @@ fn bind<'a>(table: &'a Table, select: &Select, consistency: Consistency) -> Resu
         Some(condition) => condition.access(partition, sort)?,
     };
     let direction = match &select.order {
-        None => Direction::Forward,
         Some(_) if matches!(access, Access::Scan(_)) => {
             return Err(Error::validation(messages::ORDER_WITHOUT_PARTITION));
         }
         Some((attribute, _)) if attribute != partition && Some(attribute.as_str()) != sort => {
             return Err(Error::validation(messages::order_by_other(attribute)));
         }
-        Some((_, SortOrder::Ascending)) => Direction::Forward,
+        None | Some((_, SortOrder::Ascending)) => Direction::Forward,
         Some((_, SortOrder::Descending)) => Direction::Backward,
     };
     let projection = select.columns.as_ref().map(|columns| {

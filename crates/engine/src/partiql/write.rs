@@ -98,7 +98,7 @@ pub(super) async fn write<S: Store>(
             _ => (bind_key(table.id, &table.schema, &key)?, Effect::Delete),
         };
         check_condition(&table.schema, condition)?;
-        Ok(Action { key, effect, condition, table })
+        Ok(Action { table, key, effect, condition })
     };
     let outcome = write_one(engine, answering.on_condition_failure, bind).await;
     let outcome = outcome.map_err(|error| match (statement, error.kind) {

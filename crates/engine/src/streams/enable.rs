@@ -51,7 +51,9 @@ pub(crate) fn disable(table: &mut Table, moment: Moment) {
 fn new_label(table: &Table, now_ms: u64) -> String {
     let is_new =
         |label: &String| table.stream.label.as_ref() != Some(label) && table.stream_labelled(label).is_none();
-    (now_ms..).map(label).find(is_new).expect("a table has had finitely many streams")
+    let had = u64::try_from(table.streams.len()).unwrap_or(u64::MAX).saturating_add(1);
+    let mut labels = (now_ms..=now_ms.saturating_add(had)).map(label);
+    labels.find(is_new).expect("one more label than the table has had")
 }
 
 /// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.

@@ -15,6 +15,7 @@ use crate::catalogue::{Shard, Stream, Table};
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
+use crate::hex::hex;
 use crate::tables::describe::view_name;
 
 pub(crate) async fn get_records<S: Store>(
@@ -70,7 +71,7 @@ fn record(table: &Table, stream: &Stream, shard: &Shard, entry: &LogEntry) -> Re
         [table.public_id.as_str(), &stream.label, &shard.number.to_string(), &sequence_number.to_string()];
     let hash = partition_hash(named.map(KeyValueRef::S)).0;
     Ok(StreamRecord {
-        event_id: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        event_id: hex(&hash),
         event: change.event,
         identity: change.identity,
         region: table.region.clone(),

@@ -6,6 +6,8 @@ use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_semantics::request::StreamRef;
 use keywright_store::{CommitVersion, LogPosition};
 
+use crate::hex::hex;
+
 /// What stands between the stream's name and the rest; the number is the form's version.
 const SEPARATOR: &str = "|1|";
 
@@ -55,7 +57,7 @@ const BODY_CHARACTERS: usize = 1 + 8 + 16 + 8 + 16;
 
 fn checksum(arn: &str, body: &str) -> String {
     let hash = partition_hash([KeyValueRef::S(arn), KeyValueRef::S(body)]).0;
-    hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(hash.iter().take(8))
 }
 
 #[cfg(test)]

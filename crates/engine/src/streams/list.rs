@@ -1,6 +1,5 @@
 //! ListStreams: a caller's streams, those of deleted tables included, ordered by table and age.
 
-use keywright_semantics::error::Error;
 use keywright_semantics::request::ListStreams;
 use keywright_semantics::response::{ListStreamsOutput, Response, StreamSummary};
 use keywright_store::Store;
@@ -10,11 +9,7 @@ use crate::catalogue::owner;
 use crate::engine::Engine;
 use crate::env::Caller;
 
-pub(crate) fn list_streams<S: Store>(
-    engine: &Engine<S>,
-    caller: &Caller,
-    request: &ListStreams,
-) -> Result<Response, Error> {
+pub(crate) fn list_streams<S: Store>(engine: &Engine<S>, caller: &Caller, request: &ListStreams) -> Response {
     let tables = engine.catalogue().all();
     let wanted = |name: &str| request.table_name.as_deref().is_none_or(|wanted| wanted == name);
     let mut streams: Vec<StreamSummary> = tables
@@ -37,5 +32,5 @@ pub(crate) fn list_streams<S: Store>(
     let more = streams.len() > request.limit;
     streams.truncate(request.limit);
     let last_evaluated_stream_arn = streams.last().filter(|_| more).map(|stream| stream.stream_arn.clone());
-    Ok(Response::ListStreams(ListStreamsOutput { streams, last_evaluated_stream_arn }))
+    Response::ListStreams(ListStreamsOutput { streams, last_evaluated_stream_arn })
 }

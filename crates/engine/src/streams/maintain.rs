@@ -154,12 +154,11 @@ fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWa
     let mut wake = NextWake::default();
     for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
         let mut at = |at_ms: u64| wake = wake.earlier(NextWake { at_ms: Some(at_ms.max(now_ms + 1)) });
-        match shard.closed {
-            Some(closed) => at(closed.at_ms.saturating_add(STREAM_RETENTION_MS)),
-            None => {
-                at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
-                engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
-            }
+        if let Some(closed) = shard.closed {
+            at(closed.at_ms.saturating_add(STREAM_RETENTION_MS));
+        } else {
+            at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
+            engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
         }
         let trim_ms = engine.trim_times().next_ms(table.id).unwrap_or(now_ms);
         at(shard.opened_ms.saturating_add(STREAM_RETENTION_MS).max(trim_ms));

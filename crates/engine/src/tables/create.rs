@@ -16,10 +16,11 @@ use keywright_store::Store;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, StreamState,
-    StreamView, Table, TableStatus, Throughput, TtlState, Warm,
+    StreamView, Table, TableStatus, Throughput, TtlState, Warm, next_id_key,
 };
 use crate::engine::Engine;
 use crate::env::Caller;
+use crate::gate::Holder;
 use crate::layout::{IndexId, TableId};
 use crate::streams;
 
@@ -53,7 +54,10 @@ pub(crate) async fn run<S: Store>(
         }
         table
     };
+    // One after the other: tried side by side, all but one would fail each time.
+    let turn = engine.gates().pass(vec![next_id_key()], Holder::Single).await;
     let table = engine.catalogue().create(caller, &request.name, build).await?;
+    drop(turn);
     Ok(Response::CreateTable(answer(&table, request, engine)))
 }
 

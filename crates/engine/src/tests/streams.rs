@@ -142,8 +142,8 @@ fn events(records: &[StreamRecord]) -> Vec<StreamEvent> {
     records.iter().map(|record| record.event).collect()
 }
 
-fn image(item: &Option<EncodedItem>) -> Option<Item> {
-    item.as_ref().map(EncodedItem::decode)
+fn image(item: Option<&EncodedItem>) -> Option<Item> {
+    item.map(EncodedItem::decode)
 }
 
 /// What a consumer has after applying records in order.
@@ -151,7 +151,7 @@ fn replay<'r>(records: impl IntoIterator<Item = &'r StreamRecord>) -> BTreeMap<S
     let mut copy = BTreeMap::new();
     for record in records {
         let key = format!("{:?}", record.keys.decode());
-        match image(&record.new_image) {
+        match image(record.new_image.as_ref()) {
             Some(item) => copy.insert(key, item),
             None => copy.remove(&key),
         };
@@ -169,6 +169,7 @@ fn table_as_copy(bench: &Bench<MemoryStore>) -> BTreeMap<String, Item> {
 
 #[test]
 fn a_change_is_recorded_once_and_no_change_not_at_all() {
+    use StreamEvent::{Insert, Modify, Remove};
     let bench = streaming(StreamViewType::NewAndOldImages);
     bench.put(row("a", "1", 1)).expect("put");
     bench.put(row("a", "1", 1)).expect("put");
@@ -186,12 +187,11 @@ fn a_change_is_recorded_once_and_no_change_not_at_all() {
         .update(&update_request(key_of("b", "1"), Some(update("SET x = :v", [(":v", n(5))]))))
         .expect("update");
     let records = bench.read_stream(&bench.stream());
-    use StreamEvent::{Insert, Modify, Remove};
     let of_a: Vec<&StreamRecord> = records.iter().filter(|r| r.keys.decode() == key_of("a", "1")).collect();
     assert_eq!(of_a.iter().map(|record| record.event).collect::<Vec<_>>(), [Insert, Modify, Remove]);
-    assert_eq!(image(&of_a[1].old_image), Some(row("a", "1", 1)));
-    assert_eq!(image(&of_a[1].new_image), Some(row("a", "1", 2)));
-    assert_eq!((image(&of_a[0].old_image), image(&of_a[2].new_image)), (None, None));
+    assert_eq!(image(of_a[1].old_image.as_ref()), Some(row("a", "1", 1)));
+    assert_eq!(image(of_a[1].new_image.as_ref()), Some(row("a", "1", 2)));
+    assert_eq!((image(of_a[0].old_image.as_ref()), image(of_a[2].new_image.as_ref())), (None, None));
     assert!(records.is_sorted_by(|one, next| one.sequence_number < next.sequence_number));
     let ids: BTreeSet<&str> = records.iter().map(|record| record.event_id.as_str()).collect();
     assert_eq!(ids.len(), records.len());

@@ -242,10 +242,10 @@ fn filling_goes_on_after_a_restart() {
 
 #[test]
 fn a_table_has_one_attribute_and_one_change_an_hour() {
+    use TtlChange::{Disable, Enable};
     let bench = expiring();
     assert_eq!(bench.ttl(), (TimeToLiveStatus::Disabled, None));
     let text = |outcome: Result<(), Error>| outcome.expect_err("it must be refused").message;
-    use TtlChange::{Disable, Enable};
     assert_eq!(text(bench.set_ttl("ttl", Disable)), "TimeToLive is already disabled");
     bench.set_ttl("ttl", Enable).expect("it is disabled");
     assert_eq!(bench.ttl(), (TimeToLiveStatus::Enabled, Some("ttl".into())));

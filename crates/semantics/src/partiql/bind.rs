@@ -144,9 +144,15 @@ fn walk(term: &Term, last: &mut usize) {
     match &term.kind {
         TermKind::Parameter(place) => *last = (*last).max(place + 1),
         TermKind::Call { arguments: terms, .. } | TermKind::List(terms) | TermKind::Bag(terms) => {
-            terms.iter().for_each(|term| walk(term, last));
+            for term in terms {
+                walk(term, last);
+            }
         }
-        TermKind::Struct(members) => members.iter().for_each(|(_, term)| walk(term, last)),
+        TermKind::Struct(members) => {
+            for (_, term) in members {
+                walk(term, last);
+            }
+        }
         TermKind::Not(inner) | TermKind::Is { subject: inner, .. } => walk(inner, last),
         TermKind::Binary { left, right, .. } => {
             walk(left, last);
@@ -154,10 +160,14 @@ fn walk(term: &Term, last: &mut usize) {
         }
         TermKind::In { subject, list } => {
             walk(subject, last);
-            list.iter().for_each(|term| walk(term, last));
+            for term in list {
+                walk(term, last);
+            }
         }
         TermKind::Between { subject, lower, upper } => {
-            [subject, lower, upper].into_iter().for_each(|term| walk(term, last));
+            for term in [subject, lower, upper] {
+                walk(term, last);
+            }
         }
         TermKind::Text(_)
         | TermKind::Number(_)

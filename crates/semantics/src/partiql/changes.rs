@@ -75,14 +75,13 @@ impl Scope<'_> {
         if !is_target {
             return Err(PartiqlFault::new(messages::set_function_target(function, &place)));
         }
-        match self.value(members)? {
-            set @ (AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_)) => Ok(set),
-            _ => {
-                // The service names the place of the first argument here.
-                let place = self.place(first.span);
-                Err(PartiqlFault::new(messages::set_function_value(function, &place)))
-            }
+        let value = self.value(members)?;
+        if matches!(value, AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_)) {
+            return Ok(value);
         }
+        // The service names the place of the first argument here.
+        let place = self.place(first.span);
+        Err(PartiqlFault::new(messages::set_function_value(function, &place)))
     }
 
     fn set_operand(&self, term: &Term) -> Result<SetOperand, PartiqlFault> {

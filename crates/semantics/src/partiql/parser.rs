@@ -127,7 +127,7 @@ impl Parser {
             return self.delete();
         }
         if self.take_word("from") {
-            return self.from_first();
+            return self.update_from();
         }
         let exists = self.is_word("exists")
             && matches!(self.tokens.get(self.at + 2), Some(Token { kind: TokenKind::Word(word), .. })
@@ -198,7 +198,7 @@ impl Parser {
         Ok(RawStatement::Update { table, changes, condition, returned })
     }
 
-    fn from_first(&mut self) -> Parsed<RawStatement> {
+    fn update_from(&mut self) -> Parsed<RawStatement> {
         let table = self.table(messages::UNEXPECTED_TERM)?;
         self.refuse_alias()?;
         let condition = self.where_clause()?;
@@ -568,9 +568,9 @@ impl Parser {
             return Ok(members);
         }
         loop {
-            let name = match self.next().map(|token| token.kind) {
-                Some(TokenKind::Text(name) | TokenKind::Quoted(name)) => name,
-                _ => return malformed(messages::UNEXPECTED_TERM),
+            let Some(TokenKind::Text(name) | TokenKind::Quoted(name)) = self.next().map(|token| token.kind)
+            else {
+                return malformed(messages::UNEXPECTED_TERM);
             };
             self.expect_symbol(Symbol::Colon)?;
             members.push((name, self.term()?));

@@ -257,6 +257,9 @@ fn check_overlap(parts: &[&SortPart]) -> Result<(), PartiqlFault> {
     Ok(())
 }
 
+/// Greater than what any encoded value goes on with.
+const AFTER: &[u8] = &[0xFF];
+
 /// First and last place of a predicate in the order of sort keys, as encoded; nothing for values that are no keys.
 fn bounds(predicate: &KeyPredicate) -> Option<(Vec<u8>, Vec<u8>)> {
     let encoded = |value: &AttributeValue, end: &[u8]| {
@@ -265,7 +268,6 @@ fn bounds(predicate: &KeyPredicate) -> Option<(Vec<u8>, Vec<u8>)> {
         key.extend_from_slice(end);
         Some(key)
     };
-    const AFTER: &[u8] = &[0xFF];
     let last = vec![0xFF; 8];
     Some(match predicate {
         KeyPredicate::Eq(value) => (encoded(value, &[])?, encoded(value, &[])?),

@@ -100,3 +100,47 @@ pub enum Request {
     UpdateTable(Box<UpdateTable>),
     UpdateTimeToLive(UpdateTimeToLive),
 }
+
+impl Request {
+    /// Whether carrying it out may change anything.
+    pub fn changes_something(&self) -> bool {
+        use crate::partiql::Statement;
+        let writes = |statement: &Statement| !matches!(statement, Statement::Select(_));
+        match self {
+            Self::BatchExecuteStatement(request) => {
+                request.statements.iter().flatten().any(|statement| writes(&statement.statement))
+            }
+            Self::ExecuteStatement(request) => writes(&request.statement),
+            Self::ExecuteTransaction(request) => {
+                request.statements.iter().any(|statement| writes(&statement.statement))
+            }
+            // DescribeStream may note where a closed shard ends.
+            Self::BatchWriteItem(_)
+            | Self::CreateTable(_)
+            | Self::DeleteItem(_)
+            | Self::DeleteTable(_)
+            | Self::DescribeStream(_)
+            | Self::PutItem(_)
+            | Self::TagResource(_)
+            | Self::TransactWriteItems(_)
+            | Self::UntagResource(_)
+            | Self::UpdateItem(_)
+            | Self::UpdateTable(_)
+            | Self::UpdateTimeToLive(_) => true,
+            Self::BatchGetItem(_)
+            | Self::DescribeEndpoints
+            | Self::DescribeLimits
+            | Self::DescribeTable(_)
+            | Self::DescribeTimeToLive(_)
+            | Self::GetItem(_)
+            | Self::GetRecords(_)
+            | Self::GetShardIterator(_)
+            | Self::ListStreams(_)
+            | Self::ListTables(_)
+            | Self::ListTagsOfResource(_)
+            | Self::Query(_)
+            | Self::Scan(_)
+            | Self::TransactGetItems(_) => false,
+        }
+    }
+}

@@ -252,7 +252,8 @@ const MUST_BE_SIGNED: &[&str] = &["host", "x-amz-date", "x-amz-target"];
 fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim<'_>) -> Result<(), Error> {
     let must: &[&str] = match raw.placement {
         Placement::Header => MUST_BE_SIGNED,
-        Placement::Query { .. } => &["host"],
+        // Without the target in the signature, one address would serve for every operation.
+        Placement::Query { .. } => &["host", "x-amz-target"],
     };
     let signed = |name: &str| raw.signed_headers.iter().any(|header| header == name);
     match must.iter().find(|name| request.header(name).is_some() && !signed(name)) {
