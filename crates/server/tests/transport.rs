@@ -70,12 +70,16 @@ impl Connection {
             let Some((name, value)) = line.trim_end().split_once(": ") else { break };
             headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
-        let length = headers
-            .iter()
-            .find(|(name, _)| name == "content-length")
-            .map_or(0, |(_, value)| value.parse().unwrap());
-        let mut body = vec![0; length];
+        let header = |wanted: &str| {
+            headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
+        };
+        let mut body = vec![0; header("content-length").map_or(0, |value| value.parse().unwrap())];
         self.stream.read_exact(&mut body).unwrap();
+        if header("transfer-encoding") == Some("chunked") {
+            let mut end = [0; 5];
+            self.stream.read_exact(&mut end).unwrap();
+            assert_eq!(&end, b"0\r\n\r\n", "only empty answers are chunked");
+        }
         Answer { status, headers, body }
     }
 
