@@ -8,11 +8,37 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::draft::{Draft, DraftTable};
 use super::infer::{Attribute, Entity as Inferred, fit};
+use super::item_json::read_item;
+use super::json::Json;
 use super::tables::{self, AutoScaling, Provisioned, Scaling, TableDefinition, Units};
-use crate::model::{self, Entity, KeyPart, Model, StreamView, Table};
+use crate::model::{self, Entity, KeyPart, Model, Node, NodeKind, StreamView, Table};
 
 /// A model's items as they are stored, by table.
 pub type Items = BTreeMap<String, Vec<Item>>;
+
+/// The items that the model's own data section shows as they are stored.
+pub fn stored_items(model: &Model) -> Items {
+    let mut found = Items::new();
+    for raw in &model.data.items {
+        let items = raw.items.iter().filter_map(|item| read_item(&json(item))).map(|read| read.item);
+        found.entry(raw.table.clone()).or_default().extend(items);
+    }
+    found
+}
+
+/// A tree of the model file as JSON.
+pub fn json(node: &Node) -> Json {
+    match &node.kind {
+        NodeKind::Null => Json::Null,
+        NodeKind::Bool(value) => Json::Bool(*value),
+        NodeKind::Number(digits) => Json::Number(digits.clone()),
+        NodeKind::Text(text) => Json::Text(text.clone()),
+        NodeKind::List(elements) => Json::List(elements.iter().map(json).collect()),
+        NodeKind::Map(_) => {
+            Json::Object(node.members().map(|(name, value)| (name.to_owned(), json(value))).collect())
+        }
+    }
+}
 
 /// Makes a draft of a model and its items.
 pub fn of_model(model: &Model, items: &Items) -> Draft {

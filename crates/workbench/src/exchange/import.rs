@@ -1,0 +1,124 @@
+//! Any file of a known format to a model.
+
+use super::cloudformation;
+use super::create_table;
+use super::draft::Draft;
+use super::fault::{ExchangeFault, Faults};
+use super::json::Json;
+use super::live::of_items;
+use super::to_model::{Made, to_model, to_model_beside};
+use super::workbench_json::Document;
+use super::yaml;
+use crate::model::Model;
+
+/// Where a model came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The document itself, so that what the model cannot hold is there when it is written back.
+    Workbench(Document),
+    CreateTable,
+    CloudFormation,
+}
+
+/// A model that was brought in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    pub model: Model,
+    pub source: Source,
+    pub notes: Vec<String>,
+}
+
+/// Reads a file of any known format. `name` is what the model is called where the file does not say; `side` is a model
+/// that knows what the format cannot say, such as patterns and counts.
+pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, Faults> {
+    let tree = parse(text)?;
+    let (draft, source, mut notes) = if Document::looks_like(&tree) {
+        let document = Document::of(tree)?;
+        let read = document.read()?;
+        (read.draft, Source::Workbench(document), read.notes)
+    } else if cloudformation::looks_like(&tree) {
+        let read = cloudformation::read(&tree)?;
+        (draft(name, read.tables), Source::CloudFormation, read.notes)
+    } else if is_create_table(&tree) {
+        (draft(name, create_table::read_document(&tree)?), Source::CreateTable, Vec::new())
+    } else {
+        return Err(vec![ExchangeFault::new("", unknown(&tree))]);
+    };
+    let Made { model, notes: more } = match side {
+        Some(side) => to_model_beside(&draft, side),
+        None => to_model(&draft),
+    };
+    notes.extend(more);
+    Ok(Imported { model, source, notes })
+}
+
+/// JSON, or YAML where it is no JSON; a file that begins like JSON is told what is wrong with it as JSON.
+fn parse(text: &str) -> Result<Json, Faults> {
+    match Json::parse(text) {
+        Ok(tree) => Ok(tree),
+        Err(fault) if text.trim_start().starts_with(['{', '[']) => {
+            yaml::parse(text).map_err(|_| vec![ExchangeFault::new("", fault.to_string())])
+        }
+        Err(_) => yaml::parse(text).map_err(|fault| vec![fault]),
+    }
+}
+
+fn is_create_table(tree: &Json) -> bool {
+    let one = |json: &Json| {
+        ["Table", "TableDescription"].iter().any(|name| json.get(name).is_some())
+            || json.get("KeySchema").is_some()
+    };
+    match tree {
+        Json::List(elements) => !elements.is_empty() && elements.iter().all(one),
+        tree => one(tree),
+    }
+}
+
+fn unknown(tree: &Json) -> String {
+    let known = "known are NoSQL Workbench documents (DataModel), CreateTable and DescribeTable JSON (KeySchema) and \
+                 CloudFormation templates (Resources)";
+    if tree.get("format").is_some() && tree.get("model").is_some() {
+        return format!("this is a model file already; {known}");
+    }
+    format!("the format is not known; {known}")
+}
+
+fn draft(name: &str, tables: Vec<super::tables::TableDefinition>) -> Draft {
+    let tables = tables.into_iter().map(|table| of_items(table, Vec::new())).collect();
+    Draft { name: name.to_owned(), description: String::new(), tables }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_is_told_from_the_content() {
+        let template = "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
+        let request = r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
+        for (text, source) in [
+            (template.to_owned(), Source::CloudFormation),
+            (request.to_owned(), Source::CreateTable),
+            (format!("[{request}]"), Source::CreateTable),
+            (format!("{{\"Table\":{request}}}"), Source::CreateTable),
+        ] {
+            let imported = import("shop", &text, None).expect("a known format");
+            assert_eq!(imported.source, source);
+            assert_eq!(imported.model.name, "shop");
+            assert_eq!(imported.model.tables[0].name, "T");
+        }
+    }
+
+    #[test]
+    fn an_unknown_file_says_what_is_known() {
+        for (text, part) in [
+            ("a: 1", "the format is not known"),
+            ("format: 1\nmodel: m", "a model file already"),
+            ("{\"a\": 1,}", "the format is not known"),
+            ("{\"a\" 1", "not JSON"),
+        ] {
+            let faults = import("m", text, None).expect_err("not a known format");
+            assert!(faults[0].to_string().contains(part), "{faults:?}");
+        }
+    }
+}
