@@ -9,7 +9,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::Config;
 use crate::credentials::{self, CredentialFile};
-use crate::{banner, bench, serve};
+use crate::{banner, bench, model, serve};
 
 /// A DynamoDB-compatible database in one binary.
 ///
@@ -29,6 +29,8 @@ enum Command {
     Serve(ServeArguments),
     /// Manage the access keys that requests must be signed with.
     Credentials(CredentialArguments),
+    /// Check, convert and compare data models.
+    Model(model::ModelArguments),
     /// Measure how fast an endpoint answers, and several in turns.
     Bench(Box<bench::BenchArguments>),
     /// Serve one fixed answer, for `bench --limits`.
@@ -133,6 +135,7 @@ pub(crate) fn run(cli: Cli) -> Result<(), String> {
         None => serve::run(Config::merge(cli.serve)?),
         Some(Command::Serve(arguments)) => serve::run(Config::merge(arguments)?),
         Some(Command::Credentials(arguments)) => manage_credentials(&arguments),
+        Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),
         Some(Command::BenchFixedHttp(arguments)) => bench::serve_fixed(&arguments),
     }

@@ -10,6 +10,7 @@ mod environment;
 mod frame;
 mod http;
 mod listener;
+mod model;
 mod serve;
 mod timers;
 mod tls;

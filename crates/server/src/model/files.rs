@@ -1,0 +1,69 @@
+//! Model files and those beside them, read and written for the commands.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use keywright_workbench::exchange::fault::ExchangeFault;
+use keywright_workbench::exchange::import::import;
+use keywright_workbench::exchange::of_model::{Items, stored_items};
+use keywright_workbench::model::{self, Model};
+
+/// The largest file that is read.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// The text of a file; `-` is standard input.
+pub(super) fn read(path: &Path) -> Result<String, String> {
+    let explain = |error: std::io::Error| format!("cannot read {}: {error}", path.display());
+    let mut text = String::new();
+    let mut input: Box<dyn std::io::Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(fs::File::open(path).map_err(explain)?)
+    };
+    let read = input.by_ref().take(FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(explain)?;
+    if u64::try_from(read).is_ok_and(|read| read > FILE_BYTES_MAX) {
+        return Err(format!("{} is larger than {} MiB", path.display(), FILE_BYTES_MAX >> 20));
+    }
+    Ok(text)
+}
+
+/// Writes a file; one that exists only if asked to.
+pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), String> {
+    if path.exists() && !force {
+        return Err(format!("{} exists; --force overwrites it", path.display()));
+    }
+    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// The file beside another with the same name and another ending: `shop.workbench.json` for `shop.yaml`.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    path.with_extension(ending)
+}
+
+/// A model file's model.
+pub(super) fn read_model(path: &Path) -> Result<Model, String> {
+    model::parse(&read(path)?).map_err(|faults| {
+        let file = path.display().to_string();
+        let told: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
+        told.join("\n")
+    })
+}
+
+/// A model and its items as they are stored, from a model file or a file that `import` reads.
+pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
+    let text = read(path)?;
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("model");
+    let model = match import(stem, &text, None) {
+        Ok(imported) => imported.model,
+        Err(_) => read_model(path)?,
+    };
+    let items = stored_items(&model);
+    Ok((model, items))
+}
+
+/// Faults of a file, one a line.
+pub(super) fn faults(path: &Path, faults: &[ExchangeFault]) -> String {
+    let told: Vec<String> = faults.iter().map(|fault| format!("{}: {fault}", path.display())).collect();
+    told.join("\n")
+}

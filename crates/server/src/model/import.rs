@@ -1,0 +1,131 @@
+//! `keywright model import`: a file of another tool, or live tables, to a model file.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use keywright_workbench::exchange::import::{Source, import};
+use keywright_workbench::exchange::live;
+use keywright_workbench::exchange::to_model::to_model;
+use keywright_workbench::model::{self, Model};
+
+use super::fetch::{self, Credentials, Endpoint};
+use super::files::{self, beside};
+use crate::banner;
+
+/// Makes a model file from a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation template, or
+/// from the tables of a live endpoint.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArguments {
+    /// The file to read; `-` reads standard input
+    #[arg(required_unless_present = "endpoint", conflicts_with = "endpoint")]
+    file: Option<PathBuf>,
+    /// Describe and sample the tables of this endpoint instead, such as http://localhost:8000
+    #[arg(long, value_name = "URL")]
+    endpoint: Option<Endpoint>,
+    /// Only these tables of the endpoint
+    #[arg(long = "table", value_name = "NAME", requires = "endpoint")]
+    tables: Vec<String>,
+    /// Items of each table to look at; they are read with Scan, which costs read units
+    #[arg(long, value_name = "ITEMS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000), requires = "endpoint")]
+    sample: u64,
+    #[command(flatten)]
+    credentials: Credentials,
+    /// Write the model here [default: standard output]
+    #[arg(short, long, value_name = "MODEL")]
+    output: Option<PathBuf>,
+    /// What the model is called where the source does not say [default: the file's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// Take patterns, counts and whatever else the file cannot say from this model [default: FILE.keywright.yaml beside
+    /// the file, as `export` writes it]
+    #[arg(long, value_name = "MODEL", conflicts_with = "endpoint")]
+    side: Option<PathBuf>,
+    /// Overwrite files that exist
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
+    match (&arguments.endpoint, &arguments.file) {
+        (Some(endpoint), _) => import_live(arguments, endpoint),
+        (None, Some(file)) => import_file(arguments, file),
+        (None, None) => Err("name a file or an --endpoint".to_owned()),
+    }
+}
+
+fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
+    let text = files::read(file)?;
+    let stem = file.file_stem().and_then(|stem| stem.to_str()).filter(|stem| *stem != "-").unwrap_or("model");
+    let name = arguments.name.as_deref().unwrap_or(stem);
+    let side = match &arguments.side {
+        Some(path) => Some(files::read_model(path)?),
+        None => Some(beside(file, "keywright.yaml"))
+            .filter(|path| path.exists())
+            .map(|path| {
+                banner::note(&format!("Patterns, counts and the like are taken from {}.", path.display()));
+                files::read_model(&path)
+            })
+            .transpose()?,
+    };
+    let imported = import(name, &text, side.as_ref()).map_err(|faults| files::faults(file, &faults))?;
+    for note in &imported.notes {
+        banner::note(note);
+    }
+    write_model(arguments, &imported.model)?;
+    if let (Source::Workbench(document), Some(output)) = (imported.source, &arguments.output) {
+        let base = beside(output, "workbench.json");
+        if !same_file(&base, file) {
+            files::write(&base, &format!("{}\n", document.to_text()), arguments.force)?;
+            banner::note(&format!(
+                "{} keeps what the model does not say; `keywright model export --to workbench` puts it back.",
+                base.display()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn same_file(one: &Path, other: &Path) -> bool {
+    one == other
+        || one.canonicalize().ok().is_some_and(|path| other.canonicalize().is_ok_and(|other| path == other))
+}
+
+fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), String> {
+    let fetched = fetch::tables(endpoint, &arguments.credentials, &arguments.tables, arguments.sample)?;
+    if fetched.is_empty() {
+        return Err(format!("{endpoint} has no tables"));
+    }
+    let name = arguments.name.as_deref().unwrap_or("imported");
+    let draft = live::draft(name, &fetched).map_err(|faults| {
+        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        told.join("\n")
+    })?;
+    let made = to_model(&draft);
+    for note in &made.notes {
+        banner::note(note);
+    }
+    write_model(arguments, &made.model)
+}
+
+fn write_model(arguments: &ImportArguments, made: &Model) -> Result<(), String> {
+    let text = model::write(made);
+    match &arguments.output {
+        Some(path) => {
+            files::write(path, &text, arguments.force)?;
+            let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
+            banner::note(&format!(
+                "{}: {} tables, {} entities ({}). Add access patterns with their rates, then run `keywright model check {}`.",
+                path.display(),
+                made.tables.len(),
+                entities.len(),
+                entities.join(", "),
+                path.display()
+            ));
+            Ok(())
+        }
+        None => {
+            banner::say(text.trim_end());
+            Ok(())
+        }
+    }
+}
