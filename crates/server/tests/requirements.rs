@@ -112,4 +112,5 @@ requirements! {
     s01_a_consumer_library_follows_closing_shards_and_its_checkpoints: "s01" "--stream-shard-ms" "200",
     s02_a_disabled_stream_stays_readable_and_a_new_one_is_another: "s02",
     s03_a_rename_reaches_every_copy_through_a_stream_consumer: "s03",
+    s04_writers_consumers_and_the_sweep_together: "s04" "--ttl-delay-ms" "0" "--stream-shard-ms" "500",
 }

@@ -1,5 +1,6 @@
 """Streams as consumers use them: plain clients, a consumer library, and the two processors of the requirements' sources."""
 
+import os
 import random
 import threading
 import time
@@ -348,3 +349,110 @@ def r62_deletes_by_time_to_live_are_the_services_own():
     assert "userIdentity" not in removed["deleted"]
     archived = [record for record in removed.values() if record.get("userIdentity", {}).get("Type") == "Service"]
     equal(len(archived), 1)
+
+
+class Consumer(threading.Thread):
+    """Follows a stream into a copy of its table: a shard after its parent, from its checkpoint when it starts anew."""
+
+    def __init__(self, arn, stop, page, forgetful):
+        super().__init__()
+        self.arn, self.stop, self.page, self.forgetful = arn, stop, page, forgetful
+        self.copy, self.checkpoints, self.finished, self.iterators = {}, {}, set(), {}
+        self.seen, self.fault = 0, None
+        self.dice = random.Random(page)
+
+    def run(self):
+        try:
+            while True:
+                stopping = self.stop.is_set()
+                if not self.round() and stopping:
+                    return
+        except BaseException as error:
+            self.fault = error
+
+    def round(self):
+        """One page of every shard that may be read; how many records that were."""
+        known = {shard["ShardId"]: shard for shard in shards_of(self.arn)}
+        count = 0
+        for name, shard in known.items():
+            parent = shard.get("ParentShardId")
+            if name in self.finished or (parent in known and parent not in self.finished):
+                continue
+            if self.forgetful and self.dice.random() < 0.1:
+                self.iterators.pop(name, None)
+            page = streams.get_records(ShardIterator=self.iterator(name), Limit=self.page)
+            for record in page["Records"]:
+                apply(self.copy, record)
+                self.checkpoints[name] = record["dynamodb"]["SequenceNumber"]
+            count += len(page["Records"])
+            if "NextShardIterator" in page:
+                self.iterators[name] = page["NextShardIterator"]
+            else:
+                self.finished.add(name)
+                count += 1
+        self.seen += count
+        return count
+
+    def iterator(self, name):
+        if name not in self.iterators:
+            at = {"ShardIteratorType": "TRIM_HORIZON"}
+            if name in self.checkpoints:
+                at = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": self.checkpoints[name]}
+            self.iterators[name] = streams.get_shard_iterator(StreamArn=self.arn, ShardId=name, **at)["ShardIterator"]
+        return self.iterators[name]
+
+
+def s04_writers_consumers_and_the_sweep_together():
+    """Eight writers, three consumers and time to live; KEYWRIGHT_SOAK_SECONDS makes it longer."""
+    table, arn = streaming_table()
+    enable_ttl(table)
+    until = time.time() + float(os.environ.get("KEYWRIGHT_SOAK_SECONDS", "4"))
+    faults, writes = [], []
+
+    def write(number):
+        dice = random.Random(number)
+        while time.time() < until:
+            key = {"PK": f"p{dice.randrange(20)}", "SK": f"s{dice.randrange(10)}"}
+            kind = dice.randrange(5)
+            try:
+                if kind == 0:
+                    table.put_item(Item={**key, "expiresAt": int(time.time()) + dice.randrange(3), "by": number})
+                elif kind == 1:
+                    table.delete_item(Key=key)
+                elif kind == 2:
+                    table.update_item(Key=key, UpdateExpression="ADD n :one REMOVE expiresAt", ExpressionAttributeValues={":one": 1})
+                elif kind == 3:
+                    other = {"PK": f"p{dice.randrange(20)}", "SK": "pair"}
+                    client.transact_write_items(TransactItems=[
+                        {"Put": {"TableName": table.name, "Item": {name: {"S": value} for name, value in {**each, "x": str(number)}.items()}}}
+                        for each in (key, other)])
+                else:
+                    table.put_item(Item={**key, "by": number, "at": Decimal(str(time.time()))})
+            except client.exceptions.TransactionCanceledException:
+                continue
+            except Exception as fault:
+                if "TransactionConflict" not in repr(fault):
+                    faults.append(fault)
+                    return
+            writes.append(1)
+
+    stop = threading.Event()
+    consumers = [Consumer(arn, stop, page, forgetful) for page, forgetful in ((1000, False), (7, True), (50, True))]
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+    for thread in consumers + writers:
+        thread.start()
+    for thread in writers:
+        thread.join()
+    equal(faults, [])
+    wait_until(lambda: not any("expiresAt" in item for item in scanned(table)), 30)
+    stop.set()
+    for consumer in consumers:
+        consumer.join()
+        if consumer.fault:
+            raise consumer.fault
+    wanted = as_copy(scanned(table))
+    for consumer in consumers:
+        equal(consumer.copy, wanted)
+    shards = len(shards_of(arn))
+    assert len(writes) > 100 and shards > 3, (len(writes), shards)
+    print(len(writes), "writes,", [consumer.seen for consumer in consumers], "records read,", shards, "shards")
