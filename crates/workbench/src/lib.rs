@@ -5,6 +5,7 @@
 //! engine's meter says. It opens no sockets, starts no threads and reads no clocks; files are read and reports printed
 //! by the server's `keywright model` commands.
 
+mod check;
 pub mod data;
 pub mod diff;
 pub mod exchange;
@@ -13,3 +14,5 @@ pub mod model;
 pub mod price;
 pub mod report;
 pub mod run;
+
+pub use check::check;

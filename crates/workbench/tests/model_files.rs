@@ -72,7 +72,10 @@ patterns:
 
 #[test]
 fn what_is_no_yaml_is_placed() {
-    faults("format: 1\nmodel: {a\n", &expect![[r#"
+    faults(
+        "format: 1\nmodel: {a\n",
+        &expect![[r#"
         shop.yaml:3:1: this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'
-    "#]]);
+    "#]],
+    );
 }

@@ -1,3 +1,61 @@
 //! A checked model as text, JSON, JUnit XML or Markdown.
 //!
-//! It formats; it decides nothing.
+//! It formats; it decides nothing. No colour: what the output means stands in words.
+
+mod json;
+mod junit;
+mod markdown;
+mod text;
+
+use crate::lint::Finding;
+use crate::run::{PatternReport, Report};
+
+pub use crate::run::units;
+pub use json::json;
+pub use junit::junit;
+pub use markdown::markdown;
+pub use text::text;
+
+/// A model's run and what the rules found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checked {
+    pub report: Report,
+    pub findings: Vec<Finding>,
+}
+
+/// A pattern's path: the index or the table.
+fn path(pattern: &PatternReport) -> String {
+    match &pattern.index {
+        Some(index) => index.clone(),
+        None => pattern.table.clone(),
+    }
+}
+
+fn operation(pattern: &PatternReport) -> String {
+    let name = pattern.operation.name();
+    if pattern.requests > 1 { format!("Query × {}", pattern.requests) } else { name.to_owned() }
+}
+
+fn verdict(pattern: &PatternReport) -> &'static str {
+    use crate::run::Outcome;
+    match pattern.outcome {
+        Outcome::Met => "met",
+        Outcome::Ran => "ran",
+        Outcome::Unmet(_) => "NOT MET",
+        Outcome::NoPlan(_) => "NO PATH",
+        Outcome::Failed(_) => "FAILED",
+    }
+}
+
+/// What went wrong, one sentence each.
+fn complaints(pattern: &PatternReport) -> Vec<String> {
+    use crate::run::Outcome;
+    match &pattern.outcome {
+        Outcome::Met | Outcome::Ran => Vec::new(),
+        Outcome::Unmet(complaints) => complaints.clone(),
+        Outcome::NoPlan(reasons) => {
+            reasons.iter().map(|reason| format!("no single request by {reason}")).collect()
+        }
+        Outcome::Failed(fault) => vec![fault.clone()],
+    }
+}

@@ -1,3 +1,99 @@
 //! Checking a model: its tables on an embedded engine, its data loaded, each pattern executed as one request and metered.
 //!
 //! It says what happened; `lint` says what that means.
+
+mod database;
+mod example;
+mod execute;
+mod expect;
+mod names;
+mod plan;
+mod range;
+mod report;
+mod steps;
+mod tables;
+
+use crate::data::{self, ReadFile, Sample};
+use crate::model::{Fault, Faults, Model};
+
+pub use expect::units;
+pub use report::{
+    CapacityOf, Collision, EntityReport, IndexReport, ItemKey, OperationKind, Outcome, PatternReport, Report,
+    TableReport,
+};
+
+/// Where a run is, for whoever shows progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress<'a> {
+    Loading { done: usize, of: usize },
+    Pattern { id: &'a str, done: usize, of: usize },
+}
+
+/// Runs a model: everything it says is tried on an engine in memory. Faults are what keeps it from running at all.
+pub fn run(
+    model: &Model,
+    read_file: ReadFile<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Report, Faults> {
+    let samples = data::load(model, read_file)?;
+    let mut database =
+        database::Database::open().map_err(|fault| vec![Fault::new(crate::model::At::default(), fault)])?;
+    let mut faults = Faults::new();
+    for table in &model.tables {
+        if let Err(fault) = database.create(table) {
+            faults.push(Fault::new(table.at, format!("table `{}`: {fault}", table.name)));
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let collisions = load(&mut database, model, &samples, &mut faults, progress);
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let mut patterns = Vec::new();
+    for (done, pattern) in model.patterns.iter().enumerate() {
+        progress(Progress::Pattern { id: &pattern.id, done, of: model.patterns.len() });
+        patterns.push(execute::pattern(&mut database, model, &samples, pattern));
+    }
+    Ok(Report {
+        model: model.name.clone(),
+        text: model.text.clone(),
+        patterns,
+        tables: tables::measure(model, &samples),
+        collisions,
+    })
+}
+
+/// Puts every item; two samples with one key are told, as the second overwrites the first.
+fn load(
+    database: &mut database::Database,
+    model: &Model,
+    samples: &[Sample],
+    faults: &mut Faults,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Vec<report::Collision> {
+    const STEP: usize = 500;
+    let mut collisions = Vec::new();
+    for (done, sample) in samples.iter().enumerate() {
+        if done.is_multiple_of(STEP) {
+            progress(Progress::Loading { done, of: samples.len() });
+        }
+        let Some(table) = model.table(&sample.table) else { continue };
+        match database.load(table, sample) {
+            Ok(None) => {}
+            Ok(Some(earlier)) => collisions.push(report::Collision {
+                table: table.name.clone(),
+                key: database::key_texts(table, &sample.item),
+                first: earlier,
+                second: sample.entity.clone(),
+                at: sample.at,
+            }),
+            Err(fault) => {
+                let name = sample.entity.as_deref().unwrap_or("an item");
+                faults.push(Fault::new(sample.at, format!("{name} of table `{}`: {fault}", table.name)));
+            }
+        }
+    }
+    collisions
+}

@@ -1,0 +1,211 @@
+//! The engine in memory that a model runs on, driven without threads or clocks.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_semantics::error::Error;
+use keywright_semantics::request::parts::{
+    AttributeDefinitionParts, AttributeMapPart, BillingMode, CreateTableParts, DeleteItemParts, GetItemParts,
+    GlobalSecondaryIndexParts, KeySchemaElementParts, KeyType as KeyRole, LocalSecondaryIndexParts,
+    ProjectionParts, ProjectionType, PutItemParts, ScalarAttributeType,
+};
+use keywright_semantics::request::{CreateTable, DeleteItem, GetItem, PutItem, Request};
+use keywright_semantics::response::Response;
+use keywright_semantics::value::Item;
+use keywright_store::memory::MemoryStore;
+
+use crate::data::{Sample, key_of, key_text};
+use crate::model::{Index, IndexKind, KeyPart, KeyType, Projection, Table};
+
+/// The time that the engine sees: 2026-02-01T00:00:00Z. A check must not depend on when it runs.
+const NOW_MS: u64 = 1_769_904_000_000;
+
+/// A future of the memory store is ready when asked; one that is not after so many questions never will be.
+const POLLS_MAX: usize = 10_000;
+
+struct Still {
+    drawn: AtomicU64,
+}
+
+impl Env for Still {
+    fn now_ms(&self) -> u64 {
+        NOW_MS
+    }
+
+    /// Ids need to differ, not to be secret.
+    fn random_u128(&self) -> u128 {
+        let number = u128::from(self.drawn.fetch_add(1, Ordering::Relaxed)) + 1;
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+    }
+}
+
+pub(super) struct Database {
+    engine: Engine<MemoryStore>,
+    caller: Caller,
+    /// Which entity each key belongs to, by table and key.
+    owners: BTreeMap<(String, Vec<String>), Option<String>>,
+}
+
+impl Database {
+    pub(super) fn open() -> Result<Self, String> {
+        let env = Arc::new(Still { drawn: AtomicU64::new(0) });
+        let engine = drive(Engine::open(MemoryStore::default(), env, EngineConfig::default()))?
+            .map_err(|fault| fault.to_string())?;
+        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        Ok(Self { engine, caller, owners: BTreeMap::new() })
+    }
+
+    pub(super) fn execute(&self, request: Request) -> Result<Response, Error> {
+        match drive(self.engine.execute(&self.caller, request)) {
+            Ok(answer) => answer,
+            Err(stuck) => Err(Error::new(keywright_semantics::error::ErrorKind::InternalServerError, stuck)),
+        }
+    }
+
+    pub(super) fn create(&self, table: &Table) -> Result<(), String> {
+        let request = CreateTable::sense(create_parts(table)).map_err(|fault| fault.message)?;
+        self.execute(Request::CreateTable(Box::new(request))).map_err(|fault| fault.message).map(drop)
+    }
+
+    /// Puts a sample; says whose key it already was.
+    #[expect(clippy::option_option, reason = "an earlier item, which may belong to no entity")]
+    pub(super) fn load(&mut self, table: &Table, sample: &Sample) -> Result<Option<Option<String>>, String> {
+        self.put(&table.name, &sample.item)?;
+        let key = (table.name.clone(), key_texts(table, &sample.item));
+        Ok(self.owners.insert(key, sample.entity.clone()))
+    }
+
+    pub(super) fn put(&self, table: &str, item: &Item) -> Result<(), String> {
+        let parts =
+            PutItemParts { table_name: table.to_owned(), item: parts_of(item), ..PutItemParts::default() };
+        let request = PutItem::sense(parts).map_err(|fault| fault.message)?;
+        self.execute(Request::PutItem(request)).map_err(|fault| fault.message).map(drop)
+    }
+
+    pub(super) fn get(&self, table: &str, key: &Item) -> Result<Option<Item>, String> {
+        let parts = GetItemParts {
+            table_name: table.to_owned(),
+            key: parts_of(key),
+            consistent_read: Some(true),
+            ..GetItemParts::default()
+        };
+        let request = GetItem::sense(parts).map_err(|fault| fault.message)?;
+        match self.execute(Request::GetItem(request)) {
+            Ok(Response::GetItem(output)) => Ok(output.item.map(|item| item.decode())),
+            Ok(_) => Ok(None),
+            Err(fault) => Err(fault.message),
+        }
+    }
+
+    /// Makes an item what it was.
+    pub(super) fn restore(&self, table: &str, key: &Item, before: Option<&Item>) -> Result<(), String> {
+        if let Some(item) = before {
+            return self.put(table, item);
+        }
+        let parts = DeleteItemParts {
+            table_name: table.to_owned(),
+            key: parts_of(key),
+            ..DeleteItemParts::default()
+        };
+        let request = DeleteItem::sense(parts).map_err(|fault| fault.message)?;
+        self.execute(Request::DeleteItem(request)).map_err(|fault| fault.message).map(drop)
+    }
+
+    /// The entity that a key was loaded as.
+    pub(super) fn owner(&self, table: &str, key: &[String]) -> Option<&str> {
+        self.owners.get(&(table.to_owned(), key.to_vec())).and_then(Option::as_deref)
+    }
+}
+
+/// The table's key of an item as texts.
+pub(super) fn key_texts(table: &Table, item: &Item) -> Vec<String> {
+    let key = key_of(table, item).unwrap_or_default();
+    table
+        .key_parts()
+        .filter_map(|part| key.get(&part.name))
+        .map(|value| key_text(value).unwrap_or_default())
+        .collect()
+}
+
+pub(super) fn parts_of(item: &Item) -> AttributeMapPart {
+    item.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect()
+}
+
+fn drive<F: Future>(future: F) -> Result<F::Output, String> {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..POLLS_MAX {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return Ok(output);
+        }
+    }
+    Err("the engine in memory waits for something that never comes".to_owned())
+}
+
+fn create_parts(table: &Table) -> CreateTableParts {
+    let mut definitions: Vec<AttributeDefinitionParts> = Vec::new();
+    for part in table.key_parts().chain(table.indexes.iter().flat_map(Index::key_parts)) {
+        if definitions.iter().all(|known| known.attribute_name != part.name) {
+            let attribute_type = match part.key_type {
+                KeyType::S => ScalarAttributeType::S,
+                KeyType::N => ScalarAttributeType::N,
+                KeyType::B => ScalarAttributeType::B,
+            };
+            definitions.push(AttributeDefinitionParts { attribute_name: part.name.clone(), attribute_type });
+        }
+    }
+    let some = |is_empty: bool| (!is_empty).then_some(());
+    let globals: Vec<GlobalSecondaryIndexParts> = table
+        .indexes
+        .iter()
+        .filter(|index| index.kind == IndexKind::Global)
+        .map(|index| GlobalSecondaryIndexParts {
+            index_name: index.name.clone(),
+            key_schema: schema(&index.partition, &index.sort),
+            projection: projection(&index.projection),
+            provisioned_throughput: None,
+            on_demand_throughput: None,
+            warm_throughput: None,
+        })
+        .collect();
+    let locals: Vec<LocalSecondaryIndexParts> = table
+        .indexes
+        .iter()
+        .filter(|index| index.kind == IndexKind::Local)
+        .map(|index| LocalSecondaryIndexParts {
+            index_name: index.name.clone(),
+            key_schema: schema(&index.partition, &index.sort),
+            projection: projection(&index.projection),
+        })
+        .collect();
+    CreateTableParts {
+        table_name: table.name.clone(),
+        attribute_definitions: Some(definitions),
+        key_schema: Some(schema(std::slice::from_ref(&table.partition), table.sort.as_slice())),
+        global_secondary_indexes: some(globals.is_empty()).map(|()| globals),
+        local_secondary_indexes: some(locals.is_empty()).map(|()| locals),
+        billing_mode: Some(BillingMode::PayPerRequest),
+        ..CreateTableParts::default()
+    }
+}
+
+fn schema(partition: &[KeyPart], sort: &[KeyPart]) -> Vec<KeySchemaElementParts> {
+    let element =
+        |part: &KeyPart, key_type| KeySchemaElementParts { attribute_name: part.name.clone(), key_type };
+    let partition = partition.iter().map(|part| element(part, KeyRole::Hash));
+    partition.chain(sort.iter().map(|part| element(part, KeyRole::Range))).collect()
+}
+
+fn projection(projection: &Projection) -> ProjectionParts {
+    let (kind, names) = match projection {
+        Projection::All => (ProjectionType::All, None),
+        Projection::KeysOnly => (ProjectionType::KeysOnly, None),
+        Projection::Include(names) => (ProjectionType::Include, Some(names.clone())),
+    };
+    ProjectionParts { projection_type: Some(kind), non_key_attributes: names }
+}

@@ -1,0 +1,144 @@
+//! The values that a question is asked with: the pattern's example, or an item of the sample.
+
+use keywright_semantics::value::{AttributeValue, Item, ValueType};
+
+use super::range::Known;
+use crate::data::{Sample, from_node, from_untyped_node};
+use crate::model::{Entity, GivenOp, Model, Node, Pattern, Read};
+
+/// A question's values and whether its author gave them.
+pub(super) struct Asked {
+    pub(super) known: Vec<Known>,
+    pub(super) own: bool,
+}
+
+/// Finds a value for everything that is given.
+pub(super) fn asked(
+    model: &Model,
+    samples: &[Sample],
+    pattern: &Pattern,
+    read: &Read,
+) -> Result<Asked, String> {
+    let mut known = Vec::new();
+    let mut own = true;
+    for given in &read.given {
+        let value_type = attribute_type(model, &read.entities, &given.attribute);
+        let node = pattern.example.iter().find(|(name, _)| *name == given.attribute);
+        let values = match node {
+            Some((_, node)) => node
+                .elements()
+                .iter()
+                .map(|element| from_node(element, value_type))
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|fault| format!("example of `{}`: {fault}", given.attribute))?,
+            None => {
+                own = false;
+                let item = fitting(samples, pattern, read, model, &given.attribute);
+                let value = item.and_then(|item| item.get(&given.attribute)).cloned();
+                let value = value.ok_or_else(|| nothing(&given.attribute))?;
+                vec![value.clone(), value]
+            }
+        };
+        let wanted = if given.op == GivenOp::Between { 2 } else { 1 };
+        if values.len() < wanted {
+            return Err(format!(
+                "`{}` needs {wanted} values: write `example: {{{}: …}}`",
+                given.attribute, given.attribute
+            ));
+        }
+        known.push(Known { attribute: given.attribute.clone(), op: given.op, values });
+    }
+    Ok(Asked { known, own: own && !read.given.is_empty() })
+}
+
+fn nothing(attribute: &str) -> String {
+    format!("no value for `{attribute}`: write `example: {{{attribute}: …}}` or give sample data")
+}
+
+/// The first item of the pattern's entities that has the attribute and agrees with what the example says.
+fn fitting<'a>(
+    samples: &'a [Sample],
+    pattern: &Pattern,
+    read: &Read,
+    model: &Model,
+    attribute: &str,
+) -> Option<&'a Item> {
+    let agrees = |item: &Item| {
+        pattern.example.iter().all(|(name, node)| {
+            let value_type = attribute_type(model, &read.entities, name);
+            item.get(name)
+                .is_none_or(|value| from_node(node, value_type).is_ok_and(|wanted| wanted == *value))
+        })
+    };
+    // All values come from one item where they can: the last entity is most often the child that has them all.
+    read.entities.iter().rev().find_map(|entity| {
+        samples
+            .iter()
+            .filter(|sample| sample.entity.as_deref() == Some(entity))
+            .map(|sample| &sample.item)
+            .find(|item| {
+                item.contains_key(attribute)
+                    && agrees(item)
+                    && read.given.iter().all(|given| {
+                        item.contains_key(&given.attribute)
+                            || model
+                                .entity(entity)
+                                .is_none_or(|entity| entity.attribute(&given.attribute).is_none())
+                    })
+            })
+    })
+}
+
+fn attribute_type(model: &Model, entities: &[String], name: &str) -> ValueType {
+    let known = entities
+        .iter()
+        .filter_map(|entity| model.entity(entity)?.attribute(name))
+        .map(|known| known.value_type);
+    known.into_iter().next().unwrap_or(ValueType::S)
+}
+
+/// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared with.
+pub(super) fn placeholder(
+    entity: Option<&Entity>,
+    expression: &str,
+    name: &str,
+    examples: &[(String, Node)],
+    item: Option<&Item>,
+) -> Result<AttributeValue, String> {
+    let attribute = beside(expression, name);
+    let known = entity.zip(attribute.as_deref()).and_then(|(entity, attribute)| entity.attribute(attribute));
+    if let Some((_, node)) = examples.iter().find(|(known, _)| known == name) {
+        let value = match known {
+            Some(known) => from_node(node, known.value_type).or_else(|_| from_untyped_node(node)),
+            None => from_untyped_node(node),
+        };
+        return value.map_err(|fault| format!("example of `{name}`: {fault}"));
+    }
+    if let Some(value) = item.zip(attribute.as_deref()).and_then(|(item, attribute)| item.get(attribute)) {
+        return Ok(match value {
+            AttributeValue::N(_) => AttributeValue::from(1),
+            other => other.clone(),
+        });
+    }
+    match known.map(|known| known.value_type) {
+        Some(ValueType::N) => Ok(AttributeValue::from(1)),
+        Some(ValueType::S) => Ok(AttributeValue::from("x")),
+        Some(ValueType::Bool) => Ok(AttributeValue::Bool(true)),
+        _ => Err(format!("no value for `:{name}`: write `example: {{{name}: …}}`")),
+    }
+}
+
+/// The attribute that stands last before a placeholder: that of `inventory - :q` is `inventory`.
+fn beside(expression: &str, name: &str) -> Option<String> {
+    let place = expression.find(&format!(":{name}"))?;
+    let before = expression.get(..place)?;
+    before
+        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+        .rfind(|word| {
+            !word.is_empty()
+                && !["and", "or", "not", "between", "set", "list_append", "if_not_exists"]
+                    .contains(&word.to_lowercase().as_str())
+                && !word.bytes().all(|byte| byte.is_ascii_digit())
+        })
+        .map(str::to_owned)
+}

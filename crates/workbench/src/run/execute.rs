@@ -1,0 +1,389 @@
+//! Executes one pattern and reports what came out.
+
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::request::parts::{
+    GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, ValuePart,
+};
+use keywright_semantics::request::{GetItem, Query, Request, Scan};
+use keywright_semantics::response::{ConsumedCapacity, PageOutput, Response};
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::database::{Database, key_texts, parts_of};
+use super::example::{asked, placeholder};
+use super::expect::judge;
+use super::names::Expression;
+use super::plan::{Access, Plan, plan};
+use super::range::{Bound, Inclusive, Known};
+use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
+use super::steps;
+use crate::data::{Sample, key_text};
+use crate::model::{Consistency, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table};
+
+pub(super) fn pattern(
+    database: &mut Database,
+    model: &Model,
+    samples: &[Sample],
+    pattern: &Pattern,
+) -> PatternReport {
+    match &pattern.operation {
+        Operation::Read(read) => question(database, model, samples, pattern, read),
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
+            steps::change(database, model, samples, pattern)
+        }
+    }
+}
+
+/// A report that says nothing yet.
+pub(super) fn blank(pattern: &Pattern) -> PatternReport {
+    PatternReport {
+        id: pattern.id.clone(),
+        text: pattern.text.clone(),
+        at: pattern.at,
+        operation: OperationKind::Nothing,
+        requests: 0,
+        table: String::new(),
+        index: None,
+        entities: Vec::new(),
+        key: None,
+        filter: None,
+        items_read: 0,
+        items_returned: 0,
+        returned: Vec::new(),
+        strangers: Vec::new(),
+        bytes_returned: 0,
+        more: false,
+        capacity: Vec::new(),
+        own_example: false,
+        outcome: Outcome::Ran,
+    }
+}
+
+fn question(
+    database: &Database,
+    model: &Model,
+    samples: &[Sample],
+    pattern: &Pattern,
+    read: &Read,
+) -> PatternReport {
+    let mut report = blank(pattern);
+    report.entities.clone_from(&read.entities);
+    let asked = match asked(model, samples, pattern, read) {
+        Ok(asked) => asked,
+        Err(fault) => {
+            report.outcome = Outcome::Failed(fault);
+            return report;
+        }
+    };
+    report.own_example = asked.own;
+    let plan = match plan(model, pattern, read, &asked.known) {
+        Ok(plan) => plan,
+        Err(no_plan) => {
+            report.outcome = Outcome::NoPlan(no_plan.reasons);
+            return report;
+        }
+    };
+    report.table.clone_from(&plan.table.name);
+    report.index = plan.index.map(|index| index.name.clone());
+    let mut asking = Asking { database, model, pattern, read, plan: &plan, report };
+    if let Err(fault) = asking.ask() {
+        asking.report.outcome = Outcome::Failed(fault);
+        return asking.report;
+    }
+    asking.report.outcome = judge(pattern, &asking.report);
+    asking.report
+}
+
+struct Asking<'a> {
+    database: &'a Database,
+    model: &'a Model,
+    pattern: &'a Pattern,
+    read: &'a Read,
+    plan: &'a Plan<'a>,
+    report: PatternReport,
+}
+
+impl Asking<'_> {
+    fn ask(&mut self) -> Result<(), String> {
+        match &self.plan.access {
+            Access::Get(key) => self.get(key),
+            Access::Scan => self.scan(),
+            Access::Query { partitions, sort } => {
+                self.report.operation = if self.read.kind == ReadKind::ScatterGather {
+                    OperationKind::ScatterGather
+                } else {
+                    OperationKind::Query
+                };
+                for partition in partitions {
+                    self.query(partition, sort)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn strong(&self) -> Option<bool> {
+        (self.read.consistency == Consistency::Strong).then_some(true)
+    }
+
+    fn get(&mut self, key: &Item) -> Result<(), String> {
+        self.report.operation = OperationKind::GetItem;
+        self.report.key = Some(describe(key));
+        let mut expression = Expression::default();
+        let parts = GetItemParts {
+            table_name: self.plan.table.name.clone(),
+            key: parts_of(key),
+            consistent_read: self.strong(),
+            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+            projection_expression: self.projection(&mut expression),
+            expression_attribute_names: expression.some_names(),
+            ..GetItemParts::default()
+        };
+        let request = GetItem::sense(parts).map_err(|fault| fault.message)?;
+        let answer = self.database.execute(Request::GetItem(request)).map_err(|fault| fault.message)?;
+        let Response::GetItem(output) = answer else { return Err(UNEXPECTED.to_owned()) };
+        self.report.requests += 1;
+        self.report.items_read += u64::from(output.item.is_some());
+        if let Some(item) = output.item {
+            self.returned(&item, Some(key));
+        }
+        add_capacity(&mut self.report.capacity, output.consumed_capacity);
+        Ok(())
+    }
+
+    /// What is wanted of the items: named attributes and, so that items can be told apart, the table's key.
+    fn projection(&self, expression: &mut Expression) -> Option<String> {
+        if self.read.attributes.is_empty() {
+            return None;
+        }
+        let keys = self.plan.table.key_parts().map(|part| &part.name);
+        let mut names: Vec<&String> = keys.collect();
+        names.extend(self.read.attributes.iter());
+        names.dedup();
+        let placeholders: std::collections::BTreeSet<String> =
+            names.into_iter().map(|name| expression.name(name)).collect();
+        Some(placeholders.into_iter().collect::<Vec<_>>().join(", "))
+    }
+
+    fn query(
+        &mut self,
+        partition: &[(String, AttributeValue)],
+        sort: &[(String, Bound)],
+    ) -> Result<(), String> {
+        let mut request = Made::default();
+        for (name, value) in partition {
+            request.compare(name, "=", value);
+        }
+        for (name, bound) in sort {
+            request.bound(name, bound);
+        }
+        let condition = std::mem::take(&mut request.clauses).join(" AND ");
+        if self.report.key.is_none() {
+            self.report.key = Some(request.described(&condition));
+        }
+        let filter = self.filter(&mut request)?;
+        let projection = self.projection(&mut request.expression);
+        let parts = QueryParts {
+            table_name: self.plan.table.name.clone(),
+            index_name: self.plan.index.map(|index| index.name.clone()),
+            key_condition_expression: Some(condition),
+            filter_expression: filter,
+            projection_expression: projection,
+            expression_attribute_names: request.expression.some_names(),
+            expression_attribute_values: request.some_values(),
+            scan_index_forward: self.read.order.map(|order| order == Order::Ascending),
+            limit: self.limit(),
+            consistent_read: self.strong(),
+            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+            ..QueryParts::default()
+        };
+        let query = Query::sense(parts).map_err(|fault| fault.message)?;
+        let answer = self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
+        let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
+        self.page(page);
+        Ok(())
+    }
+
+    fn scan(&mut self) -> Result<(), String> {
+        self.report.operation = OperationKind::Scan;
+        let mut request = Made::default();
+        let filter = self.filter(&mut request)?;
+        let projection = self.projection(&mut request.expression);
+        let parts = ScanParts {
+            table_name: self.plan.table.name.clone(),
+            index_name: self.plan.index.map(|index| index.name.clone()),
+            filter_expression: filter,
+            projection_expression: projection,
+            expression_attribute_names: request.expression.some_names(),
+            expression_attribute_values: request.some_values(),
+            limit: self.limit(),
+            consistent_read: self.strong(),
+            return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
+            ..ScanParts::default()
+        };
+        let scan = Scan::sense(parts).map_err(|fault| fault.message)?;
+        let answer = self.database.execute(Request::Scan(Box::new(scan))).map_err(|fault| fault.message)?;
+        let Response::Scan(page) = answer else { return Err(UNEXPECTED.to_owned()) };
+        self.page(page);
+        Ok(())
+    }
+
+    fn limit(&self) -> Option<i64> {
+        let page = self.pattern.returns.and_then(|returns| returns.page);
+        self.read.limit.or(page).and_then(|limit| i64::try_from(limit).ok())
+    }
+
+    /// The author's filter and the givens that no key takes.
+    fn filter(&mut self, request: &mut Made) -> Result<Option<String>, String> {
+        for given in &self.plan.residual {
+            request.given(given);
+        }
+        if let Some(text) = &self.read.filter {
+            let entity = self.read.entities.first().and_then(|name| self.model.entity(name));
+            let mut own = Expression::default();
+            let _ = own.join(text);
+            for name in own.values {
+                let value = placeholder(entity, text, &name, &self.pattern.example, None)?;
+                request.values.push((format!(":{name}"), value));
+            }
+            let text = request.expression.join(text);
+            request.clauses.push(format!("({text})"));
+        }
+        if request.clauses.is_empty() {
+            return Ok(None);
+        }
+        let filter = std::mem::take(&mut request.clauses).join(" AND ");
+        self.report.filter = Some(request.described(&filter));
+        Ok(Some(filter))
+    }
+
+    fn page(&mut self, page: PageOutput) {
+        self.report.requests += 1;
+        self.report.items_read += page.scanned_count;
+        self.report.more |= page.last_evaluated_key.is_some();
+        for item in page.items.into_iter().flatten() {
+            self.returned(&item, None);
+        }
+        add_capacity(&mut self.report.capacity, page.consumed_capacity);
+    }
+
+    fn returned(&mut self, item: &EncodedItem, key: Option<&Item>) {
+        let decoded = item.decode();
+        let texts = key_texts(self.plan.table, key.unwrap_or(&decoded));
+        let owner = self.database.owner(&self.plan.table.name, &texts);
+        if owner.is_some_and(|owner| !self.read.entities.iter().any(|name| name == owner)) {
+            self.report.strangers.push(texts.clone());
+        }
+        self.report.items_returned += 1;
+        self.report.bytes_returned += u64::try_from(item.size_bytes()).unwrap_or(u64::MAX);
+        self.report.returned.push(texts);
+    }
+}
+
+/// An answer of another operation than the one asked: the engine's promise broken.
+pub(super) const UNEXPECTED: &str = "the engine answered another question";
+
+pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<Item = ConsumedCapacity>) {
+    for ConsumedCapacity { table_name, usage, .. } in more {
+        match all.iter_mut().find(|known| known.table == table_name) {
+            Some(known) => known.usage.merge(usage),
+            None => all.push(CapacityOf { table: table_name, usage }),
+        }
+    }
+}
+
+/// The parts of a request's expressions.
+#[derive(Default)]
+struct Made {
+    expression: Expression,
+    values: Vec<(String, AttributeValue)>,
+    clauses: Vec<String>,
+}
+
+impl Made {
+    fn value(&mut self, value: &AttributeValue) -> String {
+        let placeholder = format!(":v{}", self.values.len());
+        self.values.push((placeholder.clone(), value.clone()));
+        placeholder
+    }
+
+    fn compare(&mut self, name: &str, operator: &str, value: &AttributeValue) {
+        let name = self.expression.name(name);
+        let value = self.value(value);
+        self.clauses.push(format!("{name} {operator} {value}"));
+    }
+
+    fn between(&mut self, name: &str, low: &AttributeValue, high: &AttributeValue) {
+        let name = self.expression.name(name);
+        let (low, high) = (self.value(low), self.value(high));
+        self.clauses.push(format!("{name} BETWEEN {low} AND {high}"));
+    }
+
+    fn begins_with(&mut self, name: &str, prefix: &AttributeValue) {
+        let name = self.expression.name(name);
+        let prefix = self.value(prefix);
+        self.clauses.push(format!("begins_with({name}, {prefix})"));
+    }
+
+    fn bound(&mut self, name: &str, bound: &Bound) {
+        match bound {
+            Bound::Free => {}
+            Bound::Equal(value) => self.compare(name, "=", value),
+            Bound::BeginsWith(prefix) => self.begins_with(name, &AttributeValue::S(prefix.clone())),
+            Bound::Between(low, high) => self.between(name, low, high),
+            Bound::Below(value, Inclusive::Yes) => self.compare(name, "<=", value),
+            Bound::Below(value, Inclusive::No) => self.compare(name, "<", value),
+            Bound::Above(value, Inclusive::Yes) => self.compare(name, ">=", value),
+            Bound::Above(value, Inclusive::No) => self.compare(name, ">", value),
+        }
+    }
+
+    fn given(&mut self, given: &Known) {
+        let Some(first) = given.values.first() else { return };
+        let name = &given.attribute;
+        match (given.op, given.values.get(1)) {
+            (GivenOp::Between, Some(second)) => self.between(name, first, second),
+            (GivenOp::Eq | GivenOp::Between, _) => self.compare(name, "=", first),
+            (GivenOp::BeginsWith, _) => self.begins_with(name, first),
+            (GivenOp::Lt, _) => self.compare(name, "<", first),
+            (GivenOp::Le, _) => self.compare(name, "<=", first),
+            (GivenOp::Gt, _) => self.compare(name, ">", first),
+            (GivenOp::Ge, _) => self.compare(name, ">=", first),
+        }
+    }
+
+    fn some_values(&self) -> Option<Vec<(String, ValuePart)>> {
+        let values: Vec<(String, ValuePart)> =
+            self.values.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect();
+        (!values.is_empty()).then_some(values)
+    }
+
+    /// An expression with its names and values in place of their placeholders.
+    fn described(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (placeholder, name) in self.expression.names.iter().rev() {
+            text = text.replace(placeholder, name);
+        }
+        for (placeholder, value) in self.values.iter().rev() {
+            text = text.replace(placeholder.as_str(), &shown(value));
+        }
+        text
+    }
+}
+
+/// A value for people: bounds that no key has are named.
+pub(super) fn shown(value: &AttributeValue) -> String {
+    match value {
+        AttributeValue::S(text) => format!("\"{}\"", text.replace('\u{10ffff}', "…").replace('\0', "")),
+        other => key_text(other).unwrap_or_else(|| other.type_name().to_owned()),
+    }
+}
+
+pub(super) fn describe(key: &Item) -> String {
+    key.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(" AND ")
+}
+
+/// The table of an entity.
+pub(super) fn table_of<'a>(model: &'a Model, entity: &str) -> Result<&'a Table, String> {
+    let entity = model.entity(entity).ok_or_else(|| format!("there is no entity `{entity}`"))?;
+    model.table(&entity.table).ok_or_else(|| format!("there is no table `{}`", entity.table))
+}

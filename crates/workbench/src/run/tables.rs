@@ -1,0 +1,74 @@
+//! What the sample measures: items and bytes of tables, indexes and entities, by the service's own rules of size.
+
+use keywright_semantics::size::item_bytes;
+use keywright_semantics::value::Item;
+
+use super::report::{EntityReport, IndexReport, TableReport};
+use crate::data::Sample;
+use crate::model::{Index, Model, Projection, Table};
+
+pub(super) fn measure(model: &Model, samples: &[Sample]) -> Vec<TableReport> {
+    model.tables.iter().map(|table| measure_table(model, table, samples)).collect()
+}
+
+fn measure_table(model: &Model, table: &Table, samples: &[Sample]) -> TableReport {
+    let own: Vec<&Sample> = samples.iter().filter(|sample| sample.table == table.name).collect();
+    let entities = model.entities_of(&table.name).map(|entity| {
+        let items: Vec<&Item> = own
+            .iter()
+            .filter(|sample| sample.entity.as_deref() == Some(&entity.name))
+            .map(|sample| &sample.item)
+            .collect();
+        let sizes = items.iter().map(|item| count(item_bytes(item)));
+        EntityReport {
+            name: entity.name.clone(),
+            items: count(items.len()),
+            bytes: sizes.clone().sum(),
+            bytes_max: sizes.max().unwrap_or(0),
+            indexes: indexes(table, &items),
+        }
+    });
+    let entities = entities.collect();
+    let items: Vec<&Item> = own.iter().map(|sample| &sample.item).collect();
+    TableReport {
+        name: table.name.clone(),
+        items: count(items.len()),
+        bytes: items.iter().map(|item| count(item_bytes(item))).sum(),
+        indexes: indexes(table, &items),
+        entities,
+    }
+}
+
+fn indexes(table: &Table, items: &[&Item]) -> Vec<IndexReport> {
+    table
+        .indexes
+        .iter()
+        .map(|index| {
+            let entries: Vec<u64> = items.iter().filter_map(|item| entry_bytes(table, index, item)).collect();
+            IndexReport { name: index.name.clone(), items: count(entries.len()), bytes: entries.iter().sum() }
+        })
+        .collect()
+}
+
+/// The size of an item's entry; `None` when it lacks a key attribute.
+fn entry_bytes(table: &Table, index: &Index, item: &Item) -> Option<u64> {
+    if !index.key_parts().all(|part| item.contains_key(&part.name)) {
+        return None;
+    }
+    let key = |name: &str| table.key_parts().chain(index.key_parts()).any(|part| part.name == name);
+    let held = |name: &str| match &index.projection {
+        Projection::All => true,
+        Projection::KeysOnly => key(name),
+        Projection::Include(names) => key(name) || names.iter().any(|included| included == name),
+    };
+    let entry: Item = item
+        .iter()
+        .filter(|(name, _)| held(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Some(count(item_bytes(&entry)))
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
