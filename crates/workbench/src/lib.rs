@@ -6,13 +6,15 @@
 //! by the server's `keywright model` commands.
 
 mod check;
+pub mod cost;
 pub mod data;
+pub mod design;
 pub mod diff;
 pub mod exchange;
+pub mod heat;
 pub mod lint;
 pub mod model;
 pub mod price;
 pub mod report;
 pub mod run;
-
 pub use check::check;

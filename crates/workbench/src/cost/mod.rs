@@ -1,0 +1,304 @@
+//! What a workload costs each month: metered units × rate × a dated price, by table, index and feature, in each billing
+//! mode, with the points at which another mode is cheaper.
+//!
+//! Units come from the engine's meter or the designer's prediction; this module only multiplies. Sums are exact integers.
+
+use std::fmt;
+
+use crate::model::{HalfUnits, MicroPerSecond};
+use crate::price::{Item, Money, Prices};
+
+#[cfg(test)]
+mod tests;
+
+/// Millionths in one.
+const MICRO: i128 = 1_000_000;
+/// Seconds in an hour.
+const HOUR_SECONDS: i128 = 3600;
+/// Hours in a year, over which an upfront payment is spread.
+const YEAR_HOURS: i128 = 8760;
+
+/// How long a month is. AWS's calculator takes 730 hours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Month {
+    /// Its hours.
+    pub hours: u32,
+}
+
+impl Default for Month {
+    fn default() -> Self {
+        Self { hours: 730 }
+    }
+}
+
+/// How large a gigabyte is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Gigabyte {
+    /// 2³⁰ bytes, as storage is metered.
+    #[default]
+    Binary,
+    /// 10⁹ bytes.
+    Decimal,
+}
+
+impl Gigabyte {
+    fn bytes(self) -> i128 {
+        match self {
+            Self::Binary => 1 << 30,
+            Self::Decimal => 1_000_000_000,
+        }
+    }
+}
+
+/// The settings on which public calculators disagree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// The month.
+    pub month: Month,
+    /// The gigabyte.
+    pub gigabyte: Gigabyte,
+    /// Whether the free tier is taken off.
+    pub free_tier: bool,
+}
+
+/// The table class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// DynamoDB Standard.
+    Standard,
+    /// DynamoDB Standard-Infrequent Access.
+    Infrequent,
+}
+
+/// How capacity is paid for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Per request.
+    OnDemand,
+    /// Per unit and hour, with this share of the units used on average, in parts per million.
+    Provisioned {
+        /// The share used.
+        used_ppm: u64,
+    },
+    /// Provisioned and paid for a year ahead.
+    ReservedOneYear {
+        /// The share used.
+        used_ppm: u64,
+    },
+    /// Provisioned and paid for three years ahead.
+    ReservedThreeYears {
+        /// The share used.
+        used_ppm: u64,
+    },
+}
+
+/// Average units per second of one table or index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Load {
+    /// Millionths of half read units per second.
+    pub read_micro_halves: u128,
+    /// Millionths of half write units per second.
+    pub write_micro_halves: u128,
+}
+
+impl Load {
+    /// The load of one operation that consumes these units each time.
+    pub fn of(rate: MicroPerSecond, read: HalfUnits, write: HalfUnits) -> Self {
+        let rate = u128::from(rate.0);
+        Self { read_micro_halves: rate * u128::from(read.0), write_micro_halves: rate * u128::from(write.0) }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            read_micro_halves: self.read_micro_halves + other.read_micro_halves,
+            write_micro_halves: self.write_micro_halves + other.write_micro_halves,
+        }
+    }
+}
+
+/// The price table lacks a price that is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Missing(pub Item);
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the price file has no price of {:?}", self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// Monthly cost of reads and writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Throughput {
+    /// Reads.
+    pub reads: Money,
+    /// Writes.
+    pub writes: Money,
+}
+
+impl Throughput {
+    /// Both.
+    pub fn total(&self) -> Money {
+        self.reads + self.writes
+    }
+}
+
+/// Prices with the settings to use them under.
+#[derive(Debug, Clone, Copy)]
+pub struct Costing<'a> {
+    /// The prices.
+    pub prices: &'a Prices,
+    /// The settings.
+    pub settings: Settings,
+}
+
+impl Costing<'_> {
+    fn price(&self, item: Item) -> Result<Money, Missing> {
+        self.prices.of(item).ok_or(Missing(item))
+    }
+
+    fn hours(&self) -> i128 {
+        i128::from(self.settings.month.hours)
+    }
+
+    /// What a load costs a month in a class and a mode. Reserved capacity exists for the Standard class only; the other
+    /// class pays its hourly price.
+    pub fn throughput(&self, load: Load, class: Class, mode: Mode) -> Result<Throughput, Missing> {
+        let (read, write) = match class {
+            Class::Standard => (Item::ReadRequest, Item::WriteRequest),
+            Class::Infrequent => (Item::InfrequentReadRequest, Item::InfrequentWriteRequest),
+        };
+        let halves = |micro: u128| i128::try_from(micro).unwrap_or(i128::MAX / MICRO / MICRO);
+        let (reads, writes) = (halves(load.read_micro_halves), halves(load.write_micro_halves));
+        let (read_hour, write_hour, used_ppm) = match mode {
+            Mode::OnDemand => {
+                let seconds = self.hours() * HOUR_SECONDS;
+                let monthly = |each: Money, micro: i128| each.times(micro * seconds, 2 * MICRO);
+                return Ok(Throughput {
+                    reads: monthly(self.price(read)?, reads),
+                    writes: monthly(self.price(write)?, writes),
+                });
+            }
+            Mode::Provisioned { used_ppm } => (self.hour(class, true)?, self.hour(class, false)?, used_ppm),
+            Mode::ReservedOneYear { used_ppm } => (
+                self.reserved(Item::ReservedOneYearReadUpfront, Item::ReservedOneYearReadHour, 1)?,
+                self.reserved(Item::ReservedOneYearWriteUpfront, Item::ReservedOneYearWriteHour, 1)?,
+                used_ppm,
+            ),
+            Mode::ReservedThreeYears { used_ppm } => (
+                self.reserved(Item::ReservedThreeYearsReadUpfront, Item::ReservedThreeYearsReadHour, 3)?,
+                self.reserved(Item::ReservedThreeYearsWriteUpfront, Item::ReservedThreeYearsWriteHour, 3)?,
+                used_ppm,
+            ),
+        };
+        let used = i128::from(used_ppm.max(1));
+        let monthly = |each: Money, micro: i128| each.times(micro * self.hours(), 2 * used);
+        Ok(Throughput { reads: monthly(read_hour, reads), writes: monthly(write_hour, writes) })
+    }
+
+    fn hour(&self, class: Class, read: bool) -> Result<Money, Missing> {
+        self.price(match (class, read) {
+            (Class::Standard, true) => Item::ReadHour,
+            (Class::Standard, false) => Item::WriteHour,
+            (Class::Infrequent, true) => Item::InfrequentReadHour,
+            (Class::Infrequent, false) => Item::InfrequentWriteHour,
+        })
+    }
+
+    /// An hour of a reserved unit, its upfront payment spread over the term.
+    fn reserved(&self, upfront: Item, hour: Item, years: i128) -> Result<Money, Missing> {
+        Ok(self.price(hour)? + self.price(upfront)?.times(1, years * YEAR_HOURS))
+    }
+
+    /// A month of storage.
+    pub fn storage(&self, bytes: u128, class: Class) -> Result<Money, Missing> {
+        let free = match class {
+            Class::Standard if self.settings.free_tier => {
+                u128::from(self.prices.free.storage_gb) * self.settings.gigabyte.bytes().unsigned_abs()
+            }
+            _ => 0,
+        };
+        let item = match class {
+            Class::Standard => Item::Storage,
+            Class::Infrequent => Item::InfrequentStorage,
+        };
+        self.gigabytes(item, bytes.saturating_sub(free))
+    }
+
+    /// A month, or one act, of a feature that is charged by the gigabyte: continuous and on-demand backups, restores,
+    /// exports, imports.
+    pub fn gigabytes(&self, item: Item, bytes: u128) -> Result<Money, Missing> {
+        let bytes = i128::try_from(bytes).unwrap_or(i128::MAX / MICRO / MICRO);
+        Ok(self.price(item)?.times(bytes, self.settings.gigabyte.bytes()))
+    }
+
+    /// A month of reading a stream this often.
+    pub fn stream(&self, reads: MicroPerSecond) -> Result<Money, Missing> {
+        let micro = i128::from(reads.0) * self.hours() * HOUR_SECONDS;
+        let free =
+            if self.settings.free_tier { i128::from(self.prices.free.stream_reads) * MICRO } else { 0 };
+        Ok(self.price(Item::StreamRead)?.times((micro - free).max(0), MICRO))
+    }
+
+    /// A month of sending every change to a Kinesis stream.
+    pub fn change_capture(&self, changes: MicroPerSecond) -> Result<Money, Missing> {
+        let micro = i128::from(changes.0) * self.hours() * HOUR_SECONDS;
+        Ok(self.price(Item::ChangeCapture)?.times(micro, MICRO))
+    }
+
+    /// A month of replicated writes to this many further regions of a global table; each region is charged for every
+    /// write, its own indexes included.
+    pub fn replicas(&self, load: Load, regions: u32) -> Result<Money, Missing> {
+        let halves = i128::try_from(load.write_micro_halves).unwrap_or(i128::MAX / MICRO / MICRO);
+        let monthly = halves * self.hours() * HOUR_SECONDS * i128::from(regions);
+        Ok(self.price(Item::ReplicatedWriteRequest)?.times(monthly, 2 * MICRO))
+    }
+
+    /// The share of provisioned units that must be used for provisioned capacity to cost the same as on-demand.
+    pub fn break_even_ppm(&self, class: Class) -> Result<u64, Missing> {
+        let request = match class {
+            Class::Standard => Item::WriteRequest,
+            Class::Infrequent => Item::InfrequentWriteRequest,
+        };
+        let hour = self.hour(class, false)?.as_nanos();
+        let full = self.price(request)?.as_nanos() * HOUR_SECONDS;
+        Ok(u64::try_from(hour * MICRO / full.max(1)).unwrap_or(u64::MAX))
+    }
+
+    /// How many hundredths of the provisioned price on-demand costs when every unit is used.
+    pub fn on_demand_percent_of_full_use(&self, class: Class) -> Result<u64, Missing> {
+        let share = self.break_even_ppm(class)?.max(1);
+        Ok(100 * 1_000_000 / share)
+    }
+
+    /// The cheapest of the modes and classes for a load and its storage, with what it costs; modes that use
+    /// provisioned units assume this share of them is used.
+    pub fn cheapest(
+        &self,
+        load: Load,
+        bytes: u128,
+        used_ppm: u64,
+    ) -> Result<Vec<(Class, Mode, Money)>, Missing> {
+        let mut found = Vec::new();
+        for class in [Class::Standard, Class::Infrequent] {
+            let mut modes = vec![Mode::OnDemand, Mode::Provisioned { used_ppm }];
+            if class == Class::Standard {
+                modes.extend([Mode::ReservedOneYear { used_ppm }, Mode::ReservedThreeYears { used_ppm }]);
+            }
+            for mode in modes {
+                let cost = self.throughput(load, class, mode)?.total() + self.storage(bytes, class)?;
+                found.push((class, mode, cost));
+            }
+        }
+        found.sort_by_key(|(_, _, cost)| *cost);
+        Ok(found)
+    }
+}
+
+/// Writes caused by one write of an item: itself and one for each index it is in.
+pub fn write_amplification(indexes: u64) -> u64 {
+    1 + indexes
+}

@@ -1,0 +1,223 @@
+//! What the designer is asked: entities, the questions asked of them and the writes that keep them. Names, rates and
+//! sizes only; how a model file says them is not its business.
+
+use std::fmt;
+
+use crate::model::MicroPerSecond;
+
+/// Parts per million of everything.
+pub const ALL_PPM: u64 = 1_000_000;
+
+/// A design to be found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The entities of one table.
+    pub entities: Vec<Entity>,
+    /// The reads, each of which must become one request.
+    pub patterns: Vec<Pattern>,
+    /// The writes.
+    pub writes: Vec<Write>,
+    /// How many global secondary indexes may be used; the service allows 20.
+    pub gsi_max: usize,
+}
+
+/// A kind of item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    /// Its name.
+    pub name: String,
+    /// The attributes that together identify one item.
+    pub id: Vec<String>,
+    /// The attributes that patterns or keys mention.
+    pub attributes: Vec<Attribute>,
+    /// How many items there are.
+    pub count: u64,
+    /// The average size of an item.
+    pub size_bytes: u64,
+}
+
+/// What must be known of an attribute to make a key of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name; attributes of the same name in several entities hold values of the same kind.
+    pub name: String,
+    /// The size of its value.
+    pub size_bytes: u64,
+    /// How many values it has; none if as many as items.
+    pub distinct: Option<u64>,
+    /// The share of items that have it, in parts per million: below all of them an index on it is sparse.
+    pub present_ppm: u64,
+    /// The share of requests that its busiest value receives, where it is known to be uneven.
+    pub hottest_ppm: Option<u64>,
+    /// Whether it is a number, which a key of strings must pad.
+    pub number: bool,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its id.
+    pub id: String,
+    /// The entities it returns; several for an item collection.
+    pub entities: Vec<String>,
+    /// The attributes given by equality.
+    pub equal: Vec<String>,
+    /// The attribute given by a range, or by which the result is ordered.
+    pub range: Option<String>,
+    /// How many items it returns on average.
+    pub results: u64,
+    /// How often it is asked on average.
+    pub rate: MicroPerSecond,
+    /// How often at the busiest time.
+    pub peak: MicroPerSecond,
+    /// Whether it needs strong consistency.
+    pub strong: bool,
+    /// Whether it may be asked of several shards at once.
+    pub scatter: bool,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The pattern it belongs to.
+    pub id: String,
+    /// What it writes.
+    pub entity: String,
+    /// How.
+    pub kind: WriteKind,
+    /// Items written per second on average.
+    pub rate: MicroPerSecond,
+    /// Items written per second at the busiest time.
+    pub peak: MicroPerSecond,
+}
+
+/// How an item is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteKind {
+    /// A new item: everything about it is known.
+    Put,
+    /// Some attributes change. Only the identity is known, so it must give the base key.
+    Update {
+        /// The attributes that change.
+        changed: Vec<String>,
+    },
+    /// The item goes. Only the identity is known.
+    Delete,
+}
+
+/// Why there is no design.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// A name is not defined.
+    Unknown {
+        /// Who uses it.
+        by: String,
+        /// The name.
+        name: String,
+    },
+    /// An entity has no identity.
+    NoIdentity(String),
+    /// A pattern gives no attribute by equality, so no partition can be addressed.
+    NothingEqual(String),
+    /// No key of these entities answers the pattern in one request.
+    NoPath {
+        /// The pattern.
+        pattern: String,
+        /// Why every candidate was ruled out.
+        reason: String,
+    },
+    /// Every attribute that could be the base key changes or may be absent.
+    NoBaseKey(String),
+    /// The patterns together need more indexes than allowed.
+    TooManyIndexes {
+        /// The entities whose patterns conflict.
+        entities: Vec<String>,
+        /// The indexes allowed.
+        allowed: usize,
+    },
+    /// The solver stopped without an answer.
+    Solver(String),
+    /// The price table lacks a price.
+    NoPrice(&'static str),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { by, name } => write!(f, "{by} names `{name}`, which its entity does not have"),
+            Self::NoIdentity(entity) => {
+                write!(f, "entity {entity} has no identity: give it a key or `unique`")
+            }
+            Self::NothingEqual(pattern) => {
+                write!(f, "pattern {pattern} gives no attribute by equality: only a Scan could answer it")
+            }
+            Self::NoPath { pattern, reason } => write!(f, "no single request answers {pattern}: {reason}"),
+            Self::NoBaseKey(entity) => {
+                write!(f, "entity {entity} has no attributes that stay the same and identify it")
+            }
+            Self::TooManyIndexes { entities, allowed } => {
+                write!(f, "{} need more than {allowed} indexes", entities.join(", "))
+            }
+            Self::Solver(fault) => write!(f, "the solver gave up: {fault}"),
+            Self::NoPrice(what) => write!(f, "the price file has no price of {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Problem {
+    /// The entity of a name.
+    pub fn entity(&self, name: &str) -> Option<&Entity> {
+        self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    /// Every name that is used must be defined, and every pattern must be able to address a partition.
+    pub(super) fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for entity in &self.entities {
+            if entity.id.is_empty() {
+                faults.push(Fault::NoIdentity(entity.name.clone()));
+            }
+            unknown(entity, &entity.name, &entity.id, &mut faults);
+        }
+        for pattern in &self.patterns {
+            if pattern.equal.is_empty() {
+                faults.push(Fault::NothingEqual(pattern.id.clone()));
+            }
+            for name in &pattern.entities {
+                let Some(entity) = self.entity(name) else {
+                    faults.push(Fault::Unknown { by: pattern.id.clone(), name: name.clone() });
+                    continue;
+                };
+                unknown(entity, &pattern.id, pattern.equal.iter().chain(&pattern.range), &mut faults);
+            }
+        }
+        for write in &self.writes {
+            if self.entity(&write.entity).is_none() {
+                faults.push(Fault::Unknown { by: write.id.clone(), name: write.entity.clone() });
+            }
+        }
+        faults
+    }
+}
+
+fn unknown<'a>(
+    entity: &Entity,
+    by: &str,
+    names: impl IntoIterator<Item = &'a String>,
+    faults: &mut Vec<Fault>,
+) {
+    for name in names {
+        if entity.attribute(name).is_none() {
+            faults.push(Fault::Unknown { by: by.to_owned(), name: name.clone() });
+        }
+    }
+}
+
+impl Entity {
+    /// The attribute of a name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+}

@@ -1,0 +1,164 @@
+//! What cannot be designed is said, what is hot is sharded, and large problems stay small work.
+
+use super::cases::{PER_SECOND, designed, entity, prices, problem, put_each, read, sparse, update, write};
+use crate::design::{Fault, Problem, WriteKind, explain};
+use crate::model::MicroPerSecond;
+use crate::price::Money;
+
+fn votes(scatter: bool) -> Problem {
+    let mut votes = entity("Vote", &["voteId"], &["contestantId"]);
+    for own in votes.attributes.iter_mut().filter(|own| own.name == "contestantId") {
+        own.distinct = Some(10);
+        own.hottest_ppm = Some(1_000_000);
+    }
+    let mut put = write("Vote", WriteKind::Put);
+    put.peak = MicroPerSecond(20_000 * PER_SECOND);
+    let mut pattern = read("votes of a contestant", &["Vote"], &["contestantId"], None);
+    pattern.scatter = scatter;
+    problem(vec![votes], vec![pattern], vec![put])
+}
+
+#[test]
+fn r77_the_designer_spreads_20_000_writes_a_second_over_20_shards() {
+    let design = designed(&votes(true)).expect("a design");
+    assert_eq!(design.asked.first().map(|asked| asked.shards), Some(20));
+}
+
+#[test]
+fn a_hot_key_without_scatter_gather_has_no_path_and_the_reason_names_the_shards() {
+    let faults = designed(&votes(false)).expect_err("one partition cannot take it");
+    assert!(faults.iter().any(|fault| fault.to_string().contains("needs 20 shards")), "{faults:?}");
+}
+
+#[test]
+fn r84_a_pattern_without_an_equality_is_work_for_another_system() {
+    let entities = vec![entity("Order", &["orderId"], &["total"])];
+    let patterns = vec![read("sum of all", &["Order"], &[], Some("total"))];
+    let faults = designed(&problem(entities, patterns, Vec::new())).expect_err("only a Scan");
+    assert_eq!(faults, [Fault::NothingEqual("sum of all".to_owned())]);
+}
+
+#[test]
+fn a_strong_read_is_kept_in_the_base_table() {
+    let entities = vec![entity("Order", &["orderId"], &["customerId"])];
+    let mut strong = read("orders", &["Order"], &["customerId"], None);
+    strong.strong = true;
+    let patterns = vec![strong, read("order", &["Order"], &["orderId"], None)];
+    let writes = put_each(&entities);
+    let design = designed(&problem(entities, patterns, writes)).expect("a design");
+    assert_eq!(design.asked.iter().map(|asked| asked.slot).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
+fn two_strong_reads_that_need_two_base_keys_have_no_design() {
+    let entities = vec![entity("Order", &["orderId"], &["customerId"])];
+    let mut patterns = vec![
+        read("orders", &["Order"], &["customerId"], None),
+        read("order", &["Order"], &["orderId"], None),
+    ];
+    for pattern in &mut patterns {
+        pattern.strong = true;
+    }
+    assert!(designed(&problem(entities, patterns, Vec::new())).is_err());
+}
+
+#[test]
+fn an_attribute_that_changes_is_no_base_key() {
+    let entities = vec![entity("Order", &["orderId"], &["status"])];
+    let patterns = vec![read("by status", &["Order"], &["status"], None)];
+    let mut writes = put_each(&entities);
+    writes.push(update("Order", &["status"]));
+    assert_eq!(designed(&problem(entities, patterns, writes)).expect("a design").gsis, 1);
+}
+
+#[test]
+fn r80_a_sparse_index_costs_its_share_of_a_full_one() {
+    let cost = |present_ppm| {
+        let orders = sparse(entity("Order", &["orderId"], &["flag"]), "flag", present_ppm);
+        let patterns =
+            vec![read("flagged", &["Order"], &["flag"], None), read("one", &["Order"], &["orderId"], None)];
+        let mut writes = put_each(std::slice::from_ref(&orders));
+        writes.push(update("Order", &["flag"]));
+        designed(&problem(vec![orders], patterns, writes)).expect("a design").monthly.indexes
+    };
+    assert_eq!(cost(1_000_000).times(1, 100), cost(10_000));
+}
+
+#[test]
+fn unknown_names_are_all_reported() {
+    let entities = vec![entity("Order", &["orderId"], &[])];
+    let patterns = vec![read("P1", &["Order"], &["colour"], None), read("P2", &["Nobody"], &["x"], None)];
+    let faults = designed(&problem(entities, patterns, Vec::new())).expect_err("unknown names");
+    assert_eq!(faults.len(), 2, "{faults:?}");
+}
+
+#[test]
+fn r82_a_new_query_on_existing_data_adds_an_index_and_leaves_the_base_keys() {
+    let entities = vec![entity("Order", &["orderId"], &["customerId", "status"])];
+    let mut patterns = vec![
+        read("one", &["Order"], &["orderId"], None),
+        read("of a customer", &["Order"], &["customerId"], None),
+    ];
+    let mut writes = put_each(&entities);
+    writes.push(update("Order", &["status"]));
+    let before = designed(&problem(entities.clone(), patterns.clone(), writes.clone())).expect("a design");
+    patterns.push(read("in a status", &["Order"], &["status"], None));
+    let after = designed(&problem(entities, patterns, writes)).expect("a design");
+    assert_eq!((before.gsis, after.gsis), (1, 2));
+    let base = |design: &crate::design::Design| design.placed.iter().find(|own| own.slot == 0).cloned();
+    assert_eq!(base(&before), base(&after));
+}
+
+#[test]
+fn r83_the_explanation_says_what_each_pattern_costs_and_which_force_the_index() {
+    let entities = vec![entity("Order", &["orderId"], &["customerId"])];
+    let patterns = vec![
+        read("one", &["Order"], &["orderId"], None),
+        read("of a customer", &["Order"], &["customerId"], None),
+    ];
+    let mut writes = put_each(&entities);
+    writes.push(update("Order", &[]));
+    let explanation = explain(&problem(entities, patterns, writes), &prices()).expect("an explanation");
+    let forces: Vec<bool> = explanation.patterns.iter().map(|pattern| pattern.forces).collect();
+    assert_eq!(forces, [false, true]);
+    assert!(explanation.patterns.iter().all(|pattern| pattern.saves > Money::ZERO));
+}
+
+/// Twelve entities with four patterns each and two collections: fifty patterns.
+pub(crate) fn fifty_patterns() -> Problem {
+    let mut entities = Vec::new();
+    let mut patterns = Vec::new();
+    for place in 0..12 {
+        let name = format!("E{place}");
+        let id = format!("id{place}");
+        let parent = format!("id{}", place / 2 * 2);
+        let mut others = vec!["ownerId", "status", "createdAt"];
+        if parent != id {
+            others.push(&parent);
+        }
+        entities.push(entity(&name, &[&id], &others));
+        patterns.push(read(&format!("{name} by id"), &[&name], &[&id], None));
+        patterns.push(read(&format!("{name} of an owner"), &[&name], &["ownerId"], Some("createdAt")));
+        patterns.push(read(
+            &format!("{name} in a status"),
+            &[&name],
+            &["ownerId", "status"],
+            Some("createdAt"),
+        ));
+        patterns.push(read(&format!("{name} by status"), &[&name], &["status"], Some("createdAt")));
+    }
+    patterns.push(read("first family", &["E0", "E1"], &["id0"], None));
+    patterns.push(read("second family", &["E2", "E3"], &["id2"], None));
+    let mut writes = put_each(&entities);
+    writes.extend(entities.iter().map(|entity| update(&entity.name, &["status"])));
+    problem(entities, patterns, writes)
+}
+
+#[test]
+fn fifty_patterns_are_solved_within_a_bounded_number_of_nodes() {
+    let problem = fifty_patterns();
+    assert_eq!(problem.patterns.len(), 50);
+    let design = designed(&problem).expect("a design");
+    assert_eq!(design.asked.len(), 50);
+    assert!(design.effort.nodes < 2_000, "{:?}", design.effort);
+}
