@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+#[path = "support/in_process.rs"]
+mod in_process;
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,7 +12,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{AttributeValue, Put, TransactWriteItem};
+use aws_sdk_dynamodb::types::{AttributeValue, Put, StreamSpecification, StreamViewType, TransactWriteItem};
+use in_process::{Api as _, Http};
+use serde_json::{Value, json};
 use support::Server;
 use support::client::{Caller, client, create_indexed_table};
 use tokio::task::JoinSet;
@@ -20,6 +24,8 @@ type Item = HashMap<String, AttributeValue>;
 const WRITERS: u64 = 4;
 /// `KEYWRIGHT_KILLS` asks for more.
 const KILLS_DEFAULT: u64 = 5;
+/// The stream grows with every write, so that it is not read whole after each kill.
+const KILLS_PER_STREAM_CHECK: u64 = 10;
 
 fn s(text: String) -> AttributeValue {
     AttributeValue::S(text)
@@ -116,6 +122,86 @@ async fn check(client: &Client, acknowledged: &Acknowledged) {
     }
 }
 
+/// The table as its stream tells it: every image applied in order, shard by shard, parents first. Each image must fit the
+/// one before.
+async fn replayed_stream(http: &Http) -> BTreeMap<(String, String), Value> {
+    let described = http.call("DescribeTable", &json!({"TableName": "Tab"})).await.good();
+    let arn = described["Table"]["LatestStreamArn"].clone();
+    let mut shards: Vec<Value> = Vec::new();
+    loop {
+        let mut asked = json!({"StreamArn": arn});
+        if let Some(last) = shards.last() {
+            asked["ExclusiveStartShardId"] = last["ShardId"].clone();
+        }
+        let page = http.call_streams("DescribeStream", &asked).await.good();
+        shards.extend(page["StreamDescription"]["Shards"].as_array().unwrap().iter().cloned());
+        if page["StreamDescription"].get("LastEvaluatedShardId").is_none() {
+            break;
+        }
+    }
+    let mut table = BTreeMap::new();
+    let mut read = BTreeSet::new();
+    while read.len() < shards.len() {
+        let before = read.len();
+        for shard in &shards {
+            let id = shard["ShardId"].as_str().unwrap().to_owned();
+            let parent = shard["ParentShardId"].as_str();
+            let parent_open = parent.is_some_and(|parent| {
+                !read.contains(parent) && shards.iter().any(|other| other["ShardId"] == parent)
+            });
+            if !parent_open && !read.contains(&id) {
+                replay_shard(http, &arn, &id, &mut table).await;
+                read.insert(id);
+            }
+        }
+        assert!(read.len() > before, "shards are each other's parents");
+    }
+    table
+}
+
+async fn replay_shard(http: &Http, arn: &Value, shard: &str, table: &mut BTreeMap<(String, String), Value>) {
+    let asked = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
+    let mut iterator = http.call_streams("GetShardIterator", &asked).await.good()["ShardIterator"].clone();
+    while iterator.is_string() {
+        let page = http.call_streams("GetRecords", &json!({"ShardIterator": iterator})).await.good();
+        let records = page["Records"].as_array().unwrap();
+        for record in records {
+            let change = &record["dynamodb"];
+            let text = |name: &str| change["Keys"][name]["S"].as_str().unwrap().to_owned();
+            let key = (text("pk"), text("sk"));
+            assert_eq!(table.get(&key), change.get("OldImage"), "a change of {key:?} is missing or doubled");
+            table.insert(key, change["NewImage"].clone());
+        }
+        if records.is_empty() {
+            return;
+        }
+        iterator = page["NextShardIterator"].clone();
+    }
+}
+
+/// The stream's history ends in what the table holds.
+async fn check_stream(server: &Server, asking: &Client) {
+    let history = replayed_stream(&Http::new(server.address())).await;
+    let told: BTreeMap<_, _> =
+        history.iter().map(|(key, image)| (key.clone(), generation_of(image))).collect();
+    let held: BTreeMap<_, _> =
+        scan(asking, None).await.iter().map(|(key, item)| (key.clone(), generation(item))).collect();
+    assert_eq!(told, held, "the stream's history is not the table's");
+}
+
+fn generation_of(image: &Value) -> u64 {
+    image["generation"]["N"].as_str().unwrap().parse().unwrap()
+}
+
+async fn enable_stream(client: &Client) {
+    let stream = StreamSpecification::builder()
+        .stream_enabled(true)
+        .stream_view_type(StreamViewType::NewAndOldImages)
+        .build()
+        .unwrap();
+    client.update_table().table_name("Tab").stream_specification(stream).send().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_server_loses_nothing_that_was_acknowledged() {
     let kills =
@@ -128,8 +214,12 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
         let asking = client(&server.endpoint, Caller::default());
         if kill == 0 {
             create_indexed_table(&asking, "Tab").await;
+            enable_stream(&asking).await;
         } else {
             check(&asking, &acknowledged).await;
+        }
+        if kill % KILLS_PER_STREAM_CHECK == 1 {
+            check_stream(&server, &asking).await;
         }
         let done = Arc::new(AtomicBool::new(false));
         let mut writers = JoinSet::new();
@@ -149,7 +239,9 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
         writers.join_all().await;
     }
     let server = Server::on(folder.path());
-    check(&client(&server.endpoint, Caller::default()), &acknowledged).await;
+    let asking = client(&server.endpoint, Caller::default());
+    check(&asking, &acknowledged).await;
+    check_stream(&server, &asking).await;
     let written = acknowledged.lock().unwrap().len();
     assert!(written > 0, "no write was acknowledged before any kill");
     println!(
