@@ -1,5 +1,6 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
+mod instructions;
 mod shapes;
 mod test;
 mod tidy;
@@ -9,6 +10,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
+  instructions [--update]
+                 count the instructions of hot operations and compare them with the checked-in figures
   shapes [--check] [BOTOCORE]
                  distil the public service model into the wire's shape table and the parts of requests
   test [ARGUMENTS]
@@ -21,6 +24,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let outcome = match arguments.first().map(String::as_str) {
         Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
+        Some("instructions") => tidy::workspace_root()
+            .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),
         Some("tidy") => tidy::run(),
         Some("shapes") => {
             tidy::workspace_root().and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default()))

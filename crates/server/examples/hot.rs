@@ -1,0 +1,209 @@
+//! One hot operation, as often as asked, without sockets and disks: what `cargo xtask instructions` counts and what a
+//! profiler is pointed at. `hot OPERATION TIMES`; without arguments it lists the operations.
+
+#![expect(clippy::print_stdout, reason = "a program for the terminal")]
+
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use keywright_engine::{AccountId, Caller, Engine, EngineConfig, Env, Region};
+use keywright_store::memory::MemoryStore;
+use keywright_wire::sigv4::{
+    Keyring, SignedRequest, Signer, SigningKeys, TimeCheck, TimeMs, read_claim, verify,
+};
+use keywright_wire::{Operation, decode, render};
+
+const OPERATIONS: [&str; 10] = [
+    "decode-get-item",
+    "decode-put-item",
+    "get-item",
+    "put-item",
+    "update-item",
+    "query-10",
+    "query-100",
+    "batch-write-item",
+    "transact-write-items",
+    "verify-signature",
+];
+
+const PARTITIONS: u64 = 10;
+const PARTITION_ITEMS: u64 = 100;
+const NOW: TimeMs = TimeMs(1_795_000_000_000);
+
+/// Time stands still and random numbers count up, so that every run does the same.
+#[derive(Default)]
+struct StillEnv(AtomicU64);
+
+impl Env for StillEnv {
+    fn now_ms(&self) -> u64 {
+        NOW.0
+    }
+
+    fn random_u128(&self) -> u128 {
+        u128::from(self.0.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
+    }
+}
+
+struct Database {
+    engine: Engine<MemoryStore>,
+    caller: Caller,
+}
+
+impl Database {
+    fn filled() -> Self {
+        let engine = block_on(Engine::open(
+            MemoryStore::new(),
+            Arc::new(StillEnv::default()),
+            EngineConfig::default(),
+        ));
+        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        let database = Self { engine: engine.expect("an empty store opens"), caller };
+        database.ask(
+            Operation::CreateTable,
+            r#"{"TableName":"orders","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST"}"#,
+        );
+        for number in 0..PARTITIONS * PARTITION_ITEMS {
+            database.ask(Operation::PutItem, &put(number));
+        }
+        database
+    }
+
+    fn ask(&self, operation: Operation, body: &str) -> Vec<u8> {
+        let request = decode(operation, body.as_bytes()).expect("the bodies here are right");
+        render(&block_on(self.engine.execute(&self.caller, request)).expect("and so are the requests"))
+    }
+}
+
+fn key(number: u64) -> String {
+    let (partition, sort) = (number / PARTITION_ITEMS % PARTITIONS, number % PARTITION_ITEMS);
+    format!(r#""pk":{{"S":"customer#{partition:010}"}},"sk":{{"S":"order#{sort:03}"}}"#)
+}
+
+/// An item of about 500 bytes.
+fn put_fields(number: u64) -> String {
+    let note = "please ring twice, the dog is friendly and the bell is broken; ".repeat(7);
+    format!(
+        r#""Item":{{{},"status":{{"S":"SHIPPED"}},"total":{{"N":"129.95"}},"version":{{"N":"{number}"}},"note":{{"S":"{note}"}}}}"#,
+        key(number)
+    )
+}
+
+fn put(number: u64) -> String {
+    format!(r#"{{"TableName":"orders",{}}}"#, put_fields(number))
+}
+
+fn get(number: u64) -> String {
+    format!(r#"{{"TableName":"orders","Key":{{{}}}}}"#, key(number))
+}
+
+fn update(number: u64) -> String {
+    format!(
+        r##""TableName":"orders","Key":{{{}}},"UpdateExpression":"SET #v = #v + :one","ConditionExpression":"attribute_exists(pk)","ExpressionAttributeNames":{{"#v":"version"}},"ExpressionAttributeValues":{{":one":{{"N":"1"}}}}"##,
+        key(number)
+    )
+}
+
+fn query(number: u64, limit: u64) -> String {
+    format!(
+        r#"{{"TableName":"orders","KeyConditionExpression":"pk = :p AND sk >= :s","ExpressionAttributeValues":{{":p":{{"S":"customer#{:010}"}},":s":{{"S":"order#000"}}}},"Limit":{limit}}}"#,
+        number % PARTITIONS
+    )
+}
+
+fn batch(number: u64) -> String {
+    let puts: Vec<String> =
+        (0..25).map(|step| format!(r#"{{"PutRequest":{{{}}}}}"#, put_fields(number + step * 37))).collect();
+    format!(r#"{{"RequestItems":{{"orders":[{}]}}}}"#, puts.join(","))
+}
+
+fn transact(number: u64) -> String {
+    format!(
+        r#"{{"TransactItems":[{{"ConditionCheck":{{"TableName":"orders","Key":{{{}}},"ConditionExpression":"attribute_exists(pk)"}}}},{{"Update":{{{}}}}},{{"Put":{}}}]}}"#,
+        key(number),
+        update(number + 333),
+        put(number + 666)
+    )
+}
+
+struct OneKey;
+
+impl Keyring for OneKey {
+    fn secret(&self, _access_key_id: &str) -> Option<&str> {
+        Some("secret")
+    }
+}
+
+fn verify_signatures(times: u64) {
+    let (body, date) = (get(7), NOW.to_basic());
+    let mut headers = vec![
+        ("content-type", "application/x-amz-json-1.0"),
+        ("host", "localhost:8000"),
+        ("x-amz-date", date.as_str()),
+        ("x-amz-target", "DynamoDB_20120810.GetItem"),
+    ];
+    let names: Vec<&str> = headers.iter().map(|(name, _)| *name).collect();
+    let unsigned = headers.clone();
+    let request =
+        SignedRequest { method: "POST", path: "/", query: "", headers: &unsigned, body: body.as_bytes() };
+    let authorization = Signer::new("key", "secret", "us-east-1").authorization(&request, &names, NOW);
+    headers.push(("authorization", &authorization));
+    let signed = SignedRequest { headers: &headers, ..request };
+    let keys = SigningKeys::default();
+    for _ in 0..times {
+        let claim = read_claim(black_box(&signed), TimeCheck::Now(NOW)).expect("the claim is whole");
+        verify(&signed, &claim, &OneKey, &keys).expect("the signature holds");
+    }
+}
+
+fn repeat(database: &Database, operation: Operation, times: u64, body: fn(u64) -> String) {
+    // Bodies are made beforehand, so that making them is counted but little.
+    let bodies: Vec<String> = (0..16).map(|number| body(number * 61)).collect();
+    for body in bodies.iter().cycle().take(usize::try_from(times).unwrap_or(usize::MAX)) {
+        black_box(database.ask(operation, black_box(body)));
+    }
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(name), Some(times)) = (arguments.next(), arguments.next().and_then(|times| times.parse().ok()))
+    else {
+        for name in OPERATIONS {
+            println!("{name}");
+        }
+        return;
+    };
+    let database = Database::filled();
+    let (one_get, one_put) = (get(7), put(7));
+    match name.as_str() {
+        "decode-get-item" => {
+            (0..times).for_each(|_| drop(black_box(decode(Operation::GetItem, one_get.as_bytes()))));
+        }
+        "decode-put-item" => {
+            (0..times).for_each(|_| drop(black_box(decode(Operation::PutItem, one_put.as_bytes()))));
+        }
+        "get-item" => repeat(&database, Operation::GetItem, times, get),
+        "put-item" => repeat(&database, Operation::PutItem, times, put),
+        "update-item" => {
+            repeat(&database, Operation::UpdateItem, times, |number| format!("{{{}}}", update(number)));
+        }
+        "query-10" => repeat(&database, Operation::Query, times, |number| query(number, 10)),
+        "query-100" => repeat(&database, Operation::Query, times, |number| query(number, 100)),
+        "batch-write-item" => repeat(&database, Operation::BatchWriteItem, times, batch),
+        "transact-write-items" => repeat(&database, Operation::TransactWriteItems, times, transact),
+        "verify-signature" => verify_signatures(times),
+        unknown => println!("{unknown} is none of {}", OPERATIONS.join(", ")),
+    }
+}

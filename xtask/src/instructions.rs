@@ -1,0 +1,125 @@
+//! `cargo xtask instructions [--update]`: counts the instructions of hot operations under callgrind and compares them
+//! with the checked-in figures, so that none grows unnoticed.
+//!
+//! Instructions do not depend on what else the machine does, so that a change of a few percent shows. They do depend
+//! on the compiler and on what the processor offers: figures of another machine may need `--update` once.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+const FIGURES: &str = "xtask/instructions.txt";
+const EXAMPLE: &str = "target/release/examples/hot";
+/// Growth beyond this is a fault, in thousandths.
+const TOLERANCE_PER_MILLE: u64 = 30;
+/// An operation's count is the difference of two runs, divided: what happens once drops out.
+const TIMES_FEW: u64 = 64;
+const TIMES_MANY: u64 = 320;
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
+    let updating = arguments.iter().any(|argument| argument == "--update");
+    if Command::new("valgrind").arg("--version").output().is_err() {
+        return Ok("instructions: passed over, because valgrind is not installed".to_owned());
+    }
+    build(root)?;
+    let counted = count_all(root)?;
+    if updating {
+        let text: String = counted.iter().fold(String::new(), |mut text, (name, count)| {
+            // Writing to a String does not fail.
+            let _ = writeln!(text, "{name} {count}");
+            text
+        });
+        std::fs::write(root.join(FIGURES), text).map_err(|error| format!("{FIGURES}: {error}"))?;
+        return Ok(format!("instructions: {} figures written to {FIGURES}", counted.len()));
+    }
+    let text = std::fs::read_to_string(root.join(FIGURES))
+        .map_err(|error| format!("cannot read {FIGURES}: {error}"))?;
+    compare(&known(&text)?, &counted)
+}
+
+fn build(root: &Path) -> Result<(), String> {
+    let status = Command::new(env!("CARGO"))
+        .current_dir(root)
+        .args(["build", "--quiet", "--release", "-p", "keywright-server", "--example", "hot"])
+        .status()
+        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    if status.success() { Ok(()) } else { Err("the example does not build".to_owned()) }
+}
+
+fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
+    let listed = Command::new(root.join(EXAMPLE)).output().map_err(|error| format!("{EXAMPLE}: {error}"))?;
+    let names = String::from_utf8(listed.stdout).map_err(|error| format!("{EXAMPLE}: {error}"))?;
+    let mut counted = BTreeMap::new();
+    for name in names.lines() {
+        let (few, many) = (collected(root, name, TIMES_FEW)?, collected(root, name, TIMES_MANY)?);
+        counted.insert(name.to_owned(), many.saturating_sub(few) / (TIMES_MANY - TIMES_FEW));
+    }
+    Ok(counted)
+}
+
+/// The instructions of a whole run.
+fn collected(root: &Path, name: &str, times: u64) -> Result<u64, String> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(root.join(EXAMPLE))
+        .args([name, &times.to_string()])
+        .output()
+        .map_err(|error| format!("cannot run valgrind: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let count = said.lines().find_map(|line| line.split_once("Collected :"));
+    count
+        .and_then(|(_, count)| count.trim().parse().ok())
+        .ok_or_else(|| format!("valgrind says nothing about {name}:\n{said}"))
+}
+
+fn known(text: &str) -> Result<BTreeMap<String, u64>, String> {
+    text.lines()
+        .map(|line| {
+            let pair =
+                line.split_once(' ').and_then(|(name, count)| Some((name.to_owned(), count.parse().ok()?)));
+            pair.ok_or_else(|| format!("{FIGURES}: not a name and a number: {line}"))
+        })
+        .collect()
+}
+
+fn compare(known: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) -> Result<String, String> {
+    let mut lines = Vec::new();
+    let mut grown = false;
+    for (name, count) in counted {
+        let Some(before) = known.get(name) else {
+            lines.push(format!("{name:<24}{count:>10}  new: take it in with --update"));
+            grown = true;
+            continue;
+        };
+        let too_many = *count * 1000 > *before * (1000 + TOLERANCE_PER_MILLE);
+        grown |= too_many;
+        let verdict = if too_many { "  more than allowed" } else { "" };
+        lines.push(format!("{name:<24}{before:>10} -> {count:>10}{verdict}"));
+    }
+    let text = lines.join("\n");
+    if grown { Err(text) } else { Ok(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures(count: u64) -> BTreeMap<String, u64> {
+        BTreeMap::from([("get-item".to_owned(), count)])
+    }
+
+    #[test]
+    fn growth_beyond_the_tolerance_is_a_fault() {
+        assert!(compare(&figures(1000), &figures(1030)).is_ok());
+        assert!(compare(&figures(1000), &figures(900)).is_ok());
+        assert!(compare(&figures(1000), &figures(1031)).unwrap_err().contains("more than allowed"));
+        assert!(compare(&BTreeMap::new(), &figures(1)).unwrap_err().contains("new"));
+    }
+
+    #[test]
+    fn figures_read_as_they_are_written() {
+        assert_eq!(known("get-item 1000\n"), Ok(figures(1000)));
+        assert!(known("get-item").is_err());
+    }
+}
