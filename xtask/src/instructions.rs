@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::Command;
 
 const FIGURES: &str = "xtask/instructions.txt";
-const EXAMPLE: &str = "target/release/examples/hot";
+const PROGRAM: &str = "target/release/keywright-hot";
 /// Growth beyond this is a fault, in thousandths.
 const TOLERANCE_PER_MILLE: u64 = 30;
 /// An operation's count is the difference of two runs, divided: what happens once drops out.
@@ -41,15 +41,25 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
 fn build(root: &Path) -> Result<(), String> {
     let status = Command::new(env!("CARGO"))
         .current_dir(root)
-        .args(["build", "--quiet", "--release", "-p", "keywright-server", "--example", "hot"])
+        .args([
+            "build",
+            "--quiet",
+            "--release",
+            "-p",
+            "keywright-server",
+            "--bin",
+            "keywright-hot",
+            "--features",
+            "hot",
+        ])
         .status()
         .map_err(|error| format!("cannot run cargo: {error}"))?;
-    if status.success() { Ok(()) } else { Err("the example does not build".to_owned()) }
+    if status.success() { Ok(()) } else { Err("the program does not build".to_owned()) }
 }
 
 fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
-    let listed = Command::new(root.join(EXAMPLE)).output().map_err(|error| format!("{EXAMPLE}: {error}"))?;
-    let names = String::from_utf8(listed.stdout).map_err(|error| format!("{EXAMPLE}: {error}"))?;
+    let listed = Command::new(root.join(PROGRAM)).output().map_err(|error| format!("{PROGRAM}: {error}"))?;
+    let names = String::from_utf8(listed.stdout).map_err(|error| format!("{PROGRAM}: {error}"))?;
     let mut counted = BTreeMap::new();
     for name in names.lines() {
         let (few, many) = (collected(root, name, TIMES_FEW)?, collected(root, name, TIMES_MANY)?);
@@ -62,7 +72,7 @@ fn count_all(root: &Path) -> Result<BTreeMap<String, u64>, String> {
 fn collected(root: &Path, name: &str, times: u64) -> Result<u64, String> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
-        .arg(root.join(EXAMPLE))
+        .arg(root.join(PROGRAM))
         .args([name, &times.to_string()])
         .output()
         .map_err(|error| format!("cannot run valgrind: {error}"))?;

@@ -32,7 +32,20 @@ impl Server {
 
     /// As `start`, but hands back what the server wrote to standard error if it ends instead of listening.
     pub fn try_start(arguments: &[&str]) -> Result<Self, String> {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_keywright"))
+        Self::run(Command::new(env!("CARGO_BIN_EXE_keywright")), arguments)
+    }
+
+    /// On this folder, where no file may grow beyond so many KiB: writing past it fails as on a full disk.
+    #[cfg(unix)]
+    pub fn on_full_disk(folder: &Path, file_kib_max: u64) -> Result<Self, String> {
+        let mut shell = Command::new("bash");
+        let script = format!("trap '' XFSZ; ulimit -f {file_kib_max}; exec \"$0\" \"$@\"");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_keywright")]);
+        Self::run(shell, &["--data", folder.to_str().unwrap()])
+    }
+
+    fn run(mut program: Command, arguments: &[&str]) -> Result<Self, String> {
+        let mut process = program
             .args(["serve", "--port", "0"])
             .args(arguments)
             .current_dir(std::env::temp_dir())

@@ -1,5 +1,5 @@
 //! One hot operation, as often as asked, without sockets and disks: what `cargo xtask instructions` counts and what a
-//! profiler is pointed at. `hot OPERATION TIMES`; without arguments it lists the operations.
+//! profiler is pointed at. `keywright-hot OPERATION TIMES`; without arguments it lists the operations.
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
