@@ -114,6 +114,13 @@ impl Number {
         i32::from(self.exponent) + i32::from(self.digits) - 1
     }
 
+    /// Sign, coefficient and decimal places of a number that has some, if the coefficient and its power of ten fit in 64
+    /// bits, as those of prices and measurements do.
+    pub fn to_places(&self) -> Option<(bool, u64, u32)> {
+        let places = u32::try_from(-self.exponent).ok().filter(|places| (1..=18).contains(places))?;
+        Some((self.negative, u64::try_from(self.coefficient).ok()?, places))
+    }
+
     /// The value as an integer, if it is one and fits.
     pub fn to_i64(&self) -> Option<i64> {
         let scale = u32::try_from(self.exponent).ok()?;

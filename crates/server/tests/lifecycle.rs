@@ -25,7 +25,7 @@ const WRITERS: u64 = 4;
 /// `KEYWRIGHT_KILLS` asks for more.
 const KILLS_DEFAULT: u64 = 5;
 /// The stream grows with every write, so that it is not read whole after each kill.
-const KILLS_PER_STREAM_CHECK: u64 = 10;
+const KILLS_PER_STREAM_CHECK: u64 = 50;
 
 fn s(text: String) -> AttributeValue {
     AttributeValue::S(text)
@@ -219,6 +219,7 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
             check(&asking, &acknowledged).await;
         }
         if kill % KILLS_PER_STREAM_CHECK == 1 {
+            println!("after {kill} kills everything acknowledged is there");
             check_stream(&server, &asking).await;
         }
         let done = Arc::new(AtomicBool::new(false));

@@ -31,6 +31,20 @@ fn round_trip(item: &str) -> String {
 }
 
 #[test]
+fn decimals_are_written_in_full() {
+    for number in
+        ["0.5", "-0.05", "129.95", "100.001", "0.000000000000000001", "-123.4", "1844674407370955.1615"]
+    {
+        let item = format!("{{\"n\":{{\"N\":\"{number}\"}}}}");
+        assert_eq!(round_trip(&item), item);
+    }
+    for beyond in ["0.0000000000000000001", "18446744073709551.616"] {
+        let item = format!("{{\"n\":{{\"N\":\"{beyond}\"}}}}");
+        assert_eq!(round_trip(&item), item);
+    }
+}
+
+#[test]
 fn text_is_escaped_wherever_in_it_the_character_stands() {
     for length in 1..100 {
         for place in 0..length {

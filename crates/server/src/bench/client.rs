@@ -157,6 +157,7 @@ async fn converse(
     keep_body: bool,
 ) -> Result<Reply, String> {
     let broke = |error: hyper::Error| format!("no whole answer: {error}");
+    sender.ready().await.map_err(broke)?;
     let response = sender.send_request(request).await.map_err(broke)?;
     let (head, mut incoming) = response.into_parts();
     let keep_body = keep_body || head.status != StatusCode::OK;

@@ -131,6 +131,7 @@ impl Http {
             )
             .body(Full::new(Bytes::from(body.to_string())))
             .map_err(|error| told(&error))?;
+        sender.ready().await.map_err(|error| told(&error))?;
         let response = sender.send_request(request).await.map_err(|error| told(&error))?;
         let status = response.status().as_u16();
         let body = response.into_body().collect().await.map_err(|error| told(&error))?.to_bytes();
