@@ -15,8 +15,8 @@ use keywright_semantics::response::{
     BatchGetItemOutput, BatchWriteItemOutput, BillingModeSummary, CapacityForm, ConsumedCapacity,
     GlobalSecondaryIndexDescription, IndexStatus, ItemCollectionMetrics, KeySchemaElement,
     ListTagsOfResourceOutput, PageOutput, ProjectionDescription, ProvisionedThroughputDescription, Response,
-    TableDescription, TableStatus, TimestampMs, TransactGetItemsOutput, TransactWriteItemsOutput,
-    WriteItemOutput,
+    TableDescription, TableStatus, TimeToLiveDescription, TimeToLiveSpecification, TimeToLiveStatus,
+    TimestampMs, TransactGetItemsOutput, TransactWriteItemsOutput, WriteItemOutput,
 };
 use keywright_semantics::schema;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -60,6 +60,27 @@ fn an_operation_with_nothing_to_say_answers_an_empty_object_and_tagging_nothing(
     assert_eq!(text(render(&write_output(None))), "{}");
     assert_eq!(text(render(&Response::TagResource)), "");
     assert_eq!(text(render(&Response::UntagResource)), "");
+}
+
+#[test]
+fn time_to_live_is_described_by_its_status_and_answered_as_it_was_specified() {
+    let described = |status, attribute: Option<&str>| {
+        let attribute_name = attribute.map(str::to_owned);
+        text(render(&Response::DescribeTimeToLive(TimeToLiveDescription { status, attribute_name })))
+    };
+    assert_eq!(
+        described(TimeToLiveStatus::Disabled, None),
+        r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}}"#
+    );
+    assert_eq!(
+        described(TimeToLiveStatus::Enabling, Some("ttl")),
+        r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLING","AttributeName":"ttl"}}"#
+    );
+    let specification = TimeToLiveSpecification { enabled: false, attribute_name: "ttl".into() };
+    assert_eq!(
+        text(render(&Response::UpdateTimeToLive(specification))),
+        r#"{"TimeToLiveSpecification":{"Enabled":false,"AttributeName":"ttl"}}"#
+    );
 }
 
 #[test]

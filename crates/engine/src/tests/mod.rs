@@ -10,6 +10,7 @@ mod live_index;
 mod oracle;
 mod pages;
 mod restart;
+mod soak;
 mod streams;
 mod tables;
 mod transactions;

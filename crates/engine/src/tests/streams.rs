@@ -61,7 +61,7 @@ impl<S: Store> Bench<S> {
         StreamRef::parse(&streams.last().expect("there is a stream").stream_arn).expect("a stream's name")
     }
 
-    fn describe(&self, stream: &StreamRef) -> Result<StreamDescription, Error> {
+    pub(super) fn describe(&self, stream: &StreamRef) -> Result<StreamDescription, Error> {
         self.describe_shards(stream, ShardSelection::All)
     }
 
@@ -78,7 +78,12 @@ impl<S: Store> Bench<S> {
         }
     }
 
-    fn iterator(&self, stream: &StreamRef, shard: &str, position: ShardPosition) -> Result<String, Error> {
+    pub(super) fn iterator(
+        &self,
+        stream: &StreamRef,
+        shard: &str,
+        position: ShardPosition,
+    ) -> Result<String, Error> {
         let request = GetShardIterator { stream: stream.clone(), shard_id: shard.into(), position };
         match block_on(self.engine.execute(&caller(), Request::GetShardIterator(request)))? {
             Response::GetShardIterator(iterator) => Ok(iterator),
@@ -86,7 +91,7 @@ impl<S: Store> Bench<S> {
         }
     }
 
-    fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
+    pub(super) fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
         let request = GetRecords { shard_iterator: iterator.into(), limit };
         match block_on(self.engine.execute(&caller(), Request::GetRecords(request)))? {
             Response::GetRecords(output) => Ok(output),
@@ -149,17 +154,20 @@ fn image(item: Option<&EncodedItem>) -> Option<Item> {
 /// What a consumer has after applying records in order.
 fn replay<'r>(records: impl IntoIterator<Item = &'r StreamRecord>) -> BTreeMap<String, Item> {
     let mut copy = BTreeMap::new();
-    for record in records {
-        let key = format!("{:?}", record.keys.decode());
-        match image(record.new_image.as_ref()) {
-            Some(item) => copy.insert(key, item),
-            None => copy.remove(&key),
-        };
-    }
+    records.into_iter().for_each(|record| apply(&mut copy, record));
     copy
 }
 
-fn table_as_copy(bench: &Bench<MemoryStore>) -> BTreeMap<String, Item> {
+/// Makes a consumer's copy follow one change.
+pub(super) fn apply(copy: &mut BTreeMap<String, Item>, record: &StreamRecord) {
+    let key = format!("{:?}", record.keys.decode());
+    match image(record.new_image.as_ref()) {
+        Some(item) => copy.insert(key, item),
+        None => copy.remove(&key),
+    };
+}
+
+pub(super) fn table_as_copy(bench: &Bench<MemoryStore>) -> BTreeMap<String, Item> {
     let key = |item: &Item| {
         let key: Item = ["pk", "sk"].iter().map(|name| ((*name).to_owned(), item[*name].clone())).collect();
         format!("{key:?}")

@@ -320,6 +320,10 @@ def r61_expired_items_go_within_the_delay_and_never_early():
         table.put_item(Item=item)
     soon = now + 3
     table.put_item(Item={"PK": "s", "SK": "soon", "expiresAt": soon, "user": "u"})
+    kept.append({"PK": "s", "SK": "renewed", "expiresAt": now + 3600, "user": "u"})
+    table.put_item(Item={**kept[-1], "expiresAt": soon})
+    table.update_item(Key={"PK": "s", "SK": "renewed"}, UpdateExpression="SET expiresAt = :later",
+                      ExpressionAttributeValues={":later": now + 3600})
     while time.time() < soon - 0.2:
         assert "Item" in table.get_item(Key={"PK": "s", "SK": "soon"}, ConsistentRead=True), "deleted early"
         time.sleep(0.1)
@@ -329,7 +333,7 @@ def r61_expired_items_go_within_the_delay_and_never_early():
     equal(sorted(names(table.query(IndexName="byUser", KeyConditionExpression=Key("user").eq("u"))["Items"])),
           sorted(names(kept)))
     alive = table.query(KeyConditionExpression=Key("PK").eq("s"), FilterExpression=Attr("expiresAt").gt(int(time.time())))
-    equal(names(alive["Items"]), ["far"])
+    equal(names(alive["Items"]), ["far", "renewed"])
     code, text, _ = fault(client.update_time_to_live, TableName=table.name,
                           TimeToLiveSpecification={"Enabled": False, "AttributeName": "expiresAt"})
     equal((code, text), ("ValidationException", "Time to live has been modified multiple times within a fixed interval"))
