@@ -92,12 +92,11 @@ impl Consumer<'_> {
             let page = self.bench.records(&iterator, 50).expect("the iterator is fresh");
             progress += page.records.len();
             page.records.iter().for_each(|record| self.take(record));
-            match page.next_shard_iterator {
-                Some(next) => drop(self.iterators.insert(shard, next)),
-                None => {
-                    progress += 1;
-                    self.ended.insert(shard);
-                }
+            if let Some(next) = page.next_shard_iterator {
+                self.iterators.insert(shard, next);
+            } else {
+                progress += 1;
+                self.ended.insert(shard);
             }
         }
         progress

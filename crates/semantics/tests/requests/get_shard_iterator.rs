@@ -20,7 +20,7 @@ fn base() -> GetShardIteratorParts {
 
 #[rustfmt::skip]
 const ROWS: &[Row<GetShardIteratorParts>] = &[
-    (Any, |p| p.stream_arn = "sdfadfsdfnlfkajakfgjalksfgklasjklasdjfklasdfasdfgasf".to_owned(),
+    (Any, |p| p.stream_arn = "sdfadfsdfnlfkajakfgjalksfgklasjklasdjfklasdfasdfgasf".into(),
         "Invalid StreamArn"),
 ];
 
