@@ -70,9 +70,8 @@ impl Connection {
             let Some((name, value)) = line.trim_end().split_once(": ") else { break };
             headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
-        let header = |wanted: &str| {
-            headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
-        };
+        let header =
+            |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
         let mut body = vec![0; header("content-length").map_or(0, |value| value.parse().unwrap())];
         self.stream.read_exact(&mut body).unwrap();
         if header("transfer-encoding") == Some("chunked") {

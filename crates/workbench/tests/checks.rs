@@ -31,19 +31,24 @@ fn shows(rendered: &str, expected: &Expect) {
 
 #[test]
 fn the_sample_of_the_documentation_passes_as_text() {
-    shows(&text(&checked(SHOP), "shop.yaml"), &expect![[r#"
+    shows(
+        &text(&checked(SHOP), "shop.yaml"),
+        &expect![[r#"
         pattern  operation           path  read  returned  units  result
         P6       Query               gsi1     1         1  0.5 R  met
         W1       TransactWriteItems  Shop     0         0   17 W  met
 
         2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 0 warnings, 0 notes. The check passes.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn reports_come_as_markdown_and_junit() {
     let checked = checked(SHOP);
-    shows(&markdown(&checked), &expect![[r##"
+    shows(
+        &markdown(&checked),
+        &expect![[r##"
         # shop
 
         2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 0 warnings, 0 notes. The check passes.
@@ -52,13 +57,24 @@ fn reports_come_as_markdown_and_junit() {
         |---|---|---|---|---|--:|--:|--:|--:|---|
         | P6 | All orders of a product in a date range | Query | gsi1 | `gsi1pk = "p#99887" AND gsi1sk BETWEEN "2023-04-25T00:00:00" AND "2023-04-25T23:59:59.999"` | 1 | 1 | 0.5 | 0 | met |
         | W1 | Place an order | TransactWriteItems | Shop |  | 0 | 0 | 0 | 17 | met |
-    "##]]);
-    shows(&junit(&checked, "shop.yaml"), &expect![[r#"
+    "##]],
+    );
+    shows(
+        &junit(&checked, "shop.yaml"),
+        &expect![[r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuite name="shop" tests="2" failures="0">
           <testcase classname="shop.yaml" name="P6 All orders of a product in a date range" file="shop.yaml" line="35"/>
           <testcase classname="shop.yaml" name="W1 Place an order" file="shop.yaml" line="46"/>
         </testsuite>
-    "#]]);
+    "#]],
+    );
     assert!(json(&checked).starts_with("{\n  \"model\": \"shop\""));
+}
+
+#[test]
+fn the_starter_passes_and_nothing_is_found_wrong_with_it() {
+    let checked = checked(keywright_workbench::model::starter());
+    assert!(checked.passes(), "{}", text(&checked, "model.yaml"));
+    assert!(checked.findings.is_empty(), "{}", text(&checked, "model.yaml"));
 }

@@ -2,13 +2,18 @@
 //!
 //! Each command reads files, calls the workbench library and prints what it returns; one file per command.
 
+mod check;
 mod diff;
+mod explain;
 mod export;
 mod fetch;
 mod files;
 mod import;
+mod init;
 
 use clap::{Args, Subcommand};
+
+use crate::banner;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArguments {
@@ -18,16 +23,28 @@ pub(crate) struct ModelArguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Check(check::CheckArguments),
     Diff(diff::DiffArguments),
+    Explain(explain::ExplainArguments),
     Export(export::ExportArguments),
     Import(Box<import::ImportArguments>),
+    Init(init::InitArguments),
+    /// Prints the JSON Schema of model files, for editors.
+    Schema,
 }
 
 /// Does what the command line asks. An error is a sentence for the person at the terminal.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
     match &arguments.command {
+        Command::Check(arguments) => check::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
         Command::Export(arguments) => export::run(arguments),
         Command::Import(arguments) => import::run(arguments),
+        Command::Init(arguments) => init::run(arguments),
+        Command::Schema => {
+            banner::say(keywright_workbench::model::schema().trim_end());
+            Ok(())
+        }
     }
 }

@@ -4,7 +4,13 @@
 //! table of all rules, with their severities, sources and explanations, is `rules`.
 
 mod context;
+mod heat;
+mod indexes;
+mod items;
+mod keys;
+mod paths;
 mod rules;
+mod writes;
 
 use crate::model::{At, Model};
 use crate::run::Report;

@@ -26,7 +26,7 @@ pub use ast::{
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;
 pub use read::parse;
-pub use schema::schema;
+pub use schema::{schema, starter};
 pub use template::{Part, Template};
 pub use write::write;
 pub use yaml::{Node, NodeKind};

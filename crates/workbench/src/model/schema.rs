@@ -5,6 +5,11 @@ pub fn schema() -> &'static str {
     include_str!("schema.json")
 }
 
+/// A commented model to start from; it passes its check.
+pub fn starter() -> &'static str {
+    include_str!("starter.yaml")
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -17,6 +17,7 @@ use crate::data::{self, ReadFile, Sample};
 use crate::model::{Fault, Faults, Model};
 
 pub use expect::units;
+pub(crate) use plan::missing;
 pub use report::{
     CapacityOf, Collision, EntityReport, IndexReport, ItemKey, OperationKind, Outcome, PatternReport, Report,
     TableReport,

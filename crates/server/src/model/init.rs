@@ -1,0 +1,31 @@
+//! `keywright model init`: a model to start from.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use keywright_workbench::model;
+
+use super::files;
+use crate::banner;
+
+/// Writes a commented model that passes its check.
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// The file to write; `-` is standard output
+    #[arg(default_value = "model.yaml")]
+    file: PathBuf,
+    /// Overwrite a file that exists
+    #[arg(long)]
+    force: bool,
+}
+
+pub(crate) fn run(arguments: &InitArguments) -> Result<(), String> {
+    if arguments.file.as_os_str() == "-" {
+        banner::say(model::starter().trim_end());
+        return Ok(());
+    }
+    files::write(&arguments.file, model::starter(), arguments.force)?;
+    let file = arguments.file.display();
+    banner::note(&format!("Wrote {file}. Next: keywright model check {file}"));
+    Ok(())
+}

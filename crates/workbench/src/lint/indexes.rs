@@ -1,0 +1,285 @@
+//! Rules on indexes: L028, L029, L033 to L035, L037, L038.
+
+use super::context::{Context, assigned, finding, words};
+use super::{Finding, Severity};
+use crate::model::{IndexKind, Projection, WriteKind};
+use crate::run::OperationKind;
+use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
+use keywright_semantics::value::ValueType;
+
+const COLLECTION_BYTES_MAX: u64 = 10 << 30;
+/// More than so many global indexes are seldom needed (advice, not a limit).
+const GLOBAL_INDEXES_MANY: usize = 5;
+const PROJECTED_SHARE_PERCENT_MIN: u64 = 30;
+/// Smaller items cost one unit however little is projected.
+const PROJECTION_BYTES_MIN: u64 = 1024;
+const SPARSE_SHARE_PERCENT_MAX: u64 = 20;
+/// From once a second on, an update is frequent.
+const FREQUENT_MICRO: u64 = 1_000_000;
+
+pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for table in context
+        .model
+        .tables
+        .iter()
+        .filter(|table| table.indexes.iter().any(|index| index.kind == IndexKind::Local))
+    {
+        let mut bytes: u64 = 0;
+        let mut unknown = None;
+        for entity in context.model.entities_of(&table.name) {
+            let templates: Vec<_> = entity.template(&table.partition.name).into_iter().collect();
+            let known = entity.count.zip(context.bytes(entity)).zip(context.partitions(entity, &templates));
+            match known {
+                Some(((count, size), partitions)) => {
+                    bytes = bytes.saturating_add(count.div_ceil(partitions.max(1)).saturating_mul(size))
+                }
+                None => unknown = Some(&entity.name),
+            }
+        }
+        let (severity, text) = if bytes > COLLECTION_BYTES_MAX {
+            (
+                Severity::Error,
+                format!(
+                    "an item collection of {} grows to {} GB; with a local index it cannot pass 10 GB",
+                    table.name,
+                    bytes >> 30
+                ),
+            )
+        } else if bytes > COLLECTION_BYTES_MAX / 2 {
+            (
+                Severity::Warning,
+                format!(
+                    "an item collection of {} grows to {} GB, over half of the 10 GB that a local index allows",
+                    table.name,
+                    bytes >> 30
+                ),
+            )
+        } else if let Some(entity) = unknown {
+            (
+                Severity::Warning,
+                format!(
+                    "nothing bounds how many {entity} share a partition of {}, and its local index allows 10 GB",
+                    table.name
+                ),
+            )
+        } else {
+            continue;
+        };
+        found.push(finding(
+            "L028",
+            severity,
+            table.at,
+            &table.name,
+            text,
+            "use a global index, or say `count` and `distinct` so that the bound shows",
+        ));
+    }
+    found
+}
+
+pub(super) fn local_index(context: &Context<'_>) -> Vec<Finding> {
+    let local = context.indexes().filter(|(_, index)| index.kind == IndexKind::Local);
+    local
+        .map(|(_, index)| {
+            finding(
+                "L029",
+                Severity::Note,
+                index.at,
+                &index.name,
+                format!(
+                    "local index `{}` keeps a hot item collection in one partition and can never be removed",
+                    index.name
+                ),
+                "prefer a global index unless its reads must be strongly consistent",
+            )
+        })
+        .collect()
+}
+
+pub(super) fn many_indexes(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for table in &context.model.tables {
+        let of = |kind| table.indexes.iter().filter(|index| index.kind == kind).count();
+        let (global, local) = (of(IndexKind::Global), of(IndexKind::Local));
+        let projected: usize = table
+            .indexes
+            .iter()
+            .map(|index| match &index.projection {
+                Projection::Include(names) => names.len(),
+                Projection::All | Projection::KeysOnly => 0,
+            })
+            .sum();
+        let mut say = |severity, text: String, fix: &str| {
+            found.push(finding("L033", severity, table.at, &table.name, text, fix))
+        };
+        if global > GLOBAL_INDEXES_MAX {
+            say(
+                Severity::Error,
+                format!("{global} global indexes; a table has at most {GLOBAL_INDEXES_MAX}"),
+                "let entities share indexes with generic keys",
+            );
+        } else if global > GLOBAL_INDEXES_MANY {
+            say(
+                Severity::Warning,
+                format!(
+                    "{global} global indexes: a write of an item in all of them is {} writes",
+                    global + 1
+                ),
+                "let entities share indexes with generic keys; `keywright model design` finds the fewest",
+            );
+        }
+        if local > LOCAL_INDEXES_MAX {
+            say(
+                Severity::Error,
+                format!("{local} local indexes; a table has at most {LOCAL_INDEXES_MAX}"),
+                "use global indexes",
+            );
+        }
+        if projected > PROJECTED_ATTRIBUTES_MAX {
+            say(
+                Severity::Error,
+                format!(
+                    "{projected} projected attributes; a table's indexes have at most {PROJECTED_ATTRIBUTES_MAX} in all"
+                ),
+                "project all where most are wanted",
+            );
+        }
+    }
+    found
+}
+
+pub(super) fn unused(context: &Context<'_>) -> Vec<Finding> {
+    if context.model.patterns.iter().all(|pattern| pattern.read().is_none()) {
+        return Vec::new();
+    }
+    let used = |table: &str, index: &str| {
+        context
+            .report
+            .patterns
+            .iter()
+            .any(|pattern| pattern.table == table && pattern.index.as_deref() == Some(index))
+    };
+    context
+        .indexes()
+        .filter(|(table, index)| !used(&table.name, &index.name))
+        .map(|(table, index)| {
+            finding(
+                "L034",
+                Severity::Warning,
+                index.at,
+                &index.name,
+                format!("no pattern uses index `{}` of {}; every write pays for it", index.name, table.name),
+                "remove it, or write down the pattern it is for",
+            )
+        })
+        .collect()
+}
+
+pub(super) fn wide_projection(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (_, index) in context.indexes().filter(|(_, index)| index.projection == Projection::All) {
+        let readers: Vec<_> =
+            context.reads().filter(|(_, _, report)| report.index.as_ref() == Some(&index.name)).collect();
+        for entity in context
+            .model
+            .entities
+            .iter()
+            .filter(|entity| readers.iter().any(|(_, read, _)| read.entities.contains(&entity.name)))
+        {
+            let bytes = context.bytes(entity).unwrap_or(0);
+            let own: Vec<_> =
+                readers.iter().filter(|(_, read, _)| read.entities.contains(&entity.name)).collect();
+            if bytes < PROJECTION_BYTES_MIN || own.iter().any(|(_, read, _)| read.attributes.is_empty()) {
+                continue;
+            }
+            let wanted = |name: &str| {
+                own.iter().any(|(_, read, _)| read.attributes.iter().any(|wanted| wanted == name))
+            };
+            let size = |of: &dyn Fn(&str) -> bool| -> u64 {
+                entity
+                    .attributes
+                    .iter()
+                    .filter(|attribute| of(&attribute.name))
+                    .map(|attribute| attribute.size_bytes.unwrap_or(10))
+                    .sum()
+            };
+            let (read, all) = (size(&wanted), size(&|_| true).max(1));
+            if read * 100 / all < PROJECTED_SHARE_PERCENT_MIN {
+                found.push(finding(
+                    "L035",
+                    Severity::Warning,
+                    index.at,
+                    &index.name,
+                    format!(
+                        "index `{}` holds all of {} ({bytes} bytes) and its patterns read {} % of it",
+                        index.name,
+                        entity.name,
+                        read * 100 / all
+                    ),
+                    "project only what is read: `project: [attribute, …]`",
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.kind == WriteKind::Update) {
+        let Some(table) = context.model.table(&entity.table) else { continue };
+        if pattern.rate.is_none_or(|rate| rate.average.0 < FREQUENT_MICRO) {
+            continue;
+        }
+        let changed = assigned(step);
+        for index in table.indexes.iter().filter(|index| index.kind == IndexKind::Global) {
+            let moves = index.key_parts().any(|part| {
+                changed.contains(&part.name)
+                    || entity.template(&part.name).is_some_and(|template| {
+                        template.attributes().any(|name| changed.iter().any(|changed| changed == name))
+                    })
+            });
+            if moves {
+                found.push(finding(
+                    "L037",
+                    Severity::Warning,
+                    step.at,
+                    &pattern.id,
+                    format!("{} often changes a key of index `{}`: each change deletes one entry and writes another", pattern.id, index.name),
+                    "keep what changes often out of index keys, or make the index sparse",
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        let Some(filter) = report.filter.as_ref().filter(|_| report.items_read > 1) else { continue };
+        let share = report.items_returned * 100 / report.items_read;
+        let flag = words(filter).into_iter().find(|name| {
+            context.attribute(&read.entities, name).is_some_and(|attribute| {
+                !attribute.values.is_empty()
+                    || attribute.value_type == ValueType::Bool
+                    || attribute.distinct.is_some_and(|distinct| distinct <= 10)
+            })
+        });
+        let Some(flag) =
+            flag.filter(|_| share < SPARSE_SHARE_PERCENT_MAX && report.operation != OperationKind::GetItem)
+        else {
+            continue;
+        };
+        found.push(finding(
+            "L038",
+            Severity::Note,
+            pattern.at,
+            &pattern.id,
+            format!("{} selects {share} % by `{flag}`: a sparse index would hold only those", pattern.id),
+            format!("give the items that are wanted an attribute of their own while `{flag}` says so, and index that"),
+        ));
+    }
+    found
+}

@@ -1,0 +1,200 @@
+//! Rules on items: L030 to L032, L056, L059, L060.
+
+use super::context::{Context, assigned, finding};
+use super::{Finding, Severity};
+use crate::model::{AttributeFormat, WriteKind};
+use keywright_semantics::limits::ITEM_BYTES_MAX;
+use keywright_semantics::value::ValueType;
+
+const LARGE_BYTES: u64 = 100 * 1024;
+const WRITE_BLOCK: u64 = 1024;
+const READ_BLOCK: u64 = 4096;
+/// An item is just over a step if it is within this share above it.
+const STEP_PERCENT: u64 = 10;
+const FREQUENT_MICRO: u64 = 1_000_000;
+
+pub(super) fn large(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (_, entity) in context.entities() {
+        let sampled = context.report.entity(&entity.name).map_or(0, |report| report.bytes_max);
+        let bytes = entity.size_bytes_max.or(entity.size_bytes).unwrap_or(0).max(sampled);
+        let limit = u64::try_from(ITEM_BYTES_MAX).unwrap_or(u64::MAX);
+        let severity = match bytes {
+            bytes if bytes > limit => Severity::Error,
+            bytes if bytes > LARGE_BYTES => Severity::Warning,
+            _ => continue,
+        };
+        found.push(finding(
+            "L030",
+            severity,
+            entity.at,
+            &entity.name,
+            format!("{} can have {} KB; an item has at most 400", entity.name, bytes / 1024),
+            "split it: lists as items of their own, large texts in an object store with their address here",
+        ));
+    }
+    found
+}
+
+pub(super) fn just_over(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (_, entity) in context.entities() {
+        let Some(bytes) = context.bytes(entity) else { continue };
+        for (block, what) in [(WRITE_BLOCK, "write"), (READ_BLOCK, "read")] {
+            let over = bytes % block;
+            if bytes > block && over > 0 && over * 100 <= block * STEP_PERCENT && bytes < block * 4 {
+                found.push(finding(
+                    "L031",
+                    Severity::Note,
+                    entity.at,
+                    &entity.name,
+                    format!("{} has {bytes} bytes on average, {over} over a {what} unit's step", entity.name),
+                    "shorter attribute names or values save a unit each time",
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.kind == WriteKind::Update) {
+        let bytes = context.bytes(entity).unwrap_or(0);
+        let frequent = pattern.rate.is_some_and(|rate| rate.average.0 >= FREQUENT_MICRO);
+        let changed = assigned(step);
+        let few = changed.len() * 3 <= entity.attributes.len();
+        if bytes >= READ_BLOCK && frequent && few && !changed.is_empty() {
+            found.push(finding(
+                "L032",
+                Severity::Warning,
+                step.at,
+                &pattern.id,
+                format!(
+                    "{} changes {} of {}, and pays for all {bytes} bytes each time",
+                    pattern.id,
+                    changed.join(", "),
+                    entity.name
+                ),
+                "split the item: what changes often in a small item beside the large one",
+            ));
+        }
+    }
+    found
+}
+
+pub(super) fn time_to_live(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for table in &context.model.tables {
+        let Some(ttl) = &table.ttl else { continue };
+        for entity in context.model.entities_of(&table.name) {
+            let Some(attribute) = entity.attribute(ttl) else { continue };
+            if attribute.value_type != ValueType::N {
+                found.push(finding(
+                    "L056",
+                    Severity::Error,
+                    attribute.at,
+                    &entity.name,
+                    format!("time to live `{ttl}` of {} is no number: its items never expire", entity.name),
+                    "write `type: N` and seconds since 1970",
+                ));
+            } else if attribute.format == Some(AttributeFormat::EpochMs) {
+                found.push(finding("L056", Severity::Error, attribute.at, &entity.name, format!("time to live `{ttl}` of {} is in milliseconds: its items expire in fifty thousand years", entity.name), "store seconds: `format: epoch-seconds`"));
+            }
+            let careless = context.reads().find(|(_, read, _)| {
+                read.entities.contains(&entity.name)
+                    && read.filter.as_ref().is_none_or(|filter| !filter.contains(ttl.as_str()))
+            });
+            if let Some((pattern, _, _)) = careless {
+                found.push(finding(
+                    "L056",
+                    Severity::Warning,
+                    pattern.at,
+                    &pattern.id,
+                    format!("{} reads {} and may get items whose time has passed: deletion lags by up to days", pattern.id, entity.name),
+                    format!("write `filter: \"attribute_not_exists({ttl}) OR {ttl} > :now\"`, or compare in the program"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (_, entity) in context.entities() {
+        for attribute in &entity.attributes {
+            let Some((source, name)) = &attribute.copy_of else { continue };
+            let updates: u64 = context
+                .steps()
+                .filter(|(_, step, changed)| {
+                    step.kind == WriteKind::Update && changed.name == *source && assigned(step).contains(name)
+                })
+                .filter_map(|(pattern, _, _)| pattern.rate.map(|rate| rate.average.0))
+                .sum();
+            let copies = entity.count.zip(context.model.entity(source).and_then(|source| source.count));
+            let Some((copies, originals)) = copies.filter(|_| updates > 0) else { continue };
+            let reads: u64 = context
+                .reads()
+                .filter(|(_, read, _)| read.entities.contains(&entity.name))
+                .filter_map(|(pattern, _, _)| pattern.rate.map(|rate| rate.average.0))
+                .sum();
+            let fan_out = copies.div_ceil(originals.max(1));
+            if updates.saturating_mul(fan_out) > reads {
+                found.push(finding(
+                    "L059",
+                    Severity::Warning,
+                    attribute.at,
+                    &entity.name,
+                    format!("a change of {source}.{name} rewrites {fan_out} copies in {}, more often than they are read", entity.name),
+                    format!("read {source} instead, or copy only what never changes"),
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn unsaid(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut say = |at, subject: &str, text: String, fix: &str| {
+        found.push(finding("L060", Severity::Note, at, subject, text, fix))
+    };
+    for table in &context.model.tables {
+        if table.pitr != Some(true) {
+            say(
+                table.at,
+                &table.name,
+                format!("{} has no point-in-time recovery", table.name),
+                "write `pitr: true`",
+            );
+        }
+        if table.deletion_protection != Some(true) {
+            say(
+                table.at,
+                &table.name,
+                format!("{} can be deleted by mistake", table.name),
+                "write `deletionProtection: true`",
+            );
+        }
+    }
+    for pattern in &context.model.patterns {
+        if pattern.rate.is_none() {
+            say(
+                pattern.at,
+                &pattern.id,
+                format!("{} has no rate: its cost and its heat are unknown", pattern.id),
+                "write `rate: {avg: …, peak: …}`",
+            );
+        }
+        if pattern.expect.is_none() {
+            say(
+                pattern.at,
+                &pattern.id,
+                format!("{} expects nothing: it is executed, not proved", pattern.id),
+                "write `expect: {items: [[…]], exact: true}` or `expect: {count: …}`",
+            );
+        }
+    }
+    found
+}

@@ -1,0 +1,364 @@
+//! Rules on keys: L008 to L012, L023, L024, L027, L058.
+
+use std::collections::BTreeSet;
+
+use super::context::{Context, finding, is_time, names};
+use super::{Finding, Severity};
+use crate::model::{AttributeFormat, Entity, Part, Template};
+use keywright_semantics::value::ValueType;
+
+pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (place, entity) in context.model.entities.iter().enumerate() {
+        let Some(table) = context.model.table(&entity.table) else { continue };
+        for other in context.model.entities.iter().skip(place + 1).filter(|other| other.table == entity.table)
+        {
+            let same = table.key_parts().all(|part| {
+                match (entity.template(&part.name), other.template(&part.name)) {
+                    (Some(one), Some(two)) => can_be_equal(entity, &one, other, &two),
+                    _ => false,
+                }
+            });
+            if same && entity.key.templates.iter().len() > 0 {
+                found.push(finding(
+                    "L008",
+                    Severity::Error,
+                    other.at,
+                    &other.name,
+                    format!(
+                        "{} and {} can have the same key: one would overwrite the other",
+                        entity.name, other.name
+                    ),
+                    format!(
+                        "begin a key of {} with a prefix of its own, such as `{}#`",
+                        other.name,
+                        other.name.to_uppercase()
+                    ),
+                ));
+            }
+        }
+    }
+    for (pattern, _, report) in context.reads() {
+        if let Some(stranger) =
+            report.strangers.first().filter(|_| report.operation != crate::run::OperationKind::Scan)
+        {
+            found.push(finding(
+                "L008",
+                Severity::Error,
+                pattern.at,
+                &pattern.id,
+                format!(
+                    "{} also returns items of other entities, such as [{}]",
+                    pattern.id,
+                    stranger.join(", ")
+                ),
+                "give the entities of one partition sort keys with prefixes of their own",
+            ));
+        }
+    }
+    for collision in context.report.collisions.iter().filter(|collision| collision.first != collision.second)
+    {
+        found.push(finding(
+            "L008",
+            Severity::Error,
+            collision.at,
+            collision.second.as_deref().unwrap_or(&collision.table),
+            format!("[{}] is the key of two entities' items in the data", collision.key.join(", ")),
+            "give each entity a prefix of its own",
+        ));
+    }
+    found
+}
+
+/// Whether two templates can make one text, as far as their beginnings tell.
+fn can_be_equal(entity: &Entity, one: &Template, other_entity: &Entity, two: &Template) -> bool {
+    if one.is_constant() && two.is_constant() {
+        return one.to_string() == two.to_string();
+    }
+    let (first, second) = (one.prefix(), two.prefix());
+    if !first.starts_with(second) && !second.starts_with(first) {
+        return false;
+    }
+    let digits = |entity: &Entity, template: &Template, prefix: &str, other: &str| {
+        let next = other.get(prefix.len()..).and_then(|rest| rest.chars().next());
+        let attribute = template.attributes().next().and_then(|name| entity.attribute(name));
+        let numeric = attribute.is_some_and(|attribute| {
+            attribute.value_type == ValueType::N
+                || attribute
+                    .format
+                    .is_some_and(|format| is_time(format) || format == AttributeFormat::Sequence)
+        });
+        numeric && next.is_some_and(|letter| !letter.is_ascii_digit())
+    };
+    !digits(entity, one, first, second) && !digits(other_entity, two, second, first)
+}
+
+pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (_, entity) in context.entities() {
+        for (_, template) in names(entity) {
+            for (place, part) in template.parts.iter().enumerate() {
+                let Some(attribute) = part.attribute().and_then(|name| entity.attribute(name)) else {
+                    continue;
+                };
+                let Some(Part::Literal(text)) = template.parts.get(place + 1) else { continue };
+                let Some(delimiter) = text.chars().next() else { continue };
+                let contains = match attribute.format {
+                    Some(AttributeFormat::Iso8601 | AttributeFormat::LocalTime) => {
+                        "-:T.Z".contains(delimiter)
+                    }
+                    Some(AttributeFormat::Date | AttributeFormat::Uuid) => delimiter == '-',
+                    Some(AttributeFormat::Email) => "@.-_".contains(delimiter),
+                    _ => attribute
+                        .values
+                        .iter()
+                        .any(|value| value.scalar().is_some_and(|text| text.contains(delimiter))),
+                };
+                if contains {
+                    found.push(finding(
+                        "L009",
+                        Severity::Warning,
+                        entity.at,
+                        &entity.name,
+                        format!("`{}` may contain `{delimiter}`, which delimits it in `{template}`", attribute.name),
+                        "choose a delimiter that no value has, such as `#`, and keep the attribute itself instead of splitting the key",
+                    ));
+                }
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for collision in context.report.collisions.iter().filter(|collision| collision.first == collision.second)
+    {
+        found.push(finding(
+            "L010",
+            Severity::Error,
+            collision.at,
+            collision.second.as_deref().unwrap_or(&collision.table),
+            format!(
+                "two items of the data have the key [{}]: the second overwrites the first",
+                collision.key.join(", ")
+            ),
+            "add an attribute that tells them apart to the sort key",
+        ));
+    }
+    for (_, entity) in context.entities() {
+        let inherited: BTreeSet<&str> = entity
+            .parents
+            .iter()
+            .filter_map(|name| context.model.entity(name))
+            .flat_map(|parent| parent.key.templates.iter().flat_map(|(_, template)| template.attributes()))
+            .collect();
+        let own: BTreeSet<&str> = entity
+            .key
+            .templates
+            .iter()
+            .flat_map(|(_, template)| template.attributes())
+            .filter(|name| !inherited.contains(name))
+            .collect();
+        let times = own.iter().filter(|name| {
+            entity.attribute(name).and_then(|attribute| attribute.format).is_some_and(is_time)
+        });
+        if !own.is_empty() && !inherited.is_empty() && times.count() == own.len() {
+            found.push(finding(
+                "L010",
+                Severity::Error,
+                entity.at,
+                &entity.name,
+                format!(
+                    "only a time tells two {} of one parent apart: two at once are one item",
+                    entity.name
+                ),
+                "end the sort key with an id: `…#{time}#{id}`",
+            ));
+        }
+    }
+    found
+}
+
+pub(super) fn unpadded(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (table, entity) in context.entities() {
+        for template in
+            context.all_sort_templates(table, entity).iter().filter(|template| template.whole().is_none())
+        {
+            for part in &template.parts {
+                let Part::Attribute { name, pad: None } = part else { continue };
+                let Some(attribute) = entity.attribute(name) else { continue };
+                let epoch = matches!(
+                    attribute.format,
+                    Some(AttributeFormat::EpochMs | AttributeFormat::EpochSeconds)
+                );
+                if (attribute.value_type == ValueType::N && !epoch)
+                    || attribute.format == Some(AttributeFormat::Sequence)
+                {
+                    found.push(finding(
+                        "L011",
+                        Severity::Warning,
+                        entity.at,
+                        &entity.name,
+                        format!("`{{{name}}}` in `{template}` is a number in a text: 10 sorts before 9"),
+                        format!("write `{{{name}:pad(10)}}`"),
+                    ));
+                }
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut forms: Vec<(String, String, AttributeFormat)> = Vec::new();
+    for (table, entity) in context.entities() {
+        for template in context.all_sort_templates(table, entity) {
+            for name in template.attributes() {
+                let Some(format) = entity
+                    .attribute(name)
+                    .and_then(|attribute| attribute.format)
+                    .filter(|format| is_time(*format))
+                else {
+                    continue;
+                };
+                if format == AttributeFormat::LocalTime {
+                    found.push(finding(
+                        "L012",
+                        Severity::Warning,
+                        entity.at,
+                        &entity.name,
+                        format!("`{name}` in the sort key `{template}` is local time: it jumps twice a year and differs between machines"),
+                        "store UTC in one precision: `format: iso8601`",
+                    ));
+                }
+                let known =
+                    forms.iter().find(|(other_table, other, _)| *other_table == table.name && other == name);
+                match known {
+                    Some((_, _, other)) if *other != format => found.push(finding(
+                        "L012",
+                        Severity::Warning,
+                        entity.at,
+                        &entity.name,
+                        format!("`{name}` is written in two forms in the sort keys of table {}", table.name),
+                        "use one form and precision everywhere",
+                    )),
+                    Some(_) => {}
+                    None => forms.push((table.name.clone(), name.to_owned(), format)),
+                }
+            }
+        }
+    }
+    found.dedup();
+    found
+}
+
+pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    context.each_partition(|_, index, entity, templates| {
+        let names: Vec<&str> = templates.iter().flat_map(|template| template.attributes()).collect();
+        let sharded = templates.iter().any(|template| template.shards() > 1);
+        let counted = names.iter().all(|name| {
+            entity
+                .attribute(name)
+                .and_then(|attribute| attribute.format)
+                .is_some_and(|format| is_time(format) || format == AttributeFormat::Sequence)
+        });
+        if counted && !names.is_empty() && !sharded {
+            let place = index.map_or("the table", |index| &index.name);
+            found.push(finding(
+                "L023",
+                Severity::Warning,
+                entity.at,
+                &entity.name,
+                format!(
+                    "the partition key of {} in {place} counts up ({}): all writes of now meet in one place",
+                    entity.name,
+                    names.join(", ")
+                ),
+                "add shards, `{…|shard(n)}`, or lead with an attribute that spreads",
+            ));
+        }
+    });
+    found
+}
+
+pub(super) fn shard_in_sort_key(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (table, entity) in context.entities() {
+        let sharded_sort =
+            context.all_sort_templates(table, entity).iter().any(|template| template.shards() > 1);
+        let mut sharded_partition = false;
+        context.each_partition(|_, _, other, templates| {
+            sharded_partition |=
+                other.name == entity.name && templates.iter().any(|template| template.shards() > 1);
+        });
+        if sharded_sort && !sharded_partition {
+            found.push(finding(
+                "L024",
+                Severity::Error,
+                entity.at,
+                &entity.name,
+                format!(
+                    "{} has its shard in the sort key only: all of it stays in one partition",
+                    entity.name
+                ),
+                "put `{…|shard(n)}` into the partition key's template",
+            ));
+        }
+    }
+    found
+}
+
+pub(super) fn constant(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    context.each_partition(|_, index, entity, templates| {
+        if templates.iter().all(Template::is_constant) {
+            let place = index.map_or("the table", |index| &index.name);
+            found.push(finding(
+                "L027",
+                Severity::Warning,
+                entity.at,
+                &entity.name,
+                format!(
+                    "all {} share one partition key in {place}: {} 1000 writes a second for all of them",
+                    entity.name, "at most"
+                ),
+                "put an attribute that spreads, or a shard, into the partition key",
+            ));
+        }
+    });
+    found
+}
+
+pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
+    const TENANTS: &[&str] =
+        &["tenantid", "tenant", "tenant_id", "orgid", "org_id", "organizationid", "organisationid"];
+    let mut found = Vec::new();
+    for (table, entity) in context.entities() {
+        let Some(tenant) = entity
+            .attributes
+            .iter()
+            .find(|attribute| TENANTS.contains(&attribute.name.to_lowercase().as_str()))
+        else {
+            continue;
+        };
+        let Some(template) = entity.template(&table.partition.name) else { continue };
+        if !template.attributes().any(|name| name == tenant.name) {
+            found.push(finding(
+                "L058",
+                Severity::Warning,
+                entity.at,
+                &entity.name,
+                format!(
+                    "`{}` is not in the partition key of {}: access cannot be confined to a tenant by key",
+                    tenant.name, entity.name
+                ),
+                format!("begin the partition key with `{{{}}}`", tenant.name),
+            ));
+        }
+    }
+    found
+}

@@ -1,0 +1,387 @@
+//! Rules on how questions are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
+
+use super::context::{Context, finding, is_time, names, words};
+use super::{Finding, Severity};
+use crate::model::{AttributeFormat, Consistency, GivenOp, IndexKind, Part, ReadKind, Template};
+use crate::run::{OperationKind, Outcome, missing};
+
+const DISCARD_WARNING_PERCENT: u64 = 50;
+const DISCARD_ERROR_PERCENT: u64 = 90;
+
+pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
+    let found = context.reads().filter_map(|(pattern, _, report)| {
+        let Outcome::NoPlan(reasons) = &report.outcome else { return None };
+        Some(finding(
+            "L001",
+            Severity::Error,
+            pattern.at,
+            &pattern.id,
+            format!("no single GetItem or Query answers {}: {}", pattern.id, reasons.join("; ")),
+            "give an index a partition key of what the question gives by equality, and a sort key of its range",
+        ))
+    });
+    found.collect()
+}
+
+pub(super) fn scan(context: &Context<'_>) -> Vec<Finding> {
+    let scans = context
+        .reads()
+        .filter(|(pattern, _, report)| report.operation == OperationKind::Scan && !pattern.admin);
+    scans
+        .map(|(pattern, read, _)| {
+            let attribute = read.given.first().map_or("what it filters by", |given| &given.attribute);
+            finding(
+                "L002",
+                Severity::Error,
+                pattern.at,
+                &pattern.id,
+                format!("{} scans: it reads the whole table or index however little it returns", pattern.id),
+                format!("query an index whose partition key is `{attribute}` (sparse if few items have it), or write `admin: true` for a rare job"),
+            )
+        })
+        .collect()
+}
+
+pub(super) fn filter_discards(context: &Context<'_>) -> Vec<Finding> {
+    let found = context.reads().filter_map(|(pattern, _, report)| {
+        let filter = report
+            .filter
+            .as_ref()
+            .filter(|_| report.operation != OperationKind::Scan && report.items_read > 1)?;
+        let discarded = (report.items_read - report.items_returned) * 100 / report.items_read;
+        let severity = match discarded {
+            share if share > DISCARD_ERROR_PERCENT => Severity::Error,
+            share if share > DISCARD_WARNING_PERCENT => Severity::Warning,
+            _ => return None,
+        };
+        Some(finding(
+            "L003",
+            severity,
+            pattern.at,
+            &pattern.id,
+            format!(
+                "{} reads {} items and its filter ({filter}) throws {discarded} % of them away",
+                pattern.id, report.items_read
+            ),
+            "move the filtered attribute into a key; a filter saves no capacity",
+        ))
+    });
+    found.collect()
+}
+
+pub(super) fn key_in_filter(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        let unequal = read.given.iter().filter(|given| given.op != GivenOp::Eq);
+        for given in unequal.filter(|_| matches!(report.outcome, Outcome::NoPlan(_))) {
+            let partitions = context.partition_templates(&read.entities);
+            if partitions.iter().any(|template| template.attributes().any(|name| name == given.attribute)) {
+                found.push(finding(
+                    "L004",
+                    Severity::Error,
+                    given.at,
+                    &pattern.id,
+                    format!(
+                        "{} gives `{}`, which stands in a partition key, by a range",
+                        pattern.id, given.attribute
+                    ),
+                    "a partition key takes equality only: move the attribute to a sort key",
+                ));
+            }
+        }
+        let keys = context.key_names(report);
+        let filtered = read.filter.as_deref().map(words).unwrap_or_default();
+        for name in filtered.iter().filter(|name| keys.contains(name) && read.kind == ReadKind::Query) {
+            found.push(finding(
+                "L004",
+                Severity::Error,
+                pattern.at,
+                &pattern.id,
+                format!(
+                    "the filter of {} names the key attribute `{name}`, which a Query refuses",
+                    pattern.id
+                ),
+                "say it in `given`, so that it becomes part of the key condition",
+            ));
+        }
+    }
+    found
+}
+
+pub(super) fn left_to_right(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        let Some(filter) = &report.filter else { continue };
+        if report.operation == OperationKind::Scan {
+            continue;
+        }
+        let filtered = words(filter);
+        let sorts = context.sort_templates(report);
+        for given in read.given.iter().filter(|given| filtered.contains(&given.attribute)) {
+            if sorts.iter().any(|template| template.attributes().any(|name| name == given.attribute)) {
+                found.push(finding(
+                    "L005",
+                    Severity::Error,
+                    given.at,
+                    &pattern.id,
+                    format!("{} gives `{}`, but the sort key has other parts before it that are not given by equality", pattern.id, given.attribute),
+                    "order the sort key: what is given by equality first, the range last",
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        for given in read.given.iter().filter(|given| given.op == GivenOp::Between) {
+            let Some((_, node)) = pattern.example.iter().find(|(name, _)| *name == given.attribute) else {
+                continue;
+            };
+            let Some(upper) = node.elements().get(1).and_then(crate::model::Node::scalar) else { continue };
+            let format =
+                context.attribute(&read.entities, &given.attribute).and_then(|attribute| attribute.format);
+            let full = match format {
+                Some(AttributeFormat::Iso8601 | AttributeFormat::LocalTime) => 19,
+                Some(AttributeFormat::Date) => 10,
+                _ => 0,
+            };
+            // What follows the attribute in the key makes the planner's upper bound inclusive.
+            let followed =
+                context.sort_templates(report).iter().any(|template| followed(template, &given.attribute));
+            let short = !followed && upper.len() < full;
+            if short || upper.ends_with("T23:59:00") || upper.ends_with("T23:59") {
+                found.push(finding(
+                    "L006",
+                    Severity::Warning,
+                    given.at,
+                    &pattern.id,
+                    format!("the upper bound `{upper}` of {} sorts before the last values it means", pattern.id),
+                    "write the bound to the last digit that is stored, such as `2023-04-30T23:59:59.999Z`, or the next day with `lt`",
+                ));
+            }
+        }
+    }
+    found
+}
+
+fn followed(template: &Template, attribute: &str) -> bool {
+    template
+        .parts
+        .iter()
+        .position(|part| part.attribute() == Some(attribute))
+        .is_some_and(|place| place + 1 < template.parts.len())
+}
+
+pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, _) in context.reads() {
+        for given in read.given.iter().filter(|given| given.op == GivenOp::BeginsWith) {
+            let example = pattern.example.iter().find(|(name, _)| *name == given.attribute);
+            let prefix = example.and_then(|(_, node)| node.scalar()).unwrap_or_default();
+            if prefix.ends_with(|letter: char| letter.is_ascii_digit()) {
+                found.push(finding(
+                    "L007",
+                    Severity::Warning,
+                    given.at,
+                    &pattern.id,
+                    format!("begins-with `{prefix}` also finds `{prefix}0`, `{prefix}1`, …"),
+                    "close the prefix with the delimiter that follows the value, or pad the number",
+                ));
+            }
+        }
+    }
+    for (_, entity) in context.entities() {
+        for (_, template) in names(entity) {
+            let twins = template.parts.windows(2).any(|pair| {
+                matches!(
+                    pair,
+                    [Part::Attribute { pad: None, .. }, Part::Attribute { .. } | Part::Shard { .. }]
+                )
+            });
+            if twins {
+                found.push(finding(
+                    "L007",
+                    Severity::Warning,
+                    entity.at,
+                    &entity.name,
+                    format!("`{template}` of {} has no delimiter between two attributes: `1`+`10` and `11`+`0` are one key", entity.name),
+                    "put a delimiter between them, such as `#`",
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn time_first(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        let filtered = report.filter.as_deref().map(words).unwrap_or_default();
+        for template in context.sort_templates(report) {
+            let first = template.attributes().next().unwrap_or_default();
+            let time = context
+                .attribute(&read.entities, first)
+                .and_then(|attribute| attribute.format)
+                .is_some_and(is_time);
+            let fixed = read.given.iter().find(|given| {
+                given.op == GivenOp::Eq && given.attribute != first && filtered.contains(&given.attribute)
+            });
+            if let (true, Some(fixed)) = (time, fixed) {
+                found.push(finding(
+                    "L013",
+                    Severity::Warning,
+                    pattern.at,
+                    &pattern.id,
+                    format!(
+                        "the sort key `{template}` begins with a time, but {} fixes `{}`",
+                        pattern.id, fixed.attribute
+                    ),
+                    format!("put `{{{}}}` before the time in the sort key", fixed.attribute),
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        if read.limit.is_none() && pattern.returns.and_then(|returns| returns.page).is_none() {
+            continue;
+        }
+        let entities: Vec<_> = read.entities.iter().filter_map(|name| context.model.entity(name)).collect();
+        for child in &entities {
+            for parent in entities.iter().filter(|parent| child.parents.contains(&parent.name)) {
+                let sort = |entity| {
+                    context.sort_of(entity, report).first().map(|template| template.prefix().to_owned())
+                };
+                let (Some(first), Some(other)) = (sort(parent), sort(child)) else { continue };
+                let descending = read.order == Some(crate::model::Order::Descending);
+                let at_start = if descending { first > other } else { first < other };
+                if !at_start {
+                    found.push(finding(
+                        "L014",
+                        Severity::Warning,
+                        pattern.at,
+                        &pattern.id,
+                        format!("{} reads a page from the {} and `{first}` ({}) is at the other end", pattern.id, if descending { "end" } else { "beginning" }, parent.name),
+                        "choose the parent's sort key so that it sorts where reading starts, such as `#` before or `~` after the children's",
+                    ));
+                }
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn not_projected(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, report) in context.reads() {
+        let Some(table) = context.model.table(&report.table) else { continue };
+        let Some(index) = report.index.as_ref().and_then(|name| table.index(name)) else { continue };
+        if read.attributes.is_empty() {
+            continue;
+        }
+        for entity in read.entities.iter().filter_map(|name| context.model.entity(name)) {
+            let missing = missing(table, index, entity, read);
+            if !missing.is_empty() {
+                found.push(finding(
+                    "L036",
+                    Severity::Error,
+                    pattern.at,
+                    &pattern.id,
+                    format!(
+                        "{} needs {} of {}, which index `{}` does not hold",
+                        pattern.id,
+                        missing.join(", "),
+                        entity.name,
+                        index.name
+                    ),
+                    format!(
+                        "write `project: [{}]` (with what is there) or `project: all`",
+                        missing.join(", ")
+                    ),
+                ));
+            }
+        }
+    }
+    found
+}
+
+pub(super) fn strong_index(context: &Context<'_>) -> Vec<Finding> {
+    let strong = context.reads().filter(|(_, read, _)| read.consistency == Consistency::Strong);
+    strong
+        .filter_map(|(pattern, _, report)| {
+            let table = context.model.table(&report.table)?;
+            let index =
+                table.index(report.index.as_ref()?).filter(|index| index.kind == IndexKind::Global)?;
+            Some(finding(
+                "L050",
+                Severity::Error,
+                pattern.at,
+                &pattern.id,
+                format!(
+                    "{} asks for a strongly consistent read of the global index `{}`",
+                    pattern.id, index.name
+                ),
+                "read the table or a local index, or write `consistency: eventual`",
+            ))
+        })
+        .collect()
+}
+
+pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
+    const SIGNS: &[&str] = &[
+        "just created",
+        "just placed",
+        "just written",
+        "just updated",
+        "read back",
+        "after writing",
+        "after creating",
+    ];
+    let found = context.reads().filter_map(|(pattern, _, report)| {
+        let text = pattern.text.as_ref()?.to_lowercase();
+        let index = report.index.as_ref().filter(|_| SIGNS.iter().any(|sign| text.contains(sign)))?;
+        Some(finding(
+            "L051",
+            Severity::Warning,
+            pattern.at,
+            &pattern.id,
+            format!(
+                "{} reads what was just written from index `{index}`, which may not have it yet",
+                pattern.id
+            ),
+            "take the item from the write itself (`returnValues: true`) or read the table",
+        ))
+    });
+    found.collect()
+}
+
+pub(super) fn unbounded(context: &Context<'_>) -> Vec<Finding> {
+    let found = context.reads().filter_map(|(pattern, read, report)| {
+        let returns = pattern.returns.unwrap_or_default();
+        let bounded = read.limit.is_some() || returns.page.is_some() || returns.max.is_some();
+        let whole_key =
+            report.key.as_ref().is_some_and(|key| !key.contains("begins_with") && !key.contains("BETWEEN"));
+        let one = whole_key
+            && context.key_names(report).len() <= 2
+            && report.index.is_none()
+            && report.key.as_ref().is_some_and(|key| key.contains(" AND "));
+        (report.operation == OperationKind::Query && !bounded && !one).then(|| {
+            finding(
+                "L055",
+                Severity::Warning,
+                pattern.at,
+                &pattern.id,
+                format!("nothing says how many items {} can return", pattern.id),
+                "write `returns: {avg: …, max: …, page: …}`",
+            )
+        })
+    });
+    found.collect()
+}
