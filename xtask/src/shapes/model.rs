@@ -81,6 +81,14 @@ impl Model {
         found.is_none_or(|member| member.presence == Presence::Optional)
     }
 
+    /// Lets a member be absent in the parts too, for those of which the service tells absence from emptiness.
+    pub(super) fn tell_absence(&mut self, structure: &str, member: &str) {
+        let members = self.original.get_mut(structure).map(|shape| &mut shape.members);
+        for found in members.into_iter().flatten().filter(|other| other.name == member) {
+            found.presence = Presence::Optional;
+        }
+    }
+
     /// The values of an enumeration in the order of the public model.
     pub(super) fn original_values(&self, name: &str) -> Option<&[String]> {
         self.original.get(name).map(|shape| shape.values.as_slice())

@@ -53,6 +53,12 @@ fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<
             );
             Ok(())
         }
+        [member, "told-when-absent"] => {
+            find_member(model, member)?.presence = Presence::Optional;
+            let (structure, name) = member.split_once('.').ok_or("no member is named")?;
+            model.tell_absence(structure, name);
+            Ok(())
+        }
         [member, "left-out"] => {
             remove(model, member)?;
             extras.left_out.push((*member).to_owned());

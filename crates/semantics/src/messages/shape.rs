@@ -72,6 +72,10 @@ pub fn unechoed_violation(path: &str, constraint: &str) -> String {
     format!("Value at '{path}' failed to satisfy constraint: {constraint}")
 }
 
+/// An unknown `ConditionalOperator` in the present wording; the set is as the service has it.
+pub const CONDITIONAL_OPERATOR_UNKNOWN: &str =
+    "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]";
+
 /// An unknown value of `ReturnValues`, as the present validation words it (the misspelling is the service's).
 pub const RETURN_VALUES_UNKNOWN: &str = "Failed to satisfy constraint: Member must satisfy enum value set: \
      [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";

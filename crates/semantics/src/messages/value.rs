@@ -23,6 +23,11 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
             "One or more parameter values were invalid: Null attribute value types must have the value of true".to_owned()
         }
         ValueFault::Number { fault: NumberFault::NotNumeric, text } if text.is_empty() => not_numeric_nothing(wording),
+        ValueFault::Number { fault: NumberFault::Overflow, text }
+            if wording == Wording::Former && wraps_around(text) =>
+        {
+            number(NumberFault::Underflow, text)
+        }
         ValueFault::Number { fault, text } => number(*fault, text),
         ValueFault::EmptySet(set_type) => match set_type {
             ValueType::Ss => {
@@ -47,6 +52,13 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
              Attributes in the item have nested levels beyond supported limit"
             .to_owned(),
     }
+}
+
+/// Whether the magnitude of a number leaves 32 bits though its exponent does not: formerly it then counts as tiny
+/// (observed: 1e2147483647).
+fn wraps_around(text: &str) -> bool {
+    let Some((_, exponent)) = text.split_once(['e', 'E']) else { return false };
+    exponent.parse() == Ok(i32::MAX)
 }
 
 fn not_numeric_nothing(wording: Wording) -> String {

@@ -3,24 +3,54 @@
 //! Observed in us-east-1 in October 2026: an empty table name hides all others, `ReturnValues` has a text without a
 //! place, and UpdateItem stops at it. A request that lacks a required member is still judged the former way.
 
-use keywright_semantics::messages::shape as text;
+use std::borrow::Cow;
+
+use keywright_semantics::messages::{item, shape as text};
 
 use super::violations::Violation;
+use crate::json::{Node, member};
 use crate::operation::Operation;
 use crate::shapes::Constraint;
 
-/// The texts to answer, in order.
-pub(super) fn reworded(operation: Operation, mut found: Vec<Violation>) -> Vec<String> {
-    let moved = matches!(
+const fn is_moved(operation: Operation) -> bool {
+    matches!(
         operation,
         Operation::PutItem
             | Operation::UpdateItem
             | Operation::DeleteItem
             | Operation::GetItem
             | Operation::Query
-    );
-    let lacks_a_member = found.iter().any(|violation| violation.constraint.is_none());
-    if moved && !lacks_a_member {
+    )
+}
+
+fn lacks_a_member(found: &[Violation]) -> bool {
+    found.iter().any(|violation| violation.constraint.is_none())
+}
+
+/// What is told of an unknown `ConditionalOperator`, alone: the operations that have moved look at it together with the
+/// conditions that it joins, and only then.
+pub(super) fn conditional_operator(
+    operation: Operation,
+    found: &[Violation],
+    entries: &[(Cow<'_, str>, Node<'_>)],
+) -> Option<String> {
+    let unknown = found.iter().any(|violation| violation.member == "ConditionalOperator");
+    if !unknown || !is_moved(operation) || lacks_a_member(found) || found.iter().any(is_empty_name) {
+        return None;
+    }
+    let conditions = ["Expected", "QueryFilter"].iter().find_map(|name| member(entries, name));
+    let fault = match conditions {
+        Some(Node::Object(conditions)) if conditions.len() > 1 => text::CONDITIONAL_OPERATOR_UNKNOWN,
+        Some(Node::Object(conditions)) if conditions.len() == 1 => item::OPERATOR_WITH_ONE_CONDITION,
+        _ => item::OPERATOR_WITHOUT_CONDITIONS,
+    };
+    // Observed of Query, which puts no envelope around such faults; the others do around all that need no table.
+    Some(if operation == Operation::Query { fault.to_owned() } else { item::enveloped(fault) })
+}
+
+/// The texts to answer, in order.
+pub(super) fn reworded(operation: Operation, mut found: Vec<Violation>) -> Vec<String> {
+    if is_moved(operation) && !lacks_a_member(&found) {
         if found.iter().any(is_empty_name) {
             return vec![text::unechoed_violation("TableName", &text::length_at_least(1))];
         }

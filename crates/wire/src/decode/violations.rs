@@ -28,6 +28,9 @@ pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Res
             return Err(Error::validation(text::parameter_required(missing.name)));
         }
         walk.structure(members, entries);
+        if let Some(fault) = present::conditional_operator(operation, &walk.found, entries) {
+            return Err(Error::validation(fault));
+        }
     }
     let texts = present::reworded(operation, walk.found);
     if texts.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&texts))) }
