@@ -1,6 +1,7 @@
 //! The shared scenario (`clients/scenario.json`), run by the official clients of other languages against a real server.
 //!
-//! `cargo xtask test` installs the clients and says where; without it these tests say what is missing and pass over.
+//! `cargo xtask test` installs the clients and says where, in `KEYWRIGHT_CLIENTS`; without that the tests are ignored, and
+//! a client that is missing where it should be fails them.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
@@ -15,13 +16,11 @@ fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// The folder that `cargo xtask test` filled with clients.
-fn installed(what: &str) -> Option<PathBuf> {
-    let found = std::env::var_os("KEYWRIGHT_CLIENTS").map(|folder| PathBuf::from(folder).join(what));
-    let found = found.filter(|path| path.exists());
-    if found.is_none() {
-        eprintln!("{what} is not installed: run `cargo xtask test`");
-    }
+/// A client in the folder that `cargo xtask test` filled.
+fn installed(what: &str) -> PathBuf {
+    let folder = std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
+    let found = PathBuf::from(folder).join(what);
+    assert!(found.exists(), "{} is not installed: run `cargo xtask test`", found.display());
     found
 }
 
@@ -36,23 +35,26 @@ fn run(command: &mut Command) {
 }
 
 #[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
 fn boto3_runs_the_shared_scenario() {
-    let Some(python) = installed("python/bin/python") else { return };
+    let python = installed("python/bin/python");
     let server = Server::in_memory();
     run(Command::new(python).arg(scripts().join("run_boto3.py")).arg(&server.endpoint));
 }
 
 #[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
 fn the_aws_cli_runs_the_shared_scenario() {
-    let Some(python) = installed("python/bin/python") else { return };
+    let python = installed("python/bin/python");
     let aws = python.with_file_name("aws");
     let server = Server::in_memory();
     run(Command::new(python).arg(scripts().join("run_cli.py")).arg(&server.endpoint).arg(aws));
 }
 
 #[test]
+#[ignore = "needs clients: run `cargo xtask test`"]
 fn the_javascript_sdk_runs_the_shared_scenario() {
-    let Some(folder) = installed("javascript") else { return };
+    let folder = installed("javascript");
     let server = Server::in_memory();
     for file in ["run_sdk_v3.mjs", "scenario.json"] {
         std::fs::copy(scripts().join(file), folder.join(file)).unwrap();

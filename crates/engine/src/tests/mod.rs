@@ -1,5 +1,6 @@
 //! The data plane on the memory store: errors, capacity, pages, transactions, and random operations against an oracle.
 
+mod batches;
 mod capacity;
 mod conflicts;
 mod errors;
