@@ -3,6 +3,10 @@
 //!
 //! Units come from the engine's meter or the designer's prediction; this module only multiplies. Sums are exact integers.
 
+mod bill;
+
+pub use bill::{Bill, Line, Target, bill};
+
 use std::fmt;
 
 use crate::model::{HalfUnits, MicroPerSecond};

@@ -5,17 +5,23 @@
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
 mod explain;
+mod from_model;
 mod name;
 mod problem;
 mod program;
+mod to_model;
+mod verify;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
 pub use explain::{Explanation, Forced, explain};
+pub use from_model::from_model;
 pub use name::{Named, name};
 pub use problem::{ALL_PPM, Attribute, Entity, Fault, Pattern, Problem, Write, WriteKind};
+pub use to_model::{index_name, to_model};
+pub use verify::{Verified, verify};
 pub use view::View;
 
 use std::collections::BTreeSet;

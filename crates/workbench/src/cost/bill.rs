@@ -1,0 +1,182 @@
+//! A model's monthly bill: what its patterns were metered to consume × their rates, and what its items occupy.
+
+use std::collections::BTreeMap;
+
+use super::{Class, Costing, Load, Missing, Mode, Throughput, write_amplification};
+use crate::model::{Billing, HalfUnits, Model, Table};
+use crate::price::{Item, Money};
+use crate::run::Report;
+
+/// Bytes that the service adds to every item and index entry it stores.
+const ENTRY_OVERHEAD_BYTES: u128 = 100;
+/// The same for global tables, per item.
+const REPLICA_OVERHEAD_BYTES: u128 = 48;
+/// Parts per million of one percent.
+const PPM_PER_PERCENT: u64 = 10_000;
+/// The usual target of auto scaling, where a model does not say.
+const TARGET_PERCENT: u64 = 70;
+
+/// What a model costs each month.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Bill {
+    /// Each pattern on each table and index it touches.
+    pub lines: Vec<Line>,
+    /// Storage of each table and index.
+    pub storage: Vec<(Target, u128, Money)>,
+    /// Continuous backups and replication, where the model has them.
+    pub features: Vec<(String, &'static str, Money)>,
+    /// Patterns that cannot be billed because nobody said how often they run (R66): reported, not taken as zero.
+    pub without_rate: Vec<String>,
+    /// For each table, its billing modes and classes from the cheapest, throughput and storage together.
+    pub modes: Vec<(String, Vec<(Class, Mode, Money)>)>,
+    /// Entities and how many writes one write of theirs becomes.
+    pub amplification: Vec<(String, u64)>,
+}
+
+/// A table or one of its indexes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Target {
+    /// The table.
+    pub table: String,
+    /// The index, or none for the table itself.
+    pub index: Option<String>,
+}
+
+/// One pattern on one table or index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The pattern.
+    pub pattern: String,
+    /// What it touches.
+    pub target: Target,
+    /// Metered units of one execution.
+    pub read: HalfUnits,
+    /// Metered units of one execution.
+    pub write: HalfUnits,
+    /// What it costs each month.
+    pub monthly: Throughput,
+}
+
+impl Bill {
+    /// Everything together.
+    pub fn total(&self) -> Money {
+        let lines: Money = self.lines.iter().map(|line| line.monthly.total()).sum();
+        let storage: Money = self.storage.iter().map(|(_, _, cost)| *cost).sum();
+        lines + storage + self.features.iter().map(|(_, _, cost)| *cost).sum()
+    }
+}
+
+/// Bills a model from its run.
+pub fn bill(model: &Model, report: &Report, costing: &Costing<'_>) -> Result<Bill, Missing> {
+    let mut bill = Bill::default();
+    let mut loads: BTreeMap<String, Load> = BTreeMap::new();
+    for pattern in &model.patterns {
+        let Some(rate) = pattern.rate else {
+            bill.without_rate.push(pattern.id.clone());
+            continue;
+        };
+        let Some(run) = report.pattern(&pattern.id) else { continue };
+        for (target, read, write) in run.capacity.iter().flat_map(touched) {
+            let load = Load::of(rate.average, read, write);
+            let sum = loads.entry(target.table.clone()).or_default();
+            *sum = sum.and(load);
+            let (class, mode) = billing(model.table(&target.table));
+            let monthly = costing.throughput(load, class, mode)?;
+            bill.lines.push(Line { pattern: pattern.id.clone(), target, read, write, monthly });
+        }
+    }
+    for table in &model.tables {
+        let (class, _) = billing(Some(table));
+        let sizes = sizes(model, report, table);
+        for (target, bytes) in &sizes {
+            bill.storage.push((target.clone(), *bytes, costing.storage(*bytes, class)?));
+        }
+        let load = loads.get(&table.name).copied().unwrap_or_default();
+        let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
+        let used_ppm = TARGET_PERCENT * PPM_PER_PERCENT;
+        bill.modes.push((table.name.clone(), costing.cheapest(load, all, used_ppm)?));
+        features(table, &sizes, load, costing, &mut bill)?;
+    }
+    bill.amplification = amplification(model);
+    Ok(bill)
+}
+
+fn touched(capacity: &crate::run::CapacityOf) -> Vec<(Target, HalfUnits, HalfUnits)> {
+    let usage = &capacity.usage;
+    let target = |index: Option<&String>| Target { table: capacity.table.clone(), index: index.cloned() };
+    let indexes = usage.local_indexes.iter().chain(&usage.global_indexes);
+    std::iter::once((target(None), usage.table.read, usage.table.write))
+        .chain(indexes.map(|(name, usage)| (target(Some(name)), usage.read, usage.write)))
+        .filter(|(_, read, write)| read.0 + write.0 > 0)
+        .collect()
+}
+
+fn billing(table: Option<&Table>) -> (Class, Mode) {
+    let class = match table {
+        Some(table) if table.infrequent_access => Class::Infrequent,
+        _ => Class::Standard,
+    };
+    let mode = match table.map(|table| &table.billing) {
+        Some(Billing::Provisioned { autoscale, .. }) => {
+            let percent = autoscale.map_or(TARGET_PERCENT, |scale| scale.target_percent);
+            Mode::Provisioned { used_ppm: percent * PPM_PER_PERCENT }
+        }
+        Some(Billing::OnDemand) | None => Mode::OnDemand,
+    };
+    (class, mode)
+}
+
+/// The bytes of a table and its indexes when every entity has its full count.
+fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Target, u128)> {
+    let overhead = ENTRY_OVERHEAD_BYTES + if table.replicas.is_empty() { 0 } else { REPLICA_OVERHEAD_BYTES };
+    let mut sizes = BTreeMap::new();
+    let target = |index: Option<&str>| Target { table: table.name.clone(), index: index.map(str::to_owned) };
+    for entity in model.entities_of(&table.name) {
+        let Some(seen) = report.entity(&entity.name).filter(|seen| seen.items > 0) else { continue };
+        let scale = |bytes: u64, items: u64| {
+            let sample = u128::from(bytes) + overhead * u128::from(items);
+            sample * u128::from(entity.count.unwrap_or(seen.items)) / u128::from(seen.items)
+        };
+        *sizes.entry(target(None)).or_insert(0) += scale(seen.bytes, seen.items);
+        for index in &seen.indexes {
+            *sizes.entry(target(Some(&index.name))).or_insert(0) += scale(index.bytes, index.items);
+        }
+    }
+    sizes.into_iter().collect()
+}
+
+fn features(
+    table: &Table,
+    sizes: &[(Target, u128)],
+    load: Load,
+    costing: &Costing<'_>,
+    bill: &mut Bill,
+) -> Result<(), Missing> {
+    let own: u128 = sizes.iter().filter(|(target, _)| target.index.is_none()).map(|(_, bytes)| *bytes).sum();
+    if table.pitr == Some(true) {
+        let cost = costing.gigabytes(Item::PointInTimeRecovery, own)?;
+        bill.features.push((table.name.clone(), "continuous backups", cost));
+    }
+    let regions = u32::try_from(table.replicas.len()).unwrap_or(u32::MAX);
+    if regions > 0 {
+        let cost = costing.replicas(load, regions)?;
+        bill.features.push((table.name.clone(), "replicated writes", cost));
+    }
+    Ok(())
+}
+
+/// An item is written once to its table and once to each index whose key it can have.
+fn amplification(model: &Model) -> Vec<(String, u64)> {
+    model
+        .entities
+        .iter()
+        .map(|entity| {
+            let indexes = model.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
+            let has = |index: &&crate::model::Index| {
+                index.key_parts().all(|part| entity.template(&part.name).is_some())
+            };
+            let count = u64::try_from(indexes.iter().filter(has).count()).unwrap_or(u64::MAX);
+            (entity.name.clone(), write_amplification(count))
+        })
+        .collect()
+}

@@ -1,0 +1,181 @@
+//! A problem from a model file: the entities of one table, the patterns that read them and the steps that write them.
+//! Keys that the model already has only serve to tell what identifies an item.
+
+use super::problem::{ALL_PPM, Attribute, Entity, Pattern, Problem, Write, WriteKind};
+use crate::heat::busiest_share_ppm;
+use crate::model::{
+    self, Consistency, Fault, Faults, GivenOp, MicroPerSecond, Model, Operation, Part, Rate, ReadKind, Table,
+};
+use keywright_semantics::value::ValueType;
+
+/// Indexes offered to the designer: more than five are a warning in the rules.
+const GSI_MAX: usize = 5;
+/// Bytes of an attribute whose size nobody gives.
+const ATTRIBUTE_BYTES: u64 = 12;
+
+/// The problem of one table. Faults are what a design cannot be found without: rates and counts are never guessed.
+pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
+    let mut faults = Faults::new();
+    let entities: Vec<Entity> = model.entities_of(&table.name).map(|own| entity(own, &mut faults)).collect();
+    let named = |name: &String| entities.iter().any(|entity| entity.name == *name);
+    let mut patterns = Vec::new();
+    let mut writes = Vec::new();
+    for own in &model.patterns {
+        let here = own.read().is_some_and(|read| read.entities.iter().any(named))
+            || own.steps().iter().any(|step| named(&step.entity));
+        if !here || own.admin {
+            continue;
+        }
+        let Some(rate) = own.rate else {
+            let text = format!("pattern `{}` has no rate: write `rate: 5` for five times a second", own.id);
+            faults.push(Fault::new(own.at, text));
+            continue;
+        };
+        match &own.operation {
+            Operation::Read(read) => patterns.push(pattern(own, read, rate)),
+            Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
+                let steps = own.steps().iter().filter(|step| named(&step.entity));
+                writes.extend(steps.filter_map(|step| write(own, step, rate)));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(Problem { entities, patterns, writes, gsi_max: GSI_MAX }) } else { Err(faults) }
+}
+
+fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
+    let Some(count) = own.count else {
+        faults.push(Fault::new(own.at, format!("entity `{}` has no count: write `count: 1000`", own.name)));
+        return Entity {
+            name: own.name.clone(),
+            id: Vec::new(),
+            attributes: Vec::new(),
+            count: 0,
+            size_bytes: 0,
+        };
+    };
+    let bytes = |own: &model::Attribute| own.size_bytes.unwrap_or(ATTRIBUTE_BYTES);
+    let attributes: Vec<Attribute> = own
+        .attributes
+        .iter()
+        .map(|attribute| {
+            let values = u64::try_from(attribute.values.len()).ok().filter(|count| *count > 0);
+            let distinct = attribute.distinct.or(values);
+            let skew = own.skew.iter().find(|(name, _)| *name == attribute.name).map(|(_, skew)| *skew);
+            Attribute {
+                name: attribute.name.clone(),
+                size_bytes: bytes(attribute),
+                distinct,
+                present_ppm: attribute.present_ppm.unwrap_or(ALL_PPM),
+                hottest_ppm: skew.map(|skew| busiest_share_ppm(skew, distinct.unwrap_or(count))),
+                number: attribute.value_type == ValueType::N,
+            }
+        })
+        .collect();
+    let names = own.attributes.iter().map(|own| u64::try_from(own.name.len()).unwrap_or(0));
+    let summed = own.attributes.iter().map(bytes).chain(names).sum();
+    Entity {
+        name: own.name.clone(),
+        id: identity(own),
+        attributes,
+        count,
+        size_bytes: own.size_bytes.unwrap_or(summed),
+    }
+}
+
+/// The attributes that tell items apart: those declared unique, else those in the key.
+fn identity(own: &model::Entity) -> Vec<String> {
+    if let Some(unique) = own.unique.first() {
+        return unique.clone();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for part in own.key.templates.iter().flat_map(|(_, template)| &template.parts) {
+        if let Part::Attribute { name, .. } = part
+            && !names.contains(name)
+        {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn pattern(own: &model::Pattern, read: &model::Read, rate: Rate) -> Pattern {
+    let given = |wanted: bool| {
+        read.given
+            .iter()
+            .filter(move |given| (given.op == GivenOp::Eq) == wanted)
+            .map(|given| given.attribute.clone())
+    };
+    let returned = own.returns.unwrap_or_default();
+    let single = if read.kind == ReadKind::Get { 1 } else { returned.page.or(returned.max).unwrap_or(1) };
+    Pattern {
+        id: own.id.clone(),
+        entities: read.entities.clone(),
+        equal: given(true).collect(),
+        range: given(false).next(),
+        results: returned.average.unwrap_or(single),
+        rate: rate.average,
+        peak: rate.peak,
+        strong: read.consistency == Consistency::Strong,
+        scatter: read.kind == ReadKind::ScatterGather,
+    }
+}
+
+fn write(own: &model::Pattern, step: &model::Write, rate: Rate) -> Option<Write> {
+    let kind = match step.kind {
+        model::WriteKind::Put => WriteKind::Put,
+        model::WriteKind::Delete => WriteKind::Delete,
+        model::WriteKind::Update => WriteKind::Update {
+            changed: [&step.set, &step.remove, &step.add]
+                .into_iter()
+                .flatten()
+                .flat_map(|it| changed(it))
+                .collect(),
+        },
+        model::WriteKind::Check | model::WriteKind::Get => return None,
+    };
+    let times = |rate: MicroPerSecond| MicroPerSecond(rate.0.saturating_mul(step.n));
+    Some(Write {
+        id: own.id.clone(),
+        entity: step.entity.clone(),
+        kind,
+        rate: times(rate.average),
+        peak: times(rate.peak),
+    })
+}
+
+/// The attributes that an update's clauses write: the first name of each clause.
+fn changed(clauses: &str) -> Vec<String> {
+    let mut depth = 0_u32;
+    let mut names = vec![String::new()];
+    for letter in clauses.chars() {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                names.push(String::new());
+                continue;
+            }
+            _ => {}
+        }
+        if let Some(last) = names.last_mut() {
+            last.push(letter);
+        }
+    }
+    let first = |clause: &String| {
+        let name =
+            clause.trim().split(|letter: char| letter.is_whitespace() || "=.[".contains(letter)).next();
+        name.map(str::to_owned).filter(|name| !name.is_empty())
+    };
+    names.iter().filter_map(first).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::changed;
+
+    #[test]
+    fn an_update_changes_the_first_name_of_each_clause() {
+        assert_eq!(changed("a = if_not_exists(b, :c), d.e = :f"), ["a", "d"]);
+        assert_eq!(changed("total :n"), ["total"]);
+    }
+}

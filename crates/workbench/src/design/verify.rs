@@ -1,0 +1,141 @@
+//! A design proved by running it: data generated from a seed, every read executed on the engine, its items and its
+//! metered capacity compared with a plain evaluation over the same items in memory.
+
+use keywright_semantics::value::{AttributeValue, Item};
+
+use crate::data::{self, Sample};
+use crate::model::{
+    At, Consistency, DataSource, Faults, Generate, GivenOp, HalfUnits, Model, Node, NodeKind, Operation,
+    Pattern, Read,
+};
+use crate::run::{Outcome, run};
+
+/// Items of the most numerous entity.
+const SAMPLE: u64 = 60;
+/// The seed of the data.
+const SEED: u64 = 7;
+/// Bytes that one read unit covers.
+const READ_UNIT_BYTES: u64 = 4096;
+
+/// One pattern, run and evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The pattern.
+    pub pattern: String,
+    /// Items the engine returned.
+    pub returned: u64,
+    /// Items that the plain evaluation finds.
+    pub expected: u64,
+    /// Items of other entities that came along.
+    pub strangers: usize,
+    /// Metered units.
+    pub measured: HalfUnits,
+    /// Units by the sum of the sizes of the items found.
+    pub predicted: HalfUnits,
+    /// Why it could not be run, if it could not.
+    pub failed: Option<String>,
+}
+
+impl Verified {
+    /// Whether the engine and the plain evaluation agree.
+    pub fn agrees(&self) -> bool {
+        self.failed.is_none()
+            && self.strangers == 0
+            && self.returned == self.expected
+            && self.measured == self.predicted
+    }
+}
+
+/// Runs the reads of a designed model on generated data.
+pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
+    let mut model = model.clone();
+    model.data =
+        DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
+    let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
+    let samples = data::load(&model, &no_files)?;
+    model.patterns.retain(|pattern| pattern.read().is_some());
+    let mut expected = Vec::new();
+    for pattern in &mut model.patterns {
+        let Operation::Read(read) = &pattern.operation else { continue };
+        let Some(given) = values(read, &samples) else { continue };
+        expected.push(evaluate(pattern, read, &given, &samples));
+        pattern.example = example(read, &given);
+        pattern.expect = None;
+        pattern.returns = None;
+    }
+    let report = run(&model, &no_files, &mut |_| {})?;
+    for verified in &mut expected {
+        let Some(ran) = report.pattern(&verified.pattern) else { continue };
+        verified.returned = ran.items_returned;
+        verified.strangers = ran.strangers.len();
+        verified.measured = ran.read_units();
+        verified.failed = match &ran.outcome {
+            Outcome::Met | Outcome::Ran => None,
+            Outcome::Unmet(reasons) | Outcome::NoPlan(reasons) => Some(reasons.join("; ")),
+            Outcome::Failed(reason) => Some(reason.clone()),
+        };
+    }
+    Ok(expected)
+}
+
+/// Values that some item has, so that the pattern finds at least that item.
+fn values(read: &Read, samples: &[Sample]) -> Option<Vec<AttributeValue>> {
+    samples.iter().filter(|sample| belongs(read, sample)).find_map(|sample| {
+        read.given.iter().map(|given| sample.item.get(given.attribute.as_str()).cloned()).collect()
+    })
+}
+
+fn belongs(read: &Read, sample: &Sample) -> bool {
+    sample.entity.as_ref().is_some_and(|entity| read.entities.contains(entity))
+}
+
+/// The plain evaluation: every item of the entities that has the values.
+fn evaluate(pattern: &Pattern, read: &Read, given: &[AttributeValue], samples: &[Sample]) -> Verified {
+    let matches = |item: &Item| {
+        read.given.iter().zip(given).all(|(given, value)| item.get(given.attribute.as_str()) == Some(value))
+    };
+    let found: Vec<&Sample> =
+        samples.iter().filter(|sample| belongs(read, sample) && matches(&sample.item)).collect();
+    let bytes: u64 = found.iter().map(|sample| size(&sample.item)).sum();
+    let units = bytes.div_ceil(READ_UNIT_BYTES).max(1);
+    let strong = read.consistency == Consistency::Strong;
+    Verified {
+        pattern: pattern.id.clone(),
+        returned: 0,
+        expected: u64::try_from(found.len()).unwrap_or(u64::MAX),
+        strangers: 0,
+        measured: HalfUnits(0),
+        predicted: HalfUnits(if strong { units * 2 } else { units }),
+        failed: None,
+    }
+}
+
+fn size(item: &Item) -> u64 {
+    u64::try_from(keywright_semantics::size::item_bytes(item)).unwrap_or(u64::MAX)
+}
+
+fn example(read: &Read, given: &[AttributeValue]) -> Vec<(String, Node)> {
+    read.given
+        .iter()
+        .zip(given)
+        .filter_map(|(given, value)| {
+            let node = node(value)?;
+            let node = match given.op {
+                GivenOp::Between => {
+                    Node { at: At::default(), kind: NodeKind::List(vec![node.clone(), node]) }
+                }
+                _ => node,
+            };
+            Some((given.attribute.clone(), node))
+        })
+        .collect()
+}
+
+fn node(value: &AttributeValue) -> Option<Node> {
+    let kind = match value {
+        AttributeValue::S(text) => NodeKind::Text(text.to_string()),
+        AttributeValue::N(number) => NodeKind::Number(number.to_string()),
+        _ => return None,
+    };
+    Some(Node { at: At::default(), kind })
+}

@@ -1,0 +1,88 @@
+//! Models designed, proved by running them, and billed.
+
+use keywright_workbench::cost::{Costing, Settings, bill};
+use keywright_workbench::design::{self, Proof};
+use keywright_workbench::model::{Model, parse};
+use keywright_workbench::price::{Money, Prices, TODAY};
+use keywright_workbench::run::run;
+
+fn model(text: &str) -> Model {
+    match parse(text) {
+        Ok(model) => model,
+        Err(faults) => {
+            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
+        }
+    }
+}
+
+const TEN_PATTERNS: &str = include_str!("models/ten-patterns.yaml");
+const SHOP: &str = include_str!("models/shop.yaml");
+
+fn designed() -> (Model, design::Design) {
+    let model = model(TEN_PATTERNS);
+    let table = model.tables.first().expect("a table").clone();
+    let problem = design::from_model(&model, &table).expect("a problem");
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let design = design::solve(&problem, &prices).expect("a design");
+    let model = design::to_model(&model, &table.name, &problem, &design).expect("templates");
+    (model, design)
+}
+
+#[test]
+fn r72_a_model_without_keys_is_designed_with_two_indexes_and_one_is_proved_impossible() {
+    let (model, design) = designed();
+    assert_eq!(design.gsis, 2);
+    assert!(matches!(design.proof, Proof::Infeasible { gsis: 1, .. }));
+    assert_eq!(model.tables.first().map(|table| table.indexes.len()), Some(2));
+}
+
+#[test]
+fn a_designed_model_written_as_yaml_reads_back_with_its_keys() {
+    let (model, _) = designed();
+    let text = keywright_workbench::model::write(&model);
+    let again = self::model(&text);
+    let keys = |model: &Model| {
+        model
+            .entities
+            .iter()
+            .map(|own| own.key.templates.iter().map(|(_, it)| it.to_string()).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&again), keys(&model));
+}
+
+#[test]
+fn a_design_run_on_generated_items_returns_what_a_plain_evaluation_finds_at_the_predicted_units() {
+    let (model, _) = designed();
+    let verified = design::verify(&model).expect("it runs");
+    assert_eq!(verified.len(), 10);
+    for own in &verified {
+        assert!(own.agrees(), "{own:?}");
+        assert!(own.expected > 0, "{own:?}");
+    }
+}
+
+#[test]
+fn r66_a_pattern_without_a_rate_is_a_fault_of_the_design_and_not_taken_as_zero() {
+    let text = TEN_PATTERNS.replace("given: {productId: eq}, rate: 200", "given: {productId: eq}");
+    let model = model(&text);
+    let faults = design::from_model(&model, model.tables.first().expect("a table")).expect_err("no rate");
+    assert_eq!(faults.first().map(|fault| fault.text.as_str()), Some("pattern `P2` has no rate: write `rate: 5` for five times a second"));
+}
+
+#[test]
+fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
+    let model = model(SHOP);
+    let no_files = |name: &str| Err(format!("no {name} in this test"));
+    let report = run(&model, &no_files, &mut |_| {}).expect("it runs");
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let bill = bill(&model, &report, &Costing { prices: &prices, settings: Settings::default() }).expect("priced");
+    let read = bill.lines.iter().find(|line| line.pattern == "P6").expect("the read is billed");
+    assert_eq!(read.target.index.as_deref(), Some("gsi1"));
+    // Five half units a second for 730 hours at 125 nano-dollars a unit.
+    assert_eq!(read.monthly.reads, Money::nanos(5 * 730 * 3600 * 125 / 2));
+    let order_items = bill.amplification.iter().find(|(entity, _)| entity == "OrderItem");
+    assert_eq!(order_items.map(|(_, writes)| *writes), Some(3), "its table and two indexes");
+    assert!(bill.total() > bill.lines.iter().map(|line| line.monthly.total()).sum());
+    assert!(bill.without_rate.is_empty());
+}
