@@ -67,7 +67,10 @@ fn r66_a_pattern_without_a_rate_is_a_fault_of_the_design_and_not_taken_as_zero()
     let text = TEN_PATTERNS.replace("given: {productId: eq}, rate: 200", "given: {productId: eq}");
     let model = model(&text);
     let faults = design::from_model(&model, model.tables.first().expect("a table")).expect_err("no rate");
-    assert_eq!(faults.first().map(|fault| fault.text.as_str()), Some("pattern `P2` has no rate: write `rate: 5` for five times a second"));
+    assert_eq!(
+        faults.first().map(|fault| fault.text.as_str()),
+        Some("pattern `P2` has no rate: write `rate: 5` for five times a second")
+    );
 }
 
 #[test]
@@ -76,7 +79,8 @@ fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
     let no_files = |name: &str| Err(format!("no {name} in this test"));
     let report = run(&model, &no_files, &mut |_| {}).expect("it runs");
     let prices = Prices::built_in(TODAY).expect("built in");
-    let bill = bill(&model, &report, &Costing { prices: &prices, settings: Settings::default() }).expect("priced");
+    let bill =
+        bill(&model, &report, &Costing { prices: &prices, settings: Settings::default() }).expect("priced");
     let read = bill.lines.iter().find(|line| line.pattern == "P6").expect("the read is billed");
     assert_eq!(read.target.index.as_deref(), Some("gsi1"));
     // Five half units a second for 730 hours at 125 nano-dollars a unit.

@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
     let settings = Settings { month, gigabyte, free_tier: arguments.free_tier };
     let folder = arguments.model.parent().unwrap_or(Path::new("")).to_owned();
     let read_file = |name: &str| files::read(&folder.join(name));
-    let report = execute(&model, &read_file, &mut |_| {}).map_err(|faults| shown(&arguments.model, &faults))?;
+    let report =
+        execute(&model, &read_file, &mut |_| {}).map_err(|faults| shown(&arguments.model, &faults))?;
     let costing = Costing { prices: &prices, settings };
     let bill = bill(&model, &report, &costing).map_err(|fault| fault.to_string())?;
     banner::say(text(&bill, &prices).trim_end());
@@ -56,7 +57,8 @@ pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), String> {
     let text = files::read(&arguments.offer)?;
     let prices = offer::parse(&text).map_err(|fault| fault.to_string())?;
     let date = prices.name.rsplit('@').next().unwrap_or_default().to_owned();
-    let rendered = price::render(&prices, "the offer's free first tiers", &date).map_err(|fault| fault.to_string())?;
+    let rendered =
+        price::render(&prices, "the offer's free first tiers", &date).map_err(|fault| fault.to_string())?;
     banner::say(rendered.trim_end());
     Ok(())
 }
@@ -101,15 +103,22 @@ fn text(bill: &Bill, prices: &Prices) -> String {
     lines.push(format!("{:<52} {:>14}", "total", bill.total()));
     for (entity, writes) in &bill.amplification {
         if *writes > 1 {
-            lines.push(format!("A write of {entity} is {writes} writes: its table and {} indexes.", writes - 1));
+            lines.push(format!(
+                "A write of {entity} is {writes} writes: its table and {} indexes.",
+                writes - 1
+            ));
         }
     }
     for (table, modes) in &bill.modes {
         lines.push(format!("\n{table}, from the cheapest (provisioned units 70 % used):"));
-        lines.extend(modes.iter().map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", name(*class, *mode))));
+        lines.extend(
+            modes.iter().map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", name(*class, *mode))),
+        );
     }
     for pattern in &bill.without_rate {
-        lines.push(format!("{pattern} has no rate and is not in the total: write `rate: 5` for five times a second."));
+        lines.push(format!(
+            "{pattern} has no rate and is not in the total: write `rate: 5` for five times a second."
+        ));
     }
     lines.join("\n")
 }

@@ -102,9 +102,14 @@ fn text(table: &str, problem: &Problem, design: &Design, prices: &Prices) -> Str
     }
     lines.push(String::new());
     for own in &design.asked {
-        let requests = if own.shards == 1 { "1 request".to_owned() } else { format!("{} requests", own.shards) };
+        let requests =
+            if own.shards == 1 { "1 request".to_owned() } else { format!("{} requests", own.shards) };
         let (place, cost) = (slot(own.slot), own.monthly);
-        lines.push(format!("{:<20} {place:<6} by {:<24} {requests:<12} {cost:>12}", own.pattern, own.partition.join(", ")));
+        lines.push(format!(
+            "{:<20} {place:<6} by {:<24} {requests:<12} {cost:>12}",
+            own.pattern,
+            own.partition.join(", ")
+        ));
     }
     lines.join("\n")
 }
@@ -113,7 +118,11 @@ fn explained(problem: &Problem, prices: &Prices) -> Result<String, String> {
     let explanation = explain(problem, prices).map_err(sentences)?;
     let mut lines = vec![String::new()];
     for own in &explanation.patterns {
-        let forced = if own.forces { format!("; it forces an index: without it {}", own.gsis_without) } else { String::new() };
+        let forced = if own.forces {
+            format!("; it forces an index: without it {}", own.gsis_without)
+        } else {
+            String::new()
+        };
         lines.push(format!("Without {} the table would cost {} less{forced}.", own.pattern, own.saves));
     }
     lines.push(match explanation.runner_up {

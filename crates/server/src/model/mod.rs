@@ -3,11 +3,14 @@
 //! Each command reads files, calls the workbench library and prints what it returns; one file per command.
 
 mod check;
+mod cost;
+mod design;
 mod diff;
 mod explain;
 mod export;
 mod fetch;
 mod files;
+mod heat;
 mod import;
 mod init;
 
@@ -24,27 +27,38 @@ pub(crate) struct ModelArguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     Check(check::CheckArguments),
+    Cost(cost::CostArguments),
+    Design(design::DesignArguments),
     Diff(diff::DiffArguments),
     Explain(explain::ExplainArguments),
     Export(export::ExportArguments),
+    Heat(heat::HeatArguments),
     Import(Box<import::ImportArguments>),
     Init(init::InitArguments),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
+    Prices(cost::PricesArguments),
 }
 
 /// Does what the command line asks. An error is a sentence for the person at the terminal.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
     match &arguments.command {
         Command::Check(arguments) => check::run(arguments),
+        Command::Cost(arguments) => cost::run(arguments),
+        Command::Design(arguments) => design::run(arguments),
         Command::Diff(arguments) => diff::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Export(arguments) => export::run(arguments),
+        Command::Heat(arguments) => {
+            heat::run(arguments);
+            Ok(())
+        }
         Command::Import(arguments) => import::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Schema => {
             banner::say(keywright_workbench::model::schema().trim_end());
             Ok(())
         }
+        Command::Prices(arguments) => cost::run_prices(arguments),
     }
 }
