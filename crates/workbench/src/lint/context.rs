@@ -30,10 +30,7 @@ impl<'a> Context<'a> {
     pub(super) fn steps(&self) -> impl Iterator<Item = (&'a Pattern, &'a Write, &'a Entity)> {
         let model = self.model;
         model.patterns.iter().flat_map(move |pattern| {
-            pattern
-                .steps()
-                .iter()
-                .filter_map(move |step| Some((pattern, step, model.entity(&step.entity)?)))
+            pattern.steps().iter().filter_map(move |step| Some((pattern, step, model.entity(&step.entity)?)))
         })
     }
 

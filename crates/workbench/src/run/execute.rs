@@ -157,7 +157,8 @@ impl Asking<'_> {
         }
         let keys = self.plan.table.key_parts().map(|part| &part.name);
         let mut names: Vec<&String> = keys.collect();
-        names.extend(self.read.attributes.iter());
+        // What an index holds only as part of a key cannot be asked of it by name.
+        names.extend(self.read.attributes.iter().filter(|name| self.plan.holds(name)));
         names.dedup();
         let placeholders: std::collections::BTreeSet<String> =
             names.into_iter().map(|name| expression.name(name)).collect();

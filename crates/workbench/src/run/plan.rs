@@ -37,6 +37,21 @@ pub(super) struct NoPlan {
     pub(super) reasons: Vec<String>,
 }
 
+impl Plan<'_> {
+    /// Whether an attribute can be asked of the path by its name.
+    pub(super) fn holds(&self, name: &str) -> bool {
+        let keys = self.index.into_iter().flat_map(Index::key_parts).chain(self.table.key_parts());
+        match self.index.map(|index| &index.projection) {
+            None | Some(Projection::All) => true,
+            Some(Projection::KeysOnly) => keys.into_iter().any(|part| part.name == name),
+            Some(Projection::Include(names)) => {
+                names.iter().any(|included| included == name)
+                    || keys.into_iter().any(|part| part.name == name)
+            }
+        }
+    }
+}
+
 /// More queries for one question are no answer but a load test.
 const SHARDS_GATHERED_MAX: u32 = 1000;
 
