@@ -18,7 +18,8 @@ fn scripts() -> PathBuf {
 
 /// A client in the folder that `cargo xtask test` filled.
 fn installed(what: &str) -> PathBuf {
-    let folder = std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
+    let folder =
+        std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
     let found = PathBuf::from(folder).join(what);
     assert!(found.exists(), "{} is not installed: run `cargo xtask test`", found.display());
     found

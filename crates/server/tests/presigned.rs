@@ -90,7 +90,10 @@ fn a_presigned_request_is_answered_while_it_holds_and_for_the_body_that_was_sign
     assert!(good.starts_with("HTTP/1.1 200") && good.ends_with(r#"{"TableNames":[]}"#), "{good}");
 
     let tampered = send(&server, &query, br#"{"Limit":1}"#);
-    assert!(tampered.starts_with("HTTP/1.1 400") && tampered.contains("InvalidSignatureException"), "{tampered}");
+    assert!(
+        tampered.starts_with("HTTP/1.1 400") && tampered.contains("InvalidSignatureException"),
+        "{tampered}"
+    );
 
     let late = presigned(&server, &key, now - Duration::from_mins(2), b"{}");
     let late = send(&server, &late, b"{}");

@@ -12,7 +12,8 @@ use support::Server;
 
 /// Runs one check with the clients that `cargo xtask test` installed.
 fn holds(requirement: &str, settings: &[&str]) {
-    let folder = std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
+    let folder =
+        std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
     let python = Path::new(&folder).join("python/bin/python");
     assert!(python.exists(), "{} is not installed: run `cargo xtask test`", python.display());
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements/run.py");

@@ -308,3 +308,41 @@ impl From<TableRecord> for Table {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::StreamView;
+    use crate::tests::harness::{bench, caller};
+
+    #[test]
+    fn a_record_says_what_it_was_made_from() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        assert_eq!(decode(&encode(&table)).as_ref(), Ok(&*table));
+    }
+
+    #[test]
+    fn records_of_the_first_format_are_read_and_their_stream_begins() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let mut old = (*table).clone();
+        old.stream = StreamState { view: Some(StreamView::KeysOnly), label: Some("label".to_owned()) };
+        let mut bytes = vec![FORMAT_FIRST];
+        bytes.extend_from_slice(&old.version.to_be_bytes());
+        let bytes = postcard::to_extend(&TableRecord::from(&old), bytes).expect("it encodes");
+        let read = decode(&bytes).expect("the first format is still read");
+        assert_eq!((read.version, &read.schema, &read.stream), (old.version, &old.schema, &old.stream));
+        let stream = read.live_stream().expect("a stream was enabled");
+        assert_eq!((stream.label.as_str(), stream.open_shards().count()), ("label", 1));
+        assert!(read.ttl.enabled().is_none());
+    }
+
+    #[test]
+    fn damaged_records_are_refused() {
+        let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
+        let bytes = encode(&table);
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end]).is_err(), "cut at {end}");
+        }
+        assert_eq!(decode(&[9; 40]), Err(RecordFault::UnknownFormat(Some(9))));
+    }
+}
