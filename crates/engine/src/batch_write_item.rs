@@ -16,7 +16,7 @@ use keywright_semantics::value::Item;
 use keywright_store::Store;
 
 use crate::bind::item::bind_put;
-use crate::bind::key::bind_key;
+use crate::bind::key::{bind_key, check_key_within};
 use crate::change::{Action, Effect};
 use crate::collections::CollectionReport;
 use crate::engine::Engine;
@@ -100,6 +100,7 @@ fn bind_write<'r, S: Store>(
     let table = engine.catalogue().lookup(caller, &place.table.table)?;
     let (key, effect) = match place.write {
         BatchWrite::Put(item) => {
+            check_key_within(&table.schema, item)?;
             let put = bind_put(table.id, &table.schema, item)?;
             (put.key, Effect::Put(put.item))
         }

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::response::StreamIdentity;
-use keywright_store::{CommitError, Store, Transaction};
+use keywright_store::{CommitError, Snapshot, Store, Transaction};
 
 use crate::catalogue::Table;
 use crate::change::{Action, Change, Effect, Refusal, evaluate};
@@ -90,7 +90,8 @@ enum Attempt {
     Ended(GroupEnd),
     /// A table's schema changed since it was looked up.
     Stale(Arc<Table>),
-    Conflict,
+    /// Another commit came first; the items as this one had read them.
+    Conflict(Vec<Option<EncodedItem>>),
     /// Committed or not: what was to be written.
     Unknown(Pending),
 }
@@ -109,6 +110,7 @@ pub(crate) async fn run<'r, S: Store>(
     token: Option<&NewToken>,
     bind: impl Fn() -> Result<Vec<Action<'r>>, Error> + Send + Sync,
 ) -> Result<GroupEnd, Error> {
+    let mut last_read = Vec::new();
     for _ in 0..WRITE_ATTEMPTS_MAX {
         let actions = bind()?;
         if kind == GroupKind::Transaction {
@@ -122,7 +124,7 @@ pub(crate) async fn run<'r, S: Store>(
         match attempt(engine, kind, &actions, token).await? {
             Attempt::Ended(end) => return Ok(end),
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
-            Attempt::Conflict => {}
+            Attempt::Conflict(read) => last_read = read,
             Attempt::Unknown(pending) => {
                 if settle(engine, &actions, &pending).await? {
                     return Ok(GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure)));
@@ -131,8 +133,24 @@ pub(crate) async fn run<'r, S: Store>(
         }
         drop(passage);
     }
-    let actions = bind()?.len();
-    Ok(GroupEnd::Conflict(vec![true; actions]))
+    Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
+}
+
+/// Which items are no longer as the last try had read them; all, if that does not tell.
+pub(crate) async fn collided<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    last_read: Vec<Option<EncodedItem>>,
+) -> Result<Vec<bool>, Error> {
+    let keys: Vec<Bytes> = actions.iter().map(|action| action.key.row.clone()).collect();
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let rows = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    let changed = |(row, read): (Option<Bytes>, Option<EncodedItem>)| {
+        row.as_ref() != read.as_ref().map(EncodedItem::as_bytes)
+    };
+    let collided: Vec<bool> = rows.into_iter().zip(last_read).map(changed).collect();
+    let tells = collided.len() == actions.len() && collided.contains(&true);
+    Ok(if tells { collided } else { vec![true; actions.len()] })
 }
 
 /// Writers meet at their items, and at the size row of their collection where there is one.
@@ -233,7 +251,9 @@ async fn commit<S: Store>(
             let outcomes = finish(engine, pending.outcomes, Committed::At(version));
             Ok(Attempt::Ended(GroupEnd::Written(outcomes)))
         }
-        Err(CommitError::Conflict) => Ok(Attempt::Conflict),
+        Err(CommitError::Conflict) => {
+            Ok(Attempt::Conflict(pending.outcomes.into_iter().map(|outcome| outcome.change.old).collect()))
+        }
         Err(CommitError::TooLarge) => Ok(Attempt::Ended(GroupEnd::TooLarge)),
         Err(CommitError::Unknown) => Ok(Attempt::Unknown(pending)),
         Err(CommitError::Failed(error)) => Err(fault::storage(&error)),

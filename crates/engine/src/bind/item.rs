@@ -1,6 +1,6 @@
 //! Whole items on their way in: index keys and sizes.
 
-use keywright_semantics::codec::{EncodedItem, ValueRef};
+use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::expression::{Condition, DocumentPath, Update};
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::messages::value::fault as value_fault;
@@ -70,7 +70,7 @@ pub(crate) fn check_updated(
                 continue;
             }
             let Some(value) = crate::index::key_value(attribute, found) else {
-                return Err(updated_index_key_type(attribute, found, &index.name));
+                return Err(BindFault::action(messages::UPDATED_INDEX_KEY_TYPE));
             };
             if let Some(kind) = empty_kind(value) {
                 let text = messages::empty_index_key_value(&attribute.name, kind, &index.name);
@@ -105,15 +105,6 @@ pub(crate) fn check_update_size(update: &Update) -> Result<(), BindFault> {
     Ok(())
 }
 
-fn updated_index_key_type(
-    attribute: &keywright_semantics::schema::KeyAttribute,
-    found: ValueRef<'_>,
-    index: &str,
-) -> BindFault {
-    let actual = found.type_name();
-    BindFault::action(messages::index_key_type_mismatch(&attribute.name, attribute.key_type, actual, index))
-}
-
 /// Checks that an update leaves the key alone and does not look into key attributes.
 pub(crate) fn check_update(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
     for attribute in schema.key.attributes() {
@@ -121,7 +112,22 @@ pub(crate) fn check_update(schema: &TableSchema, update: &Update) -> Result<(), 
             return Err(BindFault::action(messages::cannot_update_key(&attribute.name)));
         }
     }
+    check_known_types(schema, update)?;
     check_paths(schema, &update.paths())
+}
+
+/// Checks that no index key gets a value of another type, as far as that is known without the item.
+fn check_known_types(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
+    for (name, actual) in update.known_types() {
+        for index in &schema.indexes {
+            let key = index.key.attributes().find(|attribute| attribute.name == name);
+            if let Some(key) = key.filter(|key| messages::key_type_name(key.key_type) != actual) {
+                let text = messages::index_key_type_mismatch(name, key.key_type, actual, &index.name);
+                return Err(BindFault::action(text));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a condition does not look into key attributes.

@@ -138,6 +138,11 @@ pub(crate) fn bind_key(table: TableId, schema: &TableSchema, key: &Item) -> Resu
     Ok(KeyValues::bind_key(schema, key)?.place(table, schema))
 }
 
+/// Checks the key within a whole item in the words used for a `Key`, as BatchWriteItem does.
+pub(crate) fn check_key_within(schema: &TableSchema, item: &Item) -> Result<(), BindFault> {
+    KeyValues::bind(schema, item, Wording::Key).map(|_| ())
+}
+
 /// The place of a whole item that a client sent.
 pub(crate) fn bind_item_key(table: TableId, schema: &TableSchema, item: &Item) -> Result<ItemKey, BindFault> {
     Ok(KeyValues::bind(schema, item, Wording::Item)?.place(table, schema))

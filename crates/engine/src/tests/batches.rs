@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use keywright_semantics::request::batch_get_item::{BatchGetItem, BatchGetTable};
+use keywright_semantics::request::batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
 use keywright_semantics::request::common::Consistency;
-use keywright_semantics::request::parts::{KeysAndAttributesParts, ReturnConsumedCapacity};
+use keywright_semantics::request::parts::{
+    KeysAndAttributesParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics,
+};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::harness::*;
@@ -69,4 +72,23 @@ fn a_batch_get_stops_at_16_mb_and_gives_the_rest_of_its_keys_back() {
     // 55 items of 300,000 bytes and their names and keys fit into 16,777,216 bytes.
     assert_eq!(sizes, [55, 5]);
     assert_eq!(found.len(), 60);
+}
+
+#[test]
+fn an_item_in_a_batch_that_does_not_fit_the_key_is_told_as_a_key_would_be() {
+    let bench = bench();
+    for misfit in [item([("pk", s("a"))]), item([("pk", n(1)), ("sk", s("s"))])] {
+        let table =
+            BatchWriteTable { table: table_ref(), writes: vec![BatchWrite::Put(misfit)], parts: Vec::new() };
+        let request = BatchWriteItem {
+            tables: vec![table],
+            capacity: ReturnConsumedCapacity::None,
+            metrics: ReturnItemCollectionMetrics::None,
+        };
+        let answer = block_on(crate::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
+        assert_eq!(
+            answer.expect_err("it is refused").message,
+            "The provided key element does not match the schema"
+        );
+    }
 }

@@ -111,6 +111,18 @@ fn an_update_may_not_touch_the_key_nor_break_an_index() {
              gsi",
         ),
         (
+            update(
+                "SET x.y = :v ADD h :b",
+                [(":v", s("b")), (":b", AttributeValue::Ss(["b".to_owned()].into()))],
+            ),
+            "One or more parameter values were invalid: Type mismatch for Index Key h Expected: N Actual: SS IndexName: \
+             gsi",
+        ),
+        (
+            update("SET h = sk", []),
+            "The update expression attempted to update the secondary index key to unsupported type",
+        ),
+        (
             update("SET x = :v", [(":v", long(409_600))]),
             "Item size to update has exceeded the maximum allowed size",
         ),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::parts::ReturnValue;
 use keywright_semantics::request::transact_write_items::{
@@ -19,6 +20,7 @@ use keywright_store::{
 
 use super::harness::*;
 use super::transactions::{act, key, transaction};
+use crate::change::{Action, Effect};
 
 /// How a commit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,6 +211,25 @@ fn a_transaction_that_never_gets_through_is_cancelled_for_conflict() {
         error.expect_err("every try conflicts").message,
         "Transaction cancelled, please refer cancellation reasons for specific reasons [TransactionConflict]"
     );
+}
+
+#[test]
+fn of_actions_that_collided_those_with_changed_items_are_named() {
+    let (bench, _store) = flaky();
+    let table = bench.engine.catalogue().lookup(&caller(), &table_ref()).expect("it is there");
+    let action = |sk: &str| {
+        let key = crate::bind::key::bind_key(table.id, &table.schema, &key(sk)).expect("it is a key");
+        Action { table: Arc::clone(&table), key, effect: Effect::Check, condition: None }
+    };
+    bench.put(key("b")).expect("put");
+    let unchanged = Some(EncodedItem::encode(&key("b")));
+    let collided = |read: [Option<EncodedItem>; 2]| {
+        let actions = [action("a"), action("b")];
+        block_on(crate::write::collided(&bench.engine, &actions, read.into())).expect("it can be read")
+    };
+    assert_eq!(collided([None, None]), [false, true]);
+    assert_eq!(collided([unchanged.clone(), unchanged.clone()]), [true, false]);
+    assert_eq!(collided([None, unchanged]), [true, true]);
 }
 
 #[test]

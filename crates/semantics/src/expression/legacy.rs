@@ -14,7 +14,7 @@ use super::path::DocumentPath;
 use super::update::{Action, Change, Dialect, SetOperand, SetValue, Update};
 use crate::codec::EncodedValue;
 use crate::error::Error;
-use crate::messages::expression as messages;
+use crate::messages::{Wording, expression as messages};
 use crate::request::parts::{
     AttributeAction, AttributeValueUpdateParts, ComparisonOperator, ConditionParts, ConditionalOperator,
     ExpectedAttributeValueParts, ValuePart,
@@ -34,9 +34,11 @@ pub fn expected(
 pub fn filter(
     conditions: &[(String, ConditionParts)],
     operator: Option<ConditionalOperator>,
+    wording: Wording,
 ) -> Result<Option<Condition>, Error> {
     let clauses = conditions.iter().map(|(attribute, parts)| {
-        let operands = checked_operands(parts.comparison_operator, parts.attribute_value_list.as_deref())?;
+        let operands = parts.attribute_value_list.as_deref();
+        let operands = checked_operands(parts.comparison_operator, operands, wording)?;
         clause(attribute, parts.comparison_operator, &operands)
     });
     Ok(joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator))
@@ -45,7 +47,8 @@ pub fn filter(
 /// `KeyConditions`. How many the key takes is known only with the table: an index can have up to eight attributes.
 pub fn key_conditions(conditions: &[(String, ConditionParts)]) -> Result<KeyCondition, Error> {
     let clauses = conditions.iter().map(|(attribute, parts)| {
-        let operands = checked_operands(parts.comparison_operator, parts.attribute_value_list.as_deref())?;
+        let operands = parts.attribute_value_list.as_deref();
+        let operands = checked_operands(parts.comparison_operator, operands, Wording::Present)?;
         let predicate = key_predicate(parts.comparison_operator, operands)?;
         Ok(KeyClause { attribute: attribute.clone(), predicate })
     });
@@ -93,7 +96,7 @@ fn expected_clause(attribute: &str, parts: &ExpectedAttributeValueParts) -> Resu
     if operands.is_none() && !matches!(operator, ComparisonOperator::Null | ComparisonOperator::NotNull) {
         return Err(Fault::new(messages::legacy_operator_without_value(operator.name(), attribute)));
     }
-    clause(attribute, operator, &checked_operands(operator, operands)?)
+    clause(attribute, operator, &checked_operands(operator, operands, Wording::Present)?)
 }
 
 /// An optional value as a list of one.
@@ -117,22 +120,22 @@ fn expected_without_operator(attribute: &str, parts: &ExpectedAttributeValuePart
         (Some(true), None) => Err(Fault::new(messages::legacy_exists_without_value("true", attribute))),
         (None, None) => Err(Fault::new(messages::legacy_exists_without_value("null", attribute))),
         (Some(true) | None, Some(value)) => {
-            clause(attribute, ComparisonOperator::Eq, &[valid(value)?.clone()])
+            clause(attribute, ComparisonOperator::Eq, &[valid(value, Wording::Present)?.clone()])
         }
     }
 }
 
-fn valid(part: &ValuePart) -> Result<&AttributeValue, Fault> {
-    part.as_ref()
-        .map_err(|fault| Fault::new(crate::messages::value::fault(fault, crate::messages::Wording::Present)))
+fn valid(part: &ValuePart, wording: Wording) -> Result<&AttributeValue, Fault> {
+    part.as_ref().map_err(|fault| Fault::new(crate::messages::value::fault(fault, wording)))
 }
 
 /// The operands, if they are as many and of the types that the operator takes.
 fn checked_operands(
     operator: ComparisonOperator,
     parts: Option<&[ValuePart]>,
+    wording: Wording,
 ) -> Result<Vec<AttributeValue>, Fault> {
-    let operands = parts.unwrap_or_default().iter().map(|part| valid(part).cloned());
+    let operands = parts.unwrap_or_default().iter().map(|part| valid(part, wording).cloned());
     let operands = operands.collect::<Result<Vec<_>, _>>()?;
     let counts = match operator {
         ComparisonOperator::Null | ComparisonOperator::NotNull => operands.is_empty(),
@@ -244,7 +247,7 @@ fn key_predicate(operator: ComparisonOperator, operands: Vec<AttributeValue>) ->
 }
 
 fn change(parts: &AttributeValueUpdateParts) -> Result<Change, Fault> {
-    let value = parts.value.as_ref().map(valid).transpose()?;
+    let value = parts.value.as_ref().map(|value| valid(value, Wording::Present)).transpose()?;
     let action = parts.action.unwrap_or(AttributeAction::Put);
     let Some(value) = value else {
         return match action {

@@ -109,6 +109,20 @@ impl Update {
         self.actions.iter().any(|action| action.path.attribute == name)
     }
 
+    /// The attributes that get a value of a type known without the item, with that type's name.
+    pub fn known_types(&self) -> impl Iterator<Item = (&str, &'static str)> {
+        self.actions.iter().filter(|action| !action.path.is_nested()).filter_map(|action| {
+            let known = match &action.change {
+                Change::Set(SetValue::Operand(SetOperand::Value(value))) | Change::Add(value) => {
+                    value.type_name()
+                }
+                Change::Set(SetValue::Arithmetic { .. }) => "N",
+                Change::Set(SetValue::Operand(_)) | Change::Remove | Change::Delete(_) => return None,
+            };
+            Some((action.path.attribute.as_str(), known))
+        })
+    }
+
     /// Whether it makes an item where there is none: an update that only removes does not (observed).
     pub fn creates_item(&self) -> bool {
         self.actions.is_empty()

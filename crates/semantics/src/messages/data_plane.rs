@@ -63,6 +63,10 @@ pub const START_KEY_NO_MATCH: &str = "The provided starting key does not match t
 /// A starting key of another partition whose sort key the condition selects [D].
 pub const START_KEY_NOT_RESTARTABLE: &str = "The query can return at most one row and cannot be restarted";
 
+/// An update whose result has another type than an index key, where that was not known without the item [D].
+pub const UPDATED_INDEX_KEY_TYPE: &str =
+    "The update expression attempted to update the secondary index key to unsupported type";
+
 /// An update whose result is too long for an index key [W].
 pub const UPDATED_INDEX_KEY_SIZE: &str =
     "The update expression attempted to update the secondary index key beyond allowed size limits";

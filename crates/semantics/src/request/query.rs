@@ -46,7 +46,8 @@ impl Query {
         let limit =
             sense::limit(parts.limit, |_, constraint| shape::unechoed_violation("Limit", constraint))?;
         check_dialects(&parts)?;
-        let legacy_filter = sense::filter(parts.query_filter.as_ref(), parts.conditional_operator)?;
+        let legacy_filter =
+            sense::filter(parts.query_filter.as_ref(), parts.conditional_operator, Wording::Present)?;
         sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let select =
             selection(&parts).mode().map_err(|text| Error::validation(messages::enveloped(&text)))?;

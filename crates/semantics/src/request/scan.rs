@@ -80,7 +80,8 @@ impl Scan {
         })?;
         check_dialects(&parts)?;
         sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
-        let legacy_filter = sense::filter(parts.scan_filter.as_ref(), parts.conditional_operator)?;
+        let legacy_filter =
+            sense::filter(parts.scan_filter.as_ref(), parts.conditional_operator, Wording::Former)?;
         let select = selection(&parts).mode().map_err(Error::validation)?;
         let exclusive_start_key = sense::starting_key(parts.exclusive_start_key, Wording::Former)?;
         let segment = Segment::sense(parts.segment, parts.total_segments)?;

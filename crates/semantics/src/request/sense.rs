@@ -187,8 +187,10 @@ pub(super) fn expected(
 pub(super) fn filter(
     conditions: Option<&Vec<(String, ConditionParts)>>,
     operator: Option<ConditionalOperator>,
+    wording: Wording,
 ) -> Result<Option<Condition>, Error> {
-    let filter = conditions.map(|conditions| legacy::filter(conditions, operator)).transpose()?.flatten();
+    let filter =
+        conditions.map(|conditions| legacy::filter(conditions, operator, wording)).transpose()?.flatten();
     check_operator(operator, conditions.map_or(0, Vec::len))?;
     Ok(filter)
 }

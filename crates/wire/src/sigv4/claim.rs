@@ -177,6 +177,9 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
     let value = |name: &str| query_value(request.query, name).filter(|value| !value.is_empty());
     let required = ["X-Amz-Credential", "X-Amz-Signature", "X-Amz-SignedHeaders", "X-Amz-Date"];
     let mut missing = String::new();
+    if algorithm.is_empty() {
+        missing.push_str(&auth::query_requires("X-Amz-Algorithm"));
+    }
     for name in required {
         if value(name).is_none() {
             missing.push_str(&auth::query_requires(name));

@@ -3,6 +3,7 @@
 use super::*;
 use crate::expression::KeyPredicate;
 use crate::expression::legacy::{attribute_updates, expected, filter, key_conditions};
+use crate::messages::Wording;
 use crate::request::parts::{
     AttributeAction, AttributeValueUpdateParts, ComparisonOperator, ConditionParts, ConditionalOperator,
     ExpectedAttributeValueParts,
@@ -23,12 +24,15 @@ fn parts(operator: ComparisonOperator, values: &[AttributeValue]) -> ConditionPa
 }
 
 fn holds(operator: ComparisonOperator, values: &[AttributeValue], subject: &Item) -> bool {
-    let condition = filter(&[("a".to_owned(), parts(operator, values))], None).expect("it is valid");
+    let condition =
+        filter(&[("a".to_owned(), parts(operator, values))], None, Wording::Present).expect("it is valid");
     condition.expect("there is one").evaluate(Some(encoded(subject).view()))
 }
 
 fn filter_fault(operator: ComparisonOperator, values: &[AttributeValue]) -> String {
-    filter(&[("a".to_owned(), parts(operator, values))], None).expect_err("it is wrong").message
+    filter(&[("a".to_owned(), parts(operator, values))], None, Wording::Present)
+        .expect_err("it is wrong")
+        .message
 }
 
 fn expected_fault(parts: ExpectedAttributeValueParts) -> String {
