@@ -1,12 +1,17 @@
 //! What the binary says to the person at the terminal. Data goes to standard output, talk to standard error.
 
+use std::io::{ErrorKind, Write as _};
 use std::net::SocketAddr;
 
 use crate::config::Storage;
 
-#[expect(clippy::print_stdout, reason = "this module owns standard output")]
+/// A reader that has seen enough, as `head` has, is no fault.
 pub(crate) fn say(line: &str) {
-    println!("{line}");
+    if let Err(error) = writeln!(std::io::stdout().lock(), "{line}")
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        complain(&format!("cannot write to standard output: {error}"));
+    }
 }
 
 #[expect(clippy::print_stderr, reason = "this module owns standard error")]

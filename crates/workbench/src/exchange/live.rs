@@ -1,11 +1,13 @@
 //! A model from a live table: its description and a sample of its items, fetched by whoever can reach it.
 
+use std::collections::BTreeMap;
+
 use keywright_semantics::value::{Item, ValueType};
 
 use super::create_table::read_document;
 use super::draft::{Draft, DraftTable};
 use super::fault::Faults;
-use super::infer::{classify, infer};
+use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type};
 use super::item_json::read_item;
 use super::json::Json;
 use super::tables::TableDefinition;
@@ -59,7 +61,10 @@ fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable 
 pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
     let borrowed: Vec<&Item> = items.iter().collect();
     let groups = classify(&definition, &borrowed);
-    let entities = infer(&definition, &borrowed, &groups, &std::collections::BTreeMap::new(), &[]);
+    let mut entities = infer(&definition, &borrowed, &groups, &BTreeMap::new(), &[]);
+    if entities.is_empty() {
+        entities.push(unknown_entity(&definition));
+    }
     let mut declared: Vec<(String, ValueType)> = Vec::new();
     for attribute in entities.iter().flat_map(|entity| &entity.attributes).filter(|known| known.stored) {
         if !declared.iter().any(|(name, _)| *name == attribute.name) {
@@ -67,6 +72,22 @@ pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
         }
     }
     DraftTable { definition, declared, entities, items }
+}
+
+/// An entity for a table of which no item is known: the keys as they are, with the types that only attributes can say.
+fn unknown_entity(definition: &TableDefinition) -> Entity {
+    let keys = definition.key_attributes();
+    let attributes = keys.iter().map(|key| Attribute {
+        name: key.name.clone(),
+        value_type: key_value_type(key.key_type),
+        stored: true,
+    });
+    Entity {
+        name: identifier(&definition.name),
+        members: Vec::new(),
+        templates: keys.iter().map(|key| (key.name.clone(), format!("{{{}}}", key.name))).collect(),
+        attributes: attributes.collect(),
+    }
 }
 
 #[cfg(test)]

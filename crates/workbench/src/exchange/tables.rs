@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
-use keywright_semantics::schema::TableSchema;
+use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema, TableSchema};
 
 /// One table, its indexes and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,12 +74,13 @@ impl TableDefinition {
         }
     }
 
-    /// The key attributes of the table and its indexes, each once, in the order of first mention.
-    pub fn key_attributes(&self) -> Vec<&keywright_semantics::schema::KeyAttribute> {
-        let mut found: Vec<&keywright_semantics::schema::KeyAttribute> = Vec::new();
-        let keys =
-            std::iter::once(&self.schema.key).chain(self.schema.indexes.iter().map(|index| &index.key));
-        for attribute in keys.flat_map(keywright_semantics::schema::KeySchema::attributes) {
+    /// The key attributes of the table, its local and its global indexes, each once.
+    pub fn key_attributes(&self) -> Vec<&KeyAttribute> {
+        let mut found: Vec<&KeyAttribute> = Vec::new();
+        let of_kind = |kind| self.schema.indexes.iter().filter(move |index| index.kind == kind);
+        let indexes = of_kind(IndexKind::Local).chain(of_kind(IndexKind::Global));
+        let keys = std::iter::once(&self.schema.key).chain(indexes.map(|index| &index.key));
+        for attribute in keys.flat_map(KeySchema::attributes) {
             if !found.iter().any(|known| known.name == attribute.name) {
                 found.push(attribute);
             }

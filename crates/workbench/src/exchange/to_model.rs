@@ -7,7 +7,7 @@ use keywright_semantics::request::parts::{StreamViewType, TableClass};
 use keywright_semantics::schema::{self, KeyAttribute};
 
 use super::draft::{Draft, DraftTable};
-use super::infer::Entity as Inferred;
+use super::infer::{Entity as Inferred, key_value_type};
 use super::item_json::write_item;
 use super::json::Json;
 use super::tables::{self, TableDefinition};
@@ -92,11 +92,18 @@ fn table_beside(fresh: &Table, known: &Table) -> Table {
 }
 
 fn entity_beside(fresh: &Entity, known: &Entity) -> Entity {
+    let fills_key = |name: &str| {
+        let slots = std::iter::once(&fresh.key).chain(fresh.slots.iter().map(|(_, slot)| slot));
+        slots
+            .flat_map(|slot| &slot.templates)
+            .any(|(_, template)| template.attributes().any(|used| used == name))
+    };
     let attributes = fresh
         .attributes
         .iter()
         .map(|attribute| match known.attribute(&attribute.name) {
-            Some(old) if old.value_type == attribute.value_type => old.clone(),
+            // A document says nothing of attributes that only fill keys.
+            Some(old) if old.value_type == attribute.value_type || fills_key(&attribute.name) => old.clone(),
             _ => attribute.clone(),
         })
         .collect();
@@ -140,10 +147,28 @@ impl Maker {
             let entity = self.entity(inferred, draft);
             self.entities.push(entity);
         }
+        self.tell_untyped(draft);
         if !draft.items.is_empty() {
             let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
             let items = draft.items.iter().map(|item| node(&write_item(item, &order))).collect();
             self.items.push(RawItems { table: definition.name.clone(), items });
+        }
+    }
+
+    /// The model file takes the type of an index key from the attribute of an entity; without one it is a text.
+    fn tell_untyped(&mut self, draft: &DraftTable) {
+        let definition = &draft.definition;
+        let own = draft.key_names();
+        let typed = |name: &str| {
+            draft.entities.iter().any(|entity| entity.attributes.iter().any(|known| known.name == name))
+        };
+        for key in definition.key_attributes() {
+            if key.key_type != schema::KeyType::S && !own.contains(&key.name.as_str()) && !typed(&key.name) {
+                self.notes.push(format!(
+                    "{}: no entity has the index key {}; give one that attribute with its type",
+                    definition.name, key.name
+                ));
+            }
         }
     }
 
@@ -202,7 +227,7 @@ impl Maker {
             for key in index.key.attributes().filter(|key| template(key).is_some()) {
                 let known = attributes.iter().any(|attribute| attribute.name == key.name);
                 if !known && !schema.key.contains(&key.name) {
-                    attributes.push(attribute(&key.name, value_type(key.key_type), inferred, draft));
+                    attributes.push(attribute(&key.name, key_value_type(key.key_type), inferred, draft));
                 }
             }
         }
@@ -266,15 +291,6 @@ fn attribute(
 
 fn key_part(key: &KeyAttribute) -> KeyPart {
     KeyPart { name: key.name.clone(), key_type: key.key_type }
-}
-
-/// The value type of a key attribute.
-pub(super) const fn value_type(key_type: schema::KeyType) -> keywright_semantics::value::ValueType {
-    match key_type {
-        schema::KeyType::S => keywright_semantics::value::ValueType::S,
-        schema::KeyType::N => keywright_semantics::value::ValueType::N,
-        schema::KeyType::B => keywright_semantics::value::ValueType::B,
-    }
 }
 
 const fn stream_view(view: StreamViewType) -> StreamView {

@@ -10,10 +10,10 @@ mod template;
 
 use std::collections::BTreeMap;
 
-use keywright_semantics::schema::IndexKind;
+use keywright_semantics::schema::{IndexKind, KeyAttribute, KeyType};
 use keywright_semantics::value::{Item, ValueType};
 
-pub(crate) use classify::{Group, classify};
+pub(crate) use classify::{Group, classify, identifier};
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 
@@ -62,7 +62,7 @@ pub(crate) fn infer(
         .map(|group| {
             let facet = facets.get(&group.name);
             let found = templates(&around, group, &places(table, facet));
-            let attributes = attributes(group, items, &found, facet, declared);
+            let attributes = attributes(group, items, &found, facet, declared, &table.key_attributes());
             Entity {
                 name: group.name.clone(),
                 members: group.members.clone(),
@@ -77,7 +77,7 @@ pub(crate) fn infer(
 fn places<'a>(table: &'a TableDefinition, facet: Option<&'a Facet>) -> Vec<KeyPlace<'a>> {
     let mut places: Vec<KeyPlace<'a>> = Vec::new();
     let key = &table.schema.key;
-    let mut add = |attribute: &'a keywright_semantics::schema::KeyAttribute, role, alias| {
+    let mut add = |attribute: &'a KeyAttribute, role, alias| {
         if !places.iter().any(|known| known.name == attribute.name) {
             places.push(KeyPlace { name: &attribute.name, key_type: attribute.key_type, role, alias });
         }
@@ -105,6 +105,7 @@ fn attributes(
     found: &template::Templates,
     facet: Option<&Facet>,
     declared: &[(String, ValueType)],
+    keys: &[&KeyAttribute],
 ) -> Vec<Attribute> {
     let mut types: BTreeMap<&str, ValueType> = BTreeMap::new();
     for (name, value) in group.members.iter().filter_map(|at| items.get(*at)).flat_map(|item| item.iter()) {
@@ -125,10 +126,25 @@ fn attributes(
         .map(|(name, value_type)| Attribute { name: name.to_owned(), value_type, stored: true })
         .collect();
     stored.sort_by_key(|attribute| order(&attribute.name));
+    // A number or binary key that is one variable says the variable's type.
+    let type_of = |name: &str| {
+        let is_it =
+            |key: &KeyAttribute| found.keys.get(&key.name).is_some_and(|text| *text == format!("{{{name}}}"));
+        keys.iter().find(|key| is_it(key)).map_or(ValueType::S, |key| key_value_type(key.key_type))
+    };
     stored.extend(found.variables.iter().map(|name| Attribute {
         name: name.clone(),
-        value_type: ValueType::S,
+        value_type: type_of(name),
         stored: false,
     }));
     stored
+}
+
+/// The value type of a key attribute.
+pub(crate) const fn key_value_type(key_type: KeyType) -> ValueType {
+    match key_type {
+        KeyType::S => ValueType::S,
+        KeyType::N => ValueType::N,
+        KeyType::B => ValueType::B,
+    }
 }

@@ -1,0 +1,329 @@
+//! `keywright model import`, `export` and `diff`, with a server that is to accept what they write.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use keywright_workbench::exchange::json::Json;
+use support::Server;
+
+const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
+                             SignedHeaders=host, Signature=00";
+
+/// Every setting that exports carry.
+const RICH: &str = r#"
+format: 1
+model: rich
+tables:
+  Orders:
+    key: {pk: S, sk: N}
+    billing: {provisioned: {rcu: 5, wcu: 6, autoscale: {min: 5, max: 50, target: 70}}}
+    ttl: expiresAt
+    stream: new-and-old
+    deletionProtection: true
+    indexes:
+      byStatus: {pk: [tenant, status], sk: [at], project: [total]}
+      byTotal: {local: true, sk: total, project: keys}
+  Log:
+    key: {id: B}
+    billing: on-demand
+entities:
+  Order:
+    table: Orders
+    key: {pk: "o#{id}", sk: "{number}"}
+    attrs: {id: S, number: N, tenant: S, status: S, at: N, total: N, expiresAt: N}
+  Entry: {table: Log, key: {id: "{id}"}, attrs: {id: B}}
+"#;
+
+fn example(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workbench/tests/data/workbench").join(name)
+}
+
+fn keywright(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .current_dir(folder)
+        .arg("model")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// What the command prints; it must succeed.
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = keywright(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Sends a request and reads the answer, which must be good.
+fn ask(server: &Server, operation: &str, body: &str) -> Json {
+    let (status, answer) = send(server, operation, body);
+    assert_eq!(status, 200, "{operation}: {}", answer.compact());
+    answer
+}
+
+fn send(server: &Server, operation: &str, body: &str) -> (u16, Json) {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\n\
+         X-Amz-Target: DynamoDB_20120810.{operation}\r\nX-Amz-Date: 20261121T000000Z\r\n\
+         Authorization: {AUTHORIZATION}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+    let (_, content) = answer.split_once("\r\n\r\n").unwrap();
+    let from = content.find('{').unwrap_or(0);
+    let to = content.rfind('}').map_or(content.len(), |end| end + 1);
+    (status, Json::parse(&content[from..to]).unwrap())
+}
+
+fn requests(exported: &str) -> Vec<Json> {
+    match Json::parse(exported).unwrap() {
+        Json::List(requests) => requests,
+        one => vec![one],
+    }
+}
+
+#[test]
+fn r86_exported_create_table_json_is_accepted_for_every_example() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rich.yaml"), RICH).unwrap();
+    let examples = [
+        "simple-aws-ecommerce/ECommerce-9-10.json",
+        "an-online-shop/AnOnlineShop_facets.json",
+        "schema-examples/ChatSystemSchema.json",
+        "schema-examples/ComplaintManagementSchema.json",
+        "schema-examples/ConnectedVehiclesSchema.json",
+        "schema-examples/GamePlayerProfilesSchema.json",
+        "schema-examples/RecurringPaymentsSchema.json",
+        "schema-examples/SessionManagementSchema.json",
+        "schema-examples/SocialNetworkSchema.json",
+    ];
+    let mut models = vec!["rich.yaml".to_owned()];
+    for (at, name) in examples.iter().enumerate() {
+        let model = format!("{at}.yaml");
+        printed(folder.path(), &["import", example(name).to_str().unwrap(), "-o", &model]);
+        models.push(model);
+    }
+    for model in &models {
+        let server = Server::in_memory();
+        for request in requests(&printed(folder.path(), &["export", model, "--to", "create-table"])) {
+            let described = ask(&server, "CreateTable", &request.compact());
+            let table = described.get("TableDescription").unwrap();
+            for list in ["KeySchema", "GlobalSecondaryIndexes", "LocalSecondaryIndexes"] {
+                let length = |json: &Json| json.get(list).map_or(0, |list| list.elements().len());
+                assert_eq!(length(table), length(&request), "{model}: {list}");
+            }
+        }
+    }
+}
+
+#[test]
+fn r86_templates_and_scripts_carry_the_same_tables_as_the_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    let direct = printed(path, &["export", "rich.yaml", "--to", "create-table"]);
+
+    for (flags, file) in
+        [(&["--to", "cloudformation"][..], "t.yaml"), (&["--to", "cloudformation", "--json"], "t.json")]
+    {
+        let arguments: Vec<&str> = ["export", "rich.yaml", "-o", file].iter().chain(flags).copied().collect();
+        printed(path, &arguments);
+        let back = format!("back-{file}.yaml");
+        printed(path, &["import", file, "-o", &back]);
+        assert_eq!(printed(path, &["export", &back, "--to", "create-table"]), direct, "{file}");
+    }
+
+    // A stand-in for the AWS command line writes down what the script asks of it.
+    let tool = path.join("aws");
+    std::fs::write(
+        &tool,
+        "#!/bin/sh\nfor a in \"$@\"; do printf '%s\\036' \"$a\" >> calls; done; printf '\\035' >> calls\n",
+    )
+    .unwrap();
+    assert!(Command::new("chmod").arg("+x").arg(&tool).status().unwrap().success());
+    printed(path, &["export", "rich.yaml", "--to", "cli", "-o", "create.sh"]);
+    let search = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
+    let run = Command::new("sh").arg("create.sh").current_dir(path).env("PATH", search).status().unwrap();
+    assert!(run.success());
+    let calls = std::fs::read_to_string(path.join("calls")).unwrap();
+    let calls: Vec<Vec<&str>> = calls
+        .split('\u{1d}')
+        .filter(|call| !call.is_empty())
+        .map(|call| call.split('\u{1e}').filter(|word| !word.is_empty()).collect())
+        .collect();
+    let server = Server::in_memory();
+    let sent: Vec<Json> = calls
+        .iter()
+        .filter(|call| call[1] == "create-table")
+        .map(|call| Json::parse(call.last().unwrap()).unwrap())
+        .collect();
+    assert_eq!(sent, requests(&direct));
+    for request in &sent {
+        ask(&server, "CreateTable", &request.compact());
+    }
+    let ttl = calls.iter().find(|call| call[1] == "update-time-to-live").unwrap();
+    assert_eq!(ttl.last(), Some(&"Enabled=true,AttributeName=expiresAt"));
+}
+
+/// The ten access patterns of the e-commerce example: index, key condition, values, and how many items come back.
+const TEN: [(Option<&str>, &str, &[(&str, &str)], u64); 10] = [
+    (None, "PK = :p AND SK = :s", &[(":p", "c#12345"), (":s", "c#12345")], 1),
+    (None, "PK = :p AND SK = :s", &[(":p", "p#12345"), (":s", "p#12345")], 1),
+    (None, "PK = :p", &[(":p", "o#12345")], 4),
+    (None, "PK = :p AND begins_with(SK, :s)", &[(":p", "o#12345"), (":s", "p#")], 2),
+    (None, "PK = :p AND begins_with(SK, :s)", &[(":p", "o#12345"), (":s", "i#")], 1),
+    (
+        Some("GSI1"),
+        "#p = :p AND #s BETWEEN :a AND :b",
+        &[(":p", "p#99887"), (":a", "2023-04-25T00:00:00"), (":b", "2023-04-25T23:59:00")],
+        1,
+    ),
+    (Some("GSI1"), "#p = :p AND #s = :s", &[(":p", "i#55443"), (":s", "i#55443")], 1),
+    (Some("GSI1"), "#p = :p AND #s = :s", &[(":p", "i#55443"), (":s", "i#55443")], 1),
+    (
+        Some("GSI2"),
+        "#p = :p AND #s BETWEEN :a AND :b",
+        &[(":p", "c#12345"), (":a", "i#2023-04-15"), (":b", "i#2023-04-30")],
+        1,
+    ),
+    (
+        Some("GSI2"),
+        "#p = :p AND #s BETWEEN :a AND :b",
+        &[(":p", "c#12345"), (":a", "p#2023-04-15"), (":b", "p#2023-04-30")],
+        2,
+    ),
+];
+
+fn query(index: Option<&str>, condition: &str, values: &[(&str, &str)]) -> Json {
+    let texts =
+        values.iter().map(|(name, text)| ((*name).to_owned(), Json::object([("S", Json::text(*text))])));
+    let mut request = Json::object([
+        ("TableName", Json::text("SimpleAWSEcommerce")),
+        ("KeyConditionExpression", Json::text(condition)),
+        ("ExpressionAttributeValues", Json::Object(texts.collect())),
+        ("ReturnConsumedCapacity", Json::text("TOTAL")),
+    ]);
+    if let Some(index) = index {
+        request.set("IndexName", Json::text(index));
+        let names = [("#p", format!("{index}-PK")), ("#s", format!("{index}-SK"))];
+        let names = names.into_iter().filter(|(name, _)| condition.contains(name));
+        let names = names.map(|(name, text)| (name.to_owned(), Json::Text(text)));
+        request.set("ExpressionAttributeNames", Json::Object(names.collect()));
+    }
+    request
+}
+
+/// A server with the example's table, made from our export, and its items.
+fn shop(folder: &Path) -> Server {
+    let file = example("simple-aws-ecommerce/ECommerce-9-10.json");
+    printed(folder, &["import", file.to_str().unwrap(), "-o", "shop.yaml"]);
+    let server = Server::in_memory();
+    ask(&server, "CreateTable", &printed(folder, &["export", "shop.yaml", "--to", "create-table"]));
+    let document = Json::parse(&std::fs::read_to_string(file).unwrap()).unwrap();
+    for item in document.get("DataModel").unwrap().elements()[0].get("TableData").unwrap().elements() {
+        let put = Json::object([("TableName", Json::text("SimpleAWSEcommerce")), ("Item", item.clone())]);
+        ask(&server, "PutItem", &put.compact());
+    }
+    server
+}
+
+#[test]
+fn the_ten_queries_of_the_e_commerce_example_have_their_published_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = shop(folder.path());
+    for (number, (index, condition, values, count)) in TEN.into_iter().enumerate() {
+        let answer = ask(&server, "Query", &query(index, condition, values).compact());
+        assert_eq!(answer.get("Count").and_then(Json::as_u64), Some(count), "query {}", number + 1);
+        let units = answer.at(&["ConsumedCapacity", "CapacityUnits"]);
+        assert_eq!(units, Some(&Json::Number("0.5".to_owned())), "query {}", number + 1);
+    }
+}
+
+#[test]
+fn a_live_table_becomes_a_model_with_entities_from_its_items() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = shop(path);
+    ask(
+        &server,
+        "UpdateTimeToLive",
+        r#"{"TableName":"SimpleAWSEcommerce","TimeToLiveSpecification":{"AttributeName":"gone","Enabled":true}}"#,
+    );
+    printed(path, &["import", "--endpoint", &server.endpoint, "--name", "live", "-o", "live.yaml"]);
+    let model = std::fs::read_to_string(path.join("live.yaml")).unwrap();
+    assert!(model.contains("ttl: gone"), "{model}");
+    // Nothing but the setting differs from the model that was made of the document.
+    let difference = printed(path, &["diff", "shop.yaml", "live.yaml"]);
+    assert!(
+        difference.starts_with("~ setting SimpleAWSEcommerce.ttl changed: was off, is gone\n\n"),
+        "{difference}"
+    );
+
+    let unknown = keywright(path, &["import", "--endpoint", &server.endpoint, "--table", "Nothing"]);
+    assert!(!unknown.status.success());
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("ResourceNotFoundException"));
+}
+
+#[test]
+fn r73_import_and_diff_name_what_each_step_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let step = |name: &str| example(&format!("simple-aws-ecommerce/ECommerce-{name}.json"));
+    let (before, after) = (step("5"), step("6"));
+    let text = printed(folder.path(), &["diff", before.to_str().unwrap(), after.to_str().unwrap()]);
+    assert_eq!(
+        text,
+        "+ index SimpleAWSEcommerce.GSI1 added: GSI1-PK, GSI1-SK, all attributes\n\
+         ~ entity SimpleAWSEcommerce.orderItem changed: enters GSI1 as p#{productId}, {date}\n\
+         \n\
+         Migration plan:\n\
+         \x20 1. write the key attributes of GSI1 to the 2 items of orderItem — write units: 2\n\
+         \x20 2. create index GSI1 on SimpleAWSEcommerce; it fills from the items there — write units: 2\n\
+         One-time write cost: 4 write units.\n"
+    );
+    let json = printed(
+        folder.path(),
+        &["diff", before.to_str().unwrap(), after.to_str().unwrap(), "--format", "json"],
+    );
+    assert_eq!(Json::parse(&json).unwrap().get("writeUnits").and_then(Json::as_u64), Some(4));
+}
+
+#[test]
+fn a_workbench_document_comes_back_unchanged_and_patterns_survive_the_workbench() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let file = example("an-online-shop/AnOnlineShop_facets.json");
+    printed(path, &["import", file.to_str().unwrap(), "-o", "shop.yaml"]);
+    printed(path, &["export", "shop.yaml", "--to", "workbench", "-o", "out.json"]);
+    let original = Json::parse(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let text = std::fs::read_to_string(path.join("out.json")).unwrap();
+    assert_eq!(Json::parse(&text).unwrap(), original);
+
+    // The rich model's local index, capacity and time to live cannot be in a document; they come back from the side file.
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    printed(path, &["export", "rich.yaml", "--to", "workbench", "-o", "rich.json"]);
+    printed(path, &["import", "rich.json", "-o", "again.yaml"]);
+    assert_eq!(printed(path, &["diff", "rich.yaml", "again.yaml"]), "The two models have the same design.\n");
+}
+
+#[test]
+fn existing_files_are_kept_unless_told_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("m.yaml"), "mine").unwrap();
+    let file = example("simple-aws-ecommerce/ECommerce-1.json");
+    let refused = keywright(folder.path(), &["import", file.to_str().unwrap(), "-o", "m.yaml"]);
+    assert!(!refused.status.success());
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--force"));
+    assert_eq!(std::fs::read_to_string(folder.path().join("m.yaml")).unwrap(), "mine");
+    printed(folder.path(), &["import", file.to_str().unwrap(), "-o", "m.yaml", "--force"]);
+}
