@@ -121,7 +121,7 @@ fn mark_variables(entity: &mut Inferred, items: &[Item]) {
             .values()
             .flat_map(|template| fit::parts(template))
             .any(|part| matches!(part, fit::Part::Place(place) if fit::variable(place) == name))
-            && entity.templates.get(name).is_none()
+            && !entity.templates.contains_key(name)
     };
     let unstored: Vec<String> = entity
         .attributes
