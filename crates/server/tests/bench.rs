@@ -1,0 +1,63 @@
+//! `keywright bench` against the real binary: it fills a table, sends what it says, and reports in a form that programs read.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod support;
+
+use std::process::Command;
+
+use serde_json::Value;
+use support::Server;
+
+fn bench(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .args(["bench", "--format", "json", "--seconds", "1", "--rounds", "2", "--items", "200"])
+        .args(["--warm-up-ms", "50", "--connections", "4"])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_target_of_a_run_is_measured_and_compared_with_the_first() {
+    let server = Server::in_memory();
+    let report = bench(&["--endpoint", &server.endpoint, "--operation", "get-item,query-10", "--limits"]);
+    assert_eq!(report["loads"][0]["items"], 200);
+    let results = report["results"].as_array().unwrap();
+    let targets: Vec<_> = results.iter().map(|result| result["target"].as_str().unwrap()).collect();
+    assert_eq!(targets[1..3], ["bare HTTP", "bare store"]);
+    assert_eq!(results.len(), 6);
+    for result in results {
+        assert!(result["answered"].as_u64().unwrap() > 0, "{result}");
+        assert_eq!(result["fault_count"], 0, "{result}");
+        assert!(result["latency_ns"]["p99"].as_u64().unwrap() > 0, "{result}");
+        assert!(result["first_as_share_of_this"]["median"].is_string(), "{result}");
+    }
+    assert_eq!(results[0]["answer_bytes"], results[1]["answer_bytes"], "the bare server answers as much");
+}
+
+#[test]
+fn an_open_loop_keeps_its_rate_and_a_filled_table_is_not_filled_again() {
+    let server = Server::in_memory();
+    let arguments = ["--endpoint", &server.endpoint, "--operation", "put-item", "--rate", "100"];
+    for loads in [1, 0] {
+        let report = bench(&arguments);
+        assert_eq!(report["loads"].as_array().unwrap().len(), loads);
+        let result = &report["results"][0];
+        let sent = result["answered"].as_u64().unwrap() + result["unsent"].as_u64().unwrap();
+        assert!((90..=101).contains(&sent), "{result}");
+    }
+}
+
+#[test]
+fn an_endpoint_that_is_not_there_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .args(["bench", "--endpoint", "gone=http://127.0.0.1:1"])
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("gone cannot be prepared: cannot connect to 127.0.0.1:1"), "{said}");
+}
