@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         let mut problem =
             from_model(&model, table).map_err(|faults| cost::shown(&arguments.model, &faults))?;
         problem.gsi_max = usize::from(arguments.indexes);
-        let design = solve(&problem, &prices).map_err(sentences)?;
+        let design = solve(&problem, &prices).map_err(|faults| sentences(&faults))?;
         banner::say(&text(&table.name, &problem, &design, &prices));
         if arguments.explain {
             banner::say(&explained(&problem, &prices)?);
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
     }
 }
 
-fn sentences(faults: Vec<keywright_workbench::design::Fault>) -> String {
+fn sentences(faults: &[keywright_workbench::design::Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
@@ -115,7 +115,7 @@ fn text(table: &str, problem: &Problem, design: &Design, prices: &Prices) -> Str
 }
 
 fn explained(problem: &Problem, prices: &Prices) -> Result<String, String> {
-    let explanation = explain(problem, prices).map_err(sentences)?;
+    let explanation = explain(problem, prices).map_err(|faults| sentences(&faults))?;
     let mut lines = vec![String::new()];
     for own in &explanation.patterns {
         let forced = if own.forces {

@@ -153,7 +153,7 @@ fn example(read: &Read, given: &[AttributeValue]) -> Vec<(String, Node)> {
 
 fn node(value: &AttributeValue) -> Option<Node> {
     let kind = match value {
-        AttributeValue::S(text) => NodeKind::Text(text.to_string()),
+        AttributeValue::S(text) => NodeKind::Text(text.clone()),
         AttributeValue::N(number) => NodeKind::Number(number.to_string()),
         _ => return None,
     };

@@ -62,7 +62,8 @@ impl std::error::Error for Fault {}
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Offer {
-    offer_code: String,
+    #[serde(rename = "offerCode")]
+    code: String,
     publication_date: String,
     products: BTreeMap<String, Product>,
     terms: Terms,
@@ -102,8 +103,8 @@ struct Tiers {
 /// Reads an offer file of one region. Prices finer than a nano-dollar are not used.
 pub fn parse(text: &str) -> Result<Prices, Fault> {
     let offer: Offer = serde_json::from_str(text).map_err(|fault| Fault::Format(fault.to_string()))?;
-    if offer.offer_code != "AmazonDynamoDB" {
-        return Err(Fault::OtherService(offer.offer_code));
+    if offer.code != "AmazonDynamoDB" {
+        return Err(Fault::OtherService(offer.code));
     }
     let date = offer.publication_date.get(..10).unwrap_or(&offer.publication_date).to_owned();
     let mut region = None;
