@@ -104,7 +104,7 @@ fn text(bill: &Bill, prices: &Prices) -> String {
     for (entity, writes) in &bill.amplification {
         if *writes > 1 {
             lines.push(format!(
-                "A write of {entity} is {writes} writes: its table and {} indexes.",
+                "A write of {entity} is {writes} writes: one to its table, {} to indexes.",
                 writes - 1
             ));
         }
