@@ -162,3 +162,22 @@ fn fifty_patterns_are_solved_within_a_bounded_number_of_nodes() {
     assert_eq!(design.asked.len(), 50);
     assert!(design.effort.nodes < 2_000, "{:?}", design.effort);
 }
+
+/// A request for a whole collection would return them too.
+#[test]
+fn items_that_a_collection_does_not_ask_for_stand_elsewhere() {
+    let entities = vec![
+        entity("Order", &["orderId"], &[]),
+        entity("OrderItem", &["orderId", "productId"], &[]),
+        entity("Note", &["orderId", "noteId"], &[]),
+    ];
+    let notes = read("notes", &["Note"], &["orderId"], None);
+    let both = read("order with items", &["Order", "OrderItem"], &["orderId"], None);
+    let writes = put_each(&entities);
+    let of = |patterns| designed(&problem(entities.clone(), patterns, writes.clone())).expect("a design");
+    assert_eq!(of(vec![notes.clone()]).gsis, 0);
+    let apart = of(vec![notes, both]);
+    assert_eq!(apart.gsis, 1);
+    let slots: Vec<usize> = apart.asked.iter().map(|asked| asked.slot).collect();
+    assert!(slots == [0, 1] || slots == [1, 0], "{slots:?}");
+}
