@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use keywright_workbench::data;
 use keywright_workbench::exchange::fault::ExchangeFault;
 use keywright_workbench::exchange::import::import;
 use keywright_workbench::exchange::of_model::{Items, stored_items};
@@ -54,11 +55,21 @@ pub(super) fn read_model(path: &Path) -> Result<Model, String> {
 pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
     let text = read(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("model");
-    let model = match import(stem, &text, None) {
-        Ok(imported) => imported.model,
-        Err(_) => read_model(path)?,
-    };
-    let items = stored_items(&model);
+    if let Ok(imported) = import(stem, &text, None) {
+        let items = stored_items(&imported.model);
+        return Ok((imported.model, items));
+    }
+    let model = read_model(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let samples = data::load(&model, &|name: &str| read(&folder.join(name))).map_err(|faults| {
+        let file = path.display().to_string();
+        let told: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
+        told.join("\n")
+    })?;
+    let mut items = Items::new();
+    for sample in samples {
+        items.entry(sample.table).or_default().push(sample.item);
+    }
     Ok((model, items))
 }
 
