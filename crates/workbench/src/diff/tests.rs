@@ -1,3 +1,5 @@
+//! What a comparison names, and what its plan costs, on the steps of the e-commerce example.
+
 use keywright_semantics::schema::Projection;
 
 use super::*;
