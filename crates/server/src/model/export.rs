@@ -85,16 +85,15 @@ fn target(arguments: &ExportArguments) -> Result<Target, String> {
 }
 
 fn base(arguments: &ExportArguments) -> Result<Option<Document>, String> {
-    let path = match &arguments.base {
-        Some(path) => path.clone(),
-        None => {
-            let path = beside(&arguments.model, "workbench.json");
-            if !path.exists() {
-                return Ok(None);
-            }
-            banner::note(&format!("What the model does not say is taken from {}.", path.display()));
-            path
+    let path = if let Some(path) = &arguments.base {
+        path.clone()
+    } else {
+        let path = beside(&arguments.model, "workbench.json");
+        if !path.exists() {
+            return Ok(None);
         }
+        banner::note(&format!("What the model does not say is taken from {}.", path.display()));
+        path
     };
     let document = Document::parse(&files::read(&path)?).map_err(|faults| files::faults(&path, &faults))?;
     Ok(Some(document))

@@ -19,7 +19,7 @@ pub(crate) struct ImportArguments {
     /// The file to read; `-` reads standard input
     #[arg(required_unless_present = "endpoint", conflicts_with = "endpoint")]
     file: Option<PathBuf>,
-    /// Describe and sample the tables of this endpoint instead, such as http://localhost:8000
+    /// Describe and sample the tables of this endpoint instead, such as `http://localhost:8000`
     #[arg(long, value_name = "URL")]
     endpoint: Option<Endpoint>,
     /// Only these tables of the endpoint
@@ -109,23 +109,19 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
 
 fn write_model(arguments: &ImportArguments, made: &Model) -> Result<(), String> {
     let text = model::write(made);
-    match &arguments.output {
-        Some(path) => {
-            files::write(path, &text, arguments.force)?;
-            let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
-            banner::note(&format!(
-                "{}: {} tables, {} entities ({}). Add access patterns with their rates, then run `keywright model check {}`.",
-                path.display(),
-                made.tables.len(),
-                entities.len(),
-                entities.join(", "),
-                path.display()
-            ));
-            Ok(())
-        }
-        None => {
-            banner::say(text.trim_end());
-            Ok(())
-        }
-    }
+    let Some(path) = &arguments.output else {
+        banner::say(text.trim_end());
+        return Ok(());
+    };
+    files::write(path, &text, arguments.force)?;
+    let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
+    banner::note(&format!(
+        "{}: {} tables, {} entities ({}). Add access patterns with their rates, then run `keywright model check {}`.",
+        path.display(),
+        made.tables.len(),
+        entities.len(),
+        entities.join(", "),
+        path.display()
+    ));
+    Ok(())
 }
