@@ -32,7 +32,7 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
             let known = entity.count.zip(context.bytes(entity)).zip(context.partitions(entity, &templates));
             match known {
                 Some(((count, size), partitions)) => {
-                    bytes = bytes.saturating_add(count.div_ceil(partitions.max(1)).saturating_mul(size))
+                    bytes = bytes.saturating_add(count.div_ceil(partitions.max(1)).saturating_mul(size));
                 }
                 None => unknown = Some(&entity.name),
             }
@@ -111,7 +111,7 @@ pub(super) fn many_indexes(context: &Context<'_>) -> Vec<Finding> {
             })
             .sum();
         let mut say = |severity, text: String, fix: &str| {
-            found.push(finding("L033", severity, table.at, &table.name, text, fix))
+            found.push(finding("L033", severity, table.at, &table.name, text, fix));
         };
         if global > GLOBAL_INDEXES_MAX {
             say(

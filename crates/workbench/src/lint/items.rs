@@ -158,7 +158,7 @@ pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn unsaid(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut say = |at, subject: &str, text: String, fix: &str| {
-        found.push(finding("L060", Severity::Note, at, subject, text, fix))
+        found.push(finding("L060", Severity::Note, at, subject, text, fix));
     };
     for table in &context.model.tables {
         if table.pitr != Some(true) {

@@ -258,7 +258,7 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     context.each_partition(|_, index, entity, templates| {
-        let names: Vec<&str> = templates.iter().flat_map(|template| template.attributes()).collect();
+        let names: Vec<&str> = templates.iter().flat_map(Template::attributes).collect();
         let sharded = templates.iter().any(|template| template.shards() > 1);
         let counted = names.iter().all(|name| {
             entity

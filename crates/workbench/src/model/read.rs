@@ -233,13 +233,11 @@ impl Reader {
     }
 
     pub(super) fn required_text(&mut self, fields: &Fields<'_>, name: &str) -> String {
-        match fields.get(name) {
-            Some(node) => self.text(node, &format!("`{name}`")).unwrap_or_default(),
-            None => {
-                self.fault(fields.node.at, format!("`{name}` is missing: write `{name}: …`"));
-                String::new()
-            }
+        if let Some(node) = fields.get(name) {
+            return self.text(node, &format!("`{name}`")).unwrap_or_default();
         }
+        self.fault(fields.node.at, format!("`{name}` is missing: write `{name}: …`"));
+        String::new()
     }
 
     /// One text or a list of them.

@@ -100,13 +100,12 @@ pub(super) fn name_slot(reader: &mut Reader, slot: &mut Slot, partition: &[&str]
             "sk" => sort.get(place),
             _ => None,
         };
-        match own {
-            Some(attribute) => *name = (*attribute).to_owned(),
-            None => {
-                let known: Vec<&str> = partition.iter().chain(sort).copied().collect();
-                let text = format!("the key has no attribute `{name}`; it has {}", known.join(", "));
-                reader.fault(slot.at, text);
-            }
+        if let Some(attribute) = own {
+            (*attribute).clone_into(name);
+        } else {
+            let known: Vec<&str> = partition.iter().chain(sort).copied().collect();
+            let text = format!("the key has no attribute `{name}`; it has {}", known.join(", "));
+            reader.fault(slot.at, text);
         }
     }
     let order = |name: &str| partition.iter().chain(sort).position(|own| *own == name);

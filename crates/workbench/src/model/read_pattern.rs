@@ -280,7 +280,7 @@ fn fails_when(reader: &mut Reader, node: &Node) -> Vec<(String, String, Node)> {
     for (name, value) in members {
         match name.split_once('.') {
             Some((entity, attribute)) => {
-                changes.push((entity.to_owned(), attribute.to_owned(), value.clone()))
+                changes.push((entity.to_owned(), attribute.to_owned(), value.clone()));
             }
             None => reader.fault(value.at, format!("`{name}`: write `Entity.attribute: value`")),
         }

@@ -126,17 +126,15 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
     };
     check_slot(reader, this, &this.key, table.key_parts());
     for (name, slot) in &this.slots {
-        match table.index(name) {
-            Some(index) => check_slot(reader, this, slot, index.key_parts()),
-            None => {
-                let known = table.indexes.iter().map(|index| &*index.name);
-                let fields = super::read_entity::ENTITY_FIELDS.iter().copied();
-                let hint = did_you_mean(name, known.chain(fields));
-                let text =
-                    format!("`{name}` is no field of an entity and no index of `{}`{hint}", table.name);
-                reader.fault(slot.at, text);
-            }
+        if let Some(index) = table.index(name) {
+            check_slot(reader, this, slot, index.key_parts());
+            continue;
         }
+        let known = table.indexes.iter().map(|index| &*index.name);
+        let fields = super::read_entity::ENTITY_FIELDS.iter().copied();
+        let hint = did_you_mean(name, known.chain(fields));
+        let text = format!("`{name}` is no field of an entity and no index of `{}`{hint}", table.name);
+        reader.fault(slot.at, text);
     }
 }
 

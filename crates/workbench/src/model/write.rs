@@ -33,8 +33,8 @@ fn put(members: &mut Members, name: &str, node: Option<Node>) {
     }
 }
 
-fn text(text: &Option<String>) -> Option<Node> {
-    text.as_ref().map(Node::text)
+fn text(text: Option<&String>) -> Option<Node> {
+    text.map(Node::text)
 }
 
 fn number(number: Option<u64>) -> Option<Node> {
@@ -60,8 +60,8 @@ fn some_map(members: Members) -> Option<Node> {
 fn root(model: &Model) -> Node {
     let mut members =
         vec![("format".to_owned(), Node::number(1)), ("model".to_owned(), Node::text(&model.name))];
-    put(&mut members, "text", text(&model.text));
-    put(&mut members, "prices", text(&model.prices));
+    put(&mut members, "text", text(model.text.as_ref()));
+    put(&mut members, "prices", text(model.prices.as_ref()));
     put(
         &mut members,
         "tables",
@@ -83,11 +83,11 @@ fn name_of<T: Copy + PartialEq>(value: T, names: &[(&'static str, T)]) -> Option
 
 fn table(table: &Table) -> Node {
     let mut members = Vec::new();
-    put(&mut members, "text", text(&table.text));
+    put(&mut members, "text", text(table.text.as_ref()));
     let key = table.key_parts().map(|part| (part.name.clone(), Node::text(type_name(part.key_type))));
     members.push(("key".to_owned(), Node::map(key)));
     members.push(("billing".to_owned(), billing(&table.billing)));
-    put(&mut members, "ttl", text(&table.ttl));
+    put(&mut members, "ttl", text(table.ttl.as_ref()));
     put(&mut members, "stream", table.stream.and_then(|view| name_of(Some(view), STREAMS)));
     put(&mut members, "pitr", table.pitr.map(|on| NodeKind::Bool(on).into()));
     put(&mut members, "deletionProtection", table.deletion_protection.map(|on| NodeKind::Bool(on).into()));
@@ -143,7 +143,7 @@ fn index(index: &Index) -> Node {
 
 fn entity(model: &Model, entity: &Entity) -> Node {
     let mut members = Vec::new();
-    put(&mut members, "text", text(&entity.text));
+    put(&mut members, "text", text(entity.text.as_ref()));
     put(&mut members, "table", (model.tables.len() != 1).then(|| Node::text(&entity.table)));
     put(&mut members, "count", number(entity.count));
     put(&mut members, "size", number(entity.size_bytes));
@@ -204,7 +204,7 @@ fn decimal(value: u64, decimals: u32) -> String {
 
 fn pattern(pattern: &Pattern) -> Node {
     let mut members = vec![("id".to_owned(), Node::text(&pattern.id))];
-    put(&mut members, "text", text(&pattern.text));
+    put(&mut members, "text", text(pattern.text.as_ref()));
     match &pattern.operation {
         Operation::Read(this) => read(&mut members, this),
         Operation::Write(this) => step(&mut members, this),
@@ -219,7 +219,7 @@ fn pattern(pattern: &Pattern) -> Node {
         put(&mut members, "returns", some_map(bounds));
     }
     put(&mut members, "rate", pattern.rate.map(rate));
-    put(&mut members, "uses", text(&pattern.uses));
+    put(&mut members, "uses", text(pattern.uses.as_ref()));
     put(&mut members, "example", some_map(pattern.example.clone()));
     put(&mut members, "expect", pattern.expect.as_ref().map(expectation));
     put(&mut members, "admin", flag(pattern.admin));
@@ -242,7 +242,7 @@ fn read(members: &mut Members, read: &Read) {
         Order::Descending => Node::text("desc"),
     });
     put(members, "order", order);
-    put(members, "filter", text(&read.filter));
+    put(members, "filter", text(read.filter.as_ref()));
     put(members, "attributes", texts(&read.attributes));
     put(members, "limit", number(read.limit));
     put(members, "consistency", (read.consistency == Consistency::Strong).then(|| Node::text("strong")));
@@ -273,9 +273,9 @@ fn step(members: &mut Members, step: &Step) {
         Condition::Expression(text) => Node::text(text),
     });
     put(members, "if", condition);
-    put(members, "set", text(&step.set));
-    put(members, "remove", text(&step.remove));
-    put(members, "add", text(&step.add));
+    put(members, "set", text(step.set.as_ref()));
+    put(members, "remove", text(step.remove.as_ref()));
+    put(members, "add", text(step.add.as_ref()));
     let examples: Vec<Node> = step.examples.iter().map(|example| Node::map(example.clone())).collect();
     put(members, "example", (!examples.is_empty()).then(|| Node::list(examples)));
     put(members, "returnValues", flag(step.returns_values));

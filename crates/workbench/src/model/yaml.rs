@@ -55,7 +55,7 @@ impl Node {
         NodeKind::Text(text.into()).into()
     }
 
-    pub fn number(number: impl ToString) -> Self {
+    pub fn number(number: impl std::fmt::Display) -> Self {
         NodeKind::Number(number.to_string()).into()
     }
 
@@ -205,14 +205,14 @@ impl Builder {
             Some(OpenKind::List(elements)) => elements.push(node),
             Some(OpenKind::Map(members, key)) => match key.take() {
                 Some(name) => members.push((name, node)),
-                None => *key = Some(unique_key(members, node)?),
+                None => *key = Some(unique_key(members, &node)?),
             },
         }
         Ok(())
     }
 }
 
-fn unique_key(members: &[(Node, Node)], node: Node) -> Result<Node, String> {
+fn unique_key(members: &[(Node, Node)], node: &Node) -> Result<Node, String> {
     let Some(text) = node.scalar() else {
         return Err("a field's name must be a text".to_owned());
     };

@@ -1,11 +1,11 @@
-//! The report as JUnit XML: one test case for each pattern, one for each error of a rule.
+//! The report as `JUnit` XML: one test case for each pattern, one for each error of a rule.
 
 use std::fmt::Write as _;
 
 use super::{Checked, complaints};
 use crate::lint::Severity;
 
-/// The report as JUnit XML.
+/// The report as `JUnit` XML.
 pub fn junit(checked: &Checked, file: &str) -> String {
     let errors: Vec<_> =
         checked.findings.iter().filter(|finding| finding.severity == Severity::Error).collect();

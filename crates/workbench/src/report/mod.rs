@@ -1,4 +1,4 @@
-//! A checked model as text, JSON, JUnit XML or Markdown.
+//! A checked model as text, JSON, `JUnit` XML or Markdown.
 //!
 //! It formats; it decides nothing. No colour: what the output means stands in words.
 

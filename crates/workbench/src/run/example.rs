@@ -24,20 +24,18 @@ pub(super) fn asked(
     for given in &read.given {
         let value_type = attribute_type(model, &read.entities, &given.attribute);
         let node = pattern.example.iter().find(|(name, _)| *name == given.attribute);
-        let values = match node {
-            Some((_, node)) => node
-                .elements()
+        let values = if let Some((_, node)) = node {
+            node.elements()
                 .iter()
                 .map(|element| from_node(element, value_type))
                 .collect::<Result<Vec<_>, _>>()
-                .map_err(|fault| format!("example of `{}`: {fault}", given.attribute))?,
-            None => {
-                own = false;
-                let item = fitting(samples, pattern, read, model, &given.attribute);
-                let value = item.and_then(|item| item.get(&given.attribute)).cloned();
-                let value = value.ok_or_else(|| nothing(&given.attribute))?;
-                vec![value.clone(), value]
-            }
+                .map_err(|fault| format!("example of `{}`: {fault}", given.attribute))?
+        } else {
+            own = false;
+            let item = fitting(samples, pattern, read, model, &given.attribute);
+            let value = item.and_then(|item| item.get(&given.attribute)).cloned();
+            let value = value.ok_or_else(|| nothing(&given.attribute))?;
+            vec![value.clone(), value]
         };
         let wanted = if given.op == GivenOp::Between { 2 } else { 1 };
         if values.len() < wanted {
