@@ -10,6 +10,7 @@ pub(crate) mod harness;
 mod live_index;
 mod oracle;
 mod pages;
+mod partiql;
 mod restart;
 mod soak;
 mod streams;
