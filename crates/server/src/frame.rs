@@ -177,11 +177,14 @@ fn preferred_coding(accepted: &str) -> Coding {
     best.0
 }
 
-/// One entry of the list: its name, and its quality in ten-thousandths.
+/// One entry of the list: its name, and its quality in ten-thousandths. Observed: `q=` may end a longer name.
 fn entry(text: &str) -> (&str, u16) {
     let mut parts = text.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default();
-    (name, parts.find_map(|parameter| parameter.strip_prefix("q=")).map_or(QUALITY_MAX, quality))
+    (
+        name,
+        parts.find_map(|parameter| parameter.split_once("q=")).map_or(QUALITY_MAX, |(_, text)| quality(text)),
+    )
 }
 
 /// The best quality, 1.
