@@ -33,7 +33,7 @@ fn shows(rendered: &str, expected: &Expect) {
 fn the_sample_of_the_documentation_passes_as_text() {
     shows(
         &text(&checked(SHOP), "shop.yaml"),
-        &expect![[r#"
+        &expect![[r"
             pattern  operation           path  read  returned  units  result
             P6       Query               gsi1     1         1  0.5 R  met
             W1       TransactWriteItems  Shop     0         0   17 W  met
@@ -52,7 +52,7 @@ fn the_sample_of_the_documentation_passes_as_text() {
                 fix: write `deletionProtection: true`
 
             2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 2 notes. The check passes.
-        "#]],
+        "]],
     );
 }
 
@@ -61,7 +61,7 @@ fn reports_come_as_markdown_and_junit() {
     let checked = checked(SHOP);
     shows(
         &markdown(&checked),
-        &expect![[r##"
+        &expect![[r#"
             # shop
 
             2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 2 notes. The check passes.
@@ -80,7 +80,7 @@ fn reports_come_as_markdown_and_junit() {
             - **warning L052** (line 48): W1 puts OrderItem and would overwrite one that is there *Fix:* write `if: not-exists`
             - **note L060** (line 5): Shop has no point-in-time recovery *Fix:* write `pitr: true`
             - **note L060** (line 5): Shop can be deleted by mistake *Fix:* write `deletionProtection: true`
-        "##]],
+        "#]],
     );
     shows(
         &junit(&checked, "shop.yaml"),

@@ -29,7 +29,7 @@ fn every_rule_is_tripped_by_its_bad_model_and_not_by_its_good_one() {
         }
         match found(&format!("{}-good.yaml", rule.id)) {
             Ok(rules) if rules.contains(&rule.id) => {
-                wrong.push(format!("{}-good.yaml trips its rule", rule.id))
+                wrong.push(format!("{}-good.yaml trips its rule", rule.id));
             }
             Ok(_) => {}
             Err(fault) => wrong.push(fault),

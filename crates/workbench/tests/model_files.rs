@@ -74,8 +74,8 @@ patterns:
 fn what_is_no_yaml_is_placed() {
     faults(
         "format: 1\nmodel: {a\n",
-        &expect![[r#"
+        &expect![[r"
         shop.yaml:3:1: this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'
-    "#]],
+    "]],
     );
 }

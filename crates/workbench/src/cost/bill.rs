@@ -28,10 +28,13 @@ pub struct Bill {
     /// Patterns that cannot be billed because nobody said how often they run (R66): reported, not taken as zero.
     pub without_rate: Vec<String>,
     /// For each table, its billing modes and classes from the cheapest, throughput and storage together.
-    pub modes: Vec<(String, Vec<(Class, Mode, Money)>)>,
+    pub modes: Vec<(String, Modes)>,
     /// Entities and how many writes one write of theirs becomes.
     pub amplification: Vec<(String, u64)>,
 }
+
+/// Billing modes and table classes with what each costs a month, the cheapest first.
+pub type Modes = Vec<(Class, Mode, Money)>;
 
 /// A table or one of its indexes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@
 
 mod bill;
 
-pub use bill::{Bill, Line, Target, bill};
+pub use bill::{Bill, Line, Modes, Target, bill};
 
 use std::fmt;
 
