@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::cost::{Bill, Class, Costing, Gigabyte, Mode, Month, Settings, Target, bill};
+use keywright_workbench::cost::{Bill, Costing, Gigabyte, Month, Settings, Target, bill};
 use keywright_workbench::model::HalfUnits;
 use keywright_workbench::price::{self, Prices, TODAY, offer};
 use keywright_workbench::run::{run as execute, units};
@@ -112,7 +112,7 @@ fn text(bill: &Bill, prices: &Prices) -> String {
     for (table, modes) in &bill.modes {
         lines.push(format!("\n{table}, from the cheapest (provisioned units 70 % used):"));
         lines.extend(
-            modes.iter().map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", name(*class, *mode))),
+            modes.iter().map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", format!("{class}, {mode}"))),
         );
     }
     for pattern in &bill.without_rate {
@@ -121,18 +121,4 @@ fn text(bill: &Bill, prices: &Prices) -> String {
         ));
     }
     lines.join("\n")
-}
-
-fn name(class: Class, mode: Mode) -> String {
-    let class = match class {
-        Class::Standard => "Standard",
-        Class::Infrequent => "Standard-IA",
-    };
-    let mode = match mode {
-        Mode::OnDemand => "on-demand",
-        Mode::Provisioned { .. } => "provisioned",
-        Mode::ReservedOneYear { .. } => "reserved for 1 year",
-        Mode::ReservedThreeYears { .. } => "reserved for 3 years",
-    };
-    format!("{class}, {mode}")
 }

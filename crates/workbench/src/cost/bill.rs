@@ -29,12 +29,29 @@ pub struct Bill {
     pub without_rate: Vec<String>,
     /// For each table, its billing modes and classes from the cheapest, throughput and storage together.
     pub modes: Vec<(String, Modes)>,
+    /// Tables that another mode or class makes cheaper; only those of which every pattern has a rate.
+    pub savings: Vec<Saving>,
     /// Entities and how many writes one write of theirs becomes.
     pub amplification: Vec<(String, u64)>,
 }
 
 /// Billing modes and table classes with what each costs a month, the cheapest first.
 pub type Modes = Vec<(Class, Mode, Money)>;
+
+/// A table whose mode or class is not the cheapest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Saving {
+    /// The table.
+    pub table: String,
+    /// The share of provisioned units that is used on average, by the ratio of average to peak rates.
+    pub used_percent: u64,
+    /// What it is billed by, and what that costs each month.
+    pub now: (Class, Mode, Money),
+    /// The cheapest without a commitment for years, and what it costs.
+    pub best: (Class, Mode, Money),
+    /// The cheapest of all, where reserving is cheaper still.
+    pub reserved: Option<(Class, Mode, Money)>,
+}
 
 /// A table or one of its indexes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -97,11 +114,60 @@ pub fn bill(model: &Model, report: &Report, costing: &Costing<'_>) -> Result<Bil
         let load = loads.get(&table.name).copied().unwrap_or_default();
         let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
         let used_ppm = TARGET_PERCENT * PPM_PER_PERCENT;
+        if let Some(use_ppm) = steadiness(model, report, table) {
+            bill.savings.extend(saving(table, load, all, use_ppm, costing)?);
+        }
         bill.modes.push((table.name.clone(), costing.cheapest(load, all, used_ppm)?));
         features(table, &sizes, load, costing, &mut bill)?;
     }
     bill.amplification = amplification(model);
     Ok(bill)
+}
+
+/// The share of units that is used on average when enough are provisioned for the peak, 70 % being used then; nothing when
+/// some pattern that touches the table does not say how often it runs.
+fn steadiness(model: &Model, report: &Report, table: &Table) -> Option<u64> {
+    let (mut average, mut peak) = (0, 0);
+    for pattern in &model.patterns {
+        let run = report.pattern(&pattern.id);
+        let used = run.into_iter().flat_map(|run| &run.capacity).filter(|it| it.table == table.name);
+        for (_, read, write) in used.flat_map(touched) {
+            let rate = pattern.rate?;
+            average += u128::from(rate.average.0) * u128::from(read.0 + write.0);
+            peak += u128::from(rate.peak.0) * u128::from(read.0 + write.0);
+        }
+    }
+    let share =
+        u128::from(TARGET_PERCENT * PPM_PER_PERCENT) * average / Some(peak).filter(|peak| *peak > 0)?;
+    u64::try_from(share).ok()
+}
+
+/// What the table would save; nothing when it has the cheapest already.
+fn saving(
+    table: &Table,
+    load: Load,
+    bytes: u128,
+    used_ppm: u64,
+    costing: &Costing<'_>,
+) -> Result<Option<Saving>, Missing> {
+    let (class, mode) = billing(Some(table));
+    // What is provisioned already follows its load as its author says.
+    let used_ppm = if let Mode::Provisioned { used_ppm } = mode { used_ppm } else { used_ppm };
+    let cost = costing.throughput(load, class, mode)?.total() + costing.storage(bytes, class)?;
+    let all = costing.cheapest(load, bytes, used_ppm)?;
+    let committed =
+        |mode: &Mode| matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. });
+    let free = all.iter().find(|(_, mode, _)| !committed(mode)).copied();
+    let best = free.filter(|(_, _, cheapest)| *cheapest < cost).unwrap_or((class, mode, cost));
+    let reserved = all.first().copied().filter(|(_, mode, least)| committed(mode) && *least < best.2);
+    let cheaper = best.2 < cost || reserved.is_some();
+    Ok(cheaper.then(|| Saving {
+        table: table.name.clone(),
+        used_percent: used_ppm / PPM_PER_PERCENT,
+        now: (class, mode, cost),
+        best,
+        reserved,
+    }))
 }
 
 fn touched(capacity: &crate::run::CapacityOf) -> Vec<(Target, HalfUnits, HalfUnits)> {

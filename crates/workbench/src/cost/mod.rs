@@ -5,7 +5,7 @@
 
 mod bill;
 
-pub use bill::{Bill, Line, Modes, Target, bill};
+pub use bill::{Bill, Line, Modes, Saving, Target, bill};
 
 use std::fmt;
 
@@ -74,6 +74,15 @@ pub enum Class {
     Infrequent,
 }
 
+impl fmt::Display for Class {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Standard => "Standard",
+            Self::Infrequent => "Standard-IA",
+        })
+    }
+}
+
 /// How capacity is paid for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -94,6 +103,17 @@ pub enum Mode {
         /// The share used.
         used_ppm: u64,
     },
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OnDemand => "on-demand",
+            Self::Provisioned { .. } => "provisioned",
+            Self::ReservedOneYear { .. } => "reserved for 1 year",
+            Self::ReservedThreeYears { .. } => "reserved for 3 years",
+        })
+    }
 }
 
 /// Average units per second of one table or index.

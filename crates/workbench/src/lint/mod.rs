@@ -3,6 +3,7 @@
 //! It executes nothing; it knows no rule that the service does not have. Rules stand in files by what they look at; the
 //! table of all rules, with their severities, sources and explanations, is `rules`.
 
+mod bills;
 mod context;
 mod heat;
 mod indexes;

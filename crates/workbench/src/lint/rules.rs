@@ -1,6 +1,6 @@
 //! The table of all rules.
 
-use super::{Context, Finding, Severity, heat, indexes, items, keys, paths, writes};
+use super::{Context, Finding, Severity, bills, heat, indexes, items, keys, paths, writes};
 
 /// One rule: what it is called, why it is there, and the function that looks.
 pub struct Rule {
@@ -323,6 +323,15 @@ pub const RULES: &[Rule] = &[
         explanation: "Transactions cost twice; they hold at most 100 items and 4 MB, each item once.",
         fix: "Use a conditional write for one item; split what is too large.",
         check: writes::transactions,
+    },
+    Rule {
+        id: "L040",
+        severity: Severity::Note,
+        title: "another capacity mode or table class is cheaper",
+        source: "seeds 000, 001, 003; the dated price files",
+        explanation: "On-demand charges by the request, provisioned capacity by the hour: which is cheaper depends on how much of it is used. Standard-IA stores cheaper and serves dearer. Judged at average rates from metered units; a table with a pattern that has no rate is not judged.",
+        fix: "Change the table's `billing` or `class`, if its traffic is as steady as that.",
+        check: bills::cheaper_mode,
     },
     Rule {
         id: "L050",
