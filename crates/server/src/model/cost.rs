@@ -112,7 +112,9 @@ fn text(bill: &Bill, prices: &Prices) -> String {
     for (table, modes) in &bill.modes {
         lines.push(format!("\n{table}, from the cheapest (provisioned units 70 % used):"));
         lines.extend(
-            modes.iter().map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", format!("{class}, {mode}"))),
+            modes
+                .iter()
+                .map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", format!("{class}, {mode}"))),
         );
     }
     for pattern in &bill.without_rate {
