@@ -2,40 +2,91 @@
 
 use std::path::Path;
 
+use keywright_workbench::exchange::import::import;
 use keywright_workbench::lint::RULES;
 use keywright_workbench::model::parse;
+use keywright_workbench::report::{Checked, text};
 
-/// The rules that find something in a model, `Err` with what keeps it from running.
-fn found(name: &str) -> Result<Vec<&'static str>, String> {
+/// What is found in a model, `Err` with what keeps it from running.
+fn found(name: &str) -> Result<Checked, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name);
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
     let told = |faults: Vec<keywright_workbench::model::Fault>| {
         faults.iter().map(|fault| fault.in_file(name)).collect::<Vec<_>>().join("\n")
     };
     let model = parse(&text).map_err(told)?;
-    let checked =
-        keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).map_err(told)?;
-    Ok(checked.findings.iter().map(|finding| finding.rule).collect())
+    keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).map_err(told)
+}
+
+/// What is wrong with a rule's two models.
+fn complaint(rule: &'static str, bad: &str, good: &str) -> Option<String> {
+    match found(bad) {
+        Ok(checked) if checked.findings.iter().any(|finding| finding.rule == rule) => {}
+        Ok(checked) => return Some(format!("{bad} does not trip its rule:\n{}", text(&checked, bad))),
+        Err(fault) => return Some(fault),
+    }
+    match found(good) {
+        Ok(checked) if !checked.passes() || checked.findings.iter().any(|finding| finding.rule == rule) => {
+            Some(format!("{good} is not good:\n{}", text(&checked, good)))
+        }
+        Ok(_) => None,
+        Err(fault) => Some(fault),
+    }
 }
 
 #[test]
-fn every_rule_is_tripped_by_its_bad_model_and_not_by_its_good_one() {
+fn every_rule_is_tripped_by_its_bad_model_and_its_good_one_passes_without_it() {
+    let wrong: Vec<String> = RULES
+        .iter()
+        .filter_map(|rule| {
+            complaint(rule.id, &format!("{}-bad.yaml", rule.id), &format!("{}-good.yaml", rule.id))
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Rules with several cases have further models: `L056-lock-bad.yaml`, with or without a good one beside it.
+#[test]
+fn every_further_case_of_a_rule_has_its_models() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
     let mut wrong = Vec::new();
-    for rule in RULES {
-        match found(&format!("{}-bad.yaml", rule.id)) {
-            Ok(rules) if rules.contains(&rule.id) => {}
-            Ok(rules) => wrong.push(format!("{}-bad.yaml trips only {rules:?}", rule.id)),
-            Err(fault) => wrong.push(fault),
-        }
-        match found(&format!("{}-good.yaml", rule.id)) {
-            Ok(rules) if rules.contains(&rule.id) => {
-                wrong.push(format!("{}-good.yaml trips its rule", rule.id));
+    let mut cases = 0;
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let bad = entry.expect("an entry").file_name().into_string().expect("a name");
+        let Some(case) = bad.strip_suffix("-bad.yaml").filter(|case| case.len() > 4) else { continue };
+        let rule = RULES.iter().find(|rule| case.starts_with(rule.id)).expect("a rule");
+        cases += 1;
+        wrong.extend(complaint(rule.id, &bad, &format!("{case}-good.yaml")));
+    }
+    assert!(cases > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `u#…#follower` and `u#…#following` begin alike and never meet.
+#[test]
+fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/workbench");
+    let mut documents = 0;
+    for group in std::fs::read_dir(folder).expect("the folder") {
+        for entry in std::fs::read_dir(group.expect("an entry").path()).into_iter().flatten() {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
             }
-            Ok(_) => {}
-            Err(fault) => wrong.push(fault),
+            let text = std::fs::read_to_string(&path).expect("readable");
+            let model = import("document", &text, None).expect("imported").model;
+            let checked = keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
+                .expect("runs");
+            let wrong: Vec<&str> = checked
+                .findings
+                .iter()
+                .filter(|finding| finding.rule == "L008")
+                .map(|finding| finding.text.as_str())
+                .collect();
+            assert!(wrong.is_empty(), "{}: {wrong:?}", path.display());
+            documents += 1;
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(documents > 20, "{documents}");
 }
 
 #[test]

@@ -1,10 +1,9 @@
-//! Rules on items: L030 to L032, L056, L059, L060.
+//! Rules on items: L030 to L032, L059, L060.
 
 use super::context::{Context, assigned, finding};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, WriteKind};
+use crate::model::WriteKind;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
-use keywright_semantics::value::ValueType;
 
 const LARGE_BYTES: u64 = 100 * 1024;
 const WRITE_BLOCK: u64 = 1024;
@@ -78,43 +77,6 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
                 ),
                 "split the item: what changes often in a small item beside the large one",
             ));
-        }
-    }
-    found
-}
-
-pub(super) fn time_to_live(context: &Context<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for table in &context.model.tables {
-        let Some(ttl) = &table.ttl else { continue };
-        for entity in context.model.entities_of(&table.name) {
-            let Some(attribute) = entity.attribute(ttl) else { continue };
-            if attribute.value_type != ValueType::N {
-                found.push(finding(
-                    "L056",
-                    Severity::Error,
-                    attribute.at,
-                    &entity.name,
-                    format!("time to live `{ttl}` of {} is no number: its items never expire", entity.name),
-                    "write `type: N` and seconds since 1970",
-                ));
-            } else if attribute.format == Some(AttributeFormat::EpochMs) {
-                found.push(finding("L056", Severity::Error, attribute.at, &entity.name, format!("time to live `{ttl}` of {} is in milliseconds: its items expire in fifty thousand years", entity.name), "store seconds: `format: epoch-seconds`"));
-            }
-            let careless = context.reads().find(|(_, read, _)| {
-                read.entities.contains(&entity.name)
-                    && read.filter.as_ref().is_none_or(|filter| !filter.contains(ttl.as_str()))
-            });
-            if let Some((pattern, _, _)) = careless {
-                found.push(finding(
-                    "L056",
-                    Severity::Warning,
-                    pattern.at,
-                    &pattern.id,
-                    format!("{} reads {} and may get items whose time has passed: deletion lags by up to days", pattern.id, entity.name),
-                    format!("write `filter: \"attribute_not_exists({ttl}) OR {ttl} > :now\"`, or compare in the program"),
-                ));
-            }
         }
     }
     found

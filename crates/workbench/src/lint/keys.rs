@@ -1,10 +1,11 @@
-//! Rules on keys: L008 to L012, L023, L024, L027, L058.
+//! Rules on keys: L008 to L012, L023, L024, L027.
 
 use std::collections::BTreeSet;
 
 use super::context::{Context, finding, is_time, names};
+use super::shapes::can_be_equal;
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Entity, Part, Template};
+use crate::model::{AttributeFormat, Part, Template};
 use keywright_semantics::value::ValueType;
 
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
@@ -68,29 +69,6 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
         ));
     }
     found
-}
-
-/// Whether two templates can make one text, as far as their beginnings tell.
-fn can_be_equal(entity: &Entity, one: &Template, other_entity: &Entity, two: &Template) -> bool {
-    if one.is_constant() && two.is_constant() {
-        return one.to_string() == two.to_string();
-    }
-    let (first, second) = (one.prefix(), two.prefix());
-    if !first.starts_with(second) && !second.starts_with(first) {
-        return false;
-    }
-    let digits = |entity: &Entity, template: &Template, prefix: &str, other: &str| {
-        let next = other.get(prefix.len()..).and_then(|rest| rest.chars().next());
-        let attribute = template.attributes().next().and_then(|name| entity.attribute(name));
-        let numeric = attribute.is_some_and(|attribute| {
-            attribute.value_type == ValueType::N
-                || attribute
-                    .format
-                    .is_some_and(|format| is_time(format) || format == AttributeFormat::Sequence)
-        });
-        numeric && next.is_some_and(|letter| !letter.is_ascii_digit())
-    };
-    !digits(entity, one, first, second) && !digits(other_entity, two, second, first)
 }
 
 pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
@@ -330,35 +308,5 @@ pub(super) fn constant(context: &Context<'_>) -> Vec<Finding> {
             ));
         }
     });
-    found
-}
-
-pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
-    const TENANTS: &[&str] =
-        &["tenantid", "tenant", "tenant_id", "orgid", "org_id", "organizationid", "organisationid"];
-    let mut found = Vec::new();
-    for (table, entity) in context.entities() {
-        let Some(tenant) = entity
-            .attributes
-            .iter()
-            .find(|attribute| TENANTS.contains(&attribute.name.to_lowercase().as_str()))
-        else {
-            continue;
-        };
-        let Some(template) = entity.template(&table.partition.name) else { continue };
-        if !template.attributes().any(|name| name == tenant.name) {
-            found.push(finding(
-                "L058",
-                Severity::Warning,
-                entity.at,
-                &entity.name,
-                format!(
-                    "`{}` is not in the partition key of {}: access cannot be confined to a tenant by key",
-                    tenant.name, entity.name
-                ),
-                format!("begin the partition key with `{{{}}}`", tenant.name),
-            ));
-        }
-    }
     found
 }

@@ -5,12 +5,15 @@
 
 mod bills;
 mod context;
+mod expiry;
 mod heat;
 mod indexes;
 mod items;
 mod keys;
 mod paths;
 mod rules;
+mod shapes;
+mod tenants;
 mod writes;
 
 use crate::model::{At, Model};

@@ -2,7 +2,7 @@
 
 use super::context::{Context, finding, is_time, names, words};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Consistency, GivenOp, IndexKind, Part, ReadKind, Template};
+use crate::model::{AttributeFormat, Consistency, GivenOp, IndexKind, Part, Read, ReadKind, Template};
 use crate::run::{OperationKind, Outcome, missing};
 
 const DISCARD_WARNING_PERCENT: u64 = 50;
@@ -335,31 +335,57 @@ pub(super) fn strong_index(context: &Context<'_>) -> Vec<Finding> {
 }
 
 pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
-    const SIGNS: &[&str] = &[
-        "just created",
-        "just placed",
-        "just written",
-        "just updated",
-        "read back",
-        "after writing",
-        "after creating",
-    ];
-    let found = context.reads().filter_map(|(pattern, _, report)| {
-        let text = pattern.text.as_ref()?.to_lowercase();
-        let index = report.index.as_ref().filter(|_| SIGNS.iter().any(|sign| text.contains(sign)))?;
+    let found = context.reads().filter_map(|(pattern, read, report)| {
+        let text = pattern.text.as_ref()?;
+        let table = context.model.table(&report.table)?;
+        let index = table.index(report.index.as_ref()?).filter(|index| index.kind == IndexKind::Global)?;
+        let sign = written_before(context, read, text)?;
         Some(finding(
             "L051",
             Severity::Warning,
             pattern.at,
             &pattern.id,
             format!(
-                "{} reads what was just written from index `{index}`, which may not have it yet",
-                pattern.id
+                "{} reads what was written before (“{sign}”) from index `{}`, which may not have it yet",
+                pattern.id, index.name
             ),
-            "take the item from the write itself (`returnValues: true`) or read the table",
+            "take the item from the write itself (`returnValues: true` on it), or read the table",
         ))
     });
     found.collect()
+}
+
+/// The words of a question's text that say that it follows a write: `just created`, `after placing an order`, `after W1`.
+fn written_before(context: &Context<'_>, read: &Read, text: &str) -> Option<String> {
+    const FRESH: &[&str] = &["just", "newly", "freshly", "immediately"];
+    const AFTERWARDS: &[&str] = &["after", "following", "once"];
+    const WRITING: &[&str] = &[
+        "add", "book", "chang", "confirm", "creat", "insert", "mak", "order", "pay", "plac", "post", "putt",
+        "regist", "sav", "send", "stor", "submit", "updat", "upload", "writ",
+    ];
+    const IRREGULAR: &[&str] = &["made", "paid", "put", "sent", "written"];
+    const WHOLE: &[&str] = &["read back", "reads back", "read-after-write", "read after write", "own write"];
+    let lower = text.to_lowercase();
+    if let Some(phrase) = WHOLE.iter().find(|phrase| lower.contains(*phrase)) {
+        return Some((*phrase).to_owned());
+    }
+    let written: Vec<&str> = context
+        .steps()
+        .filter(|(_, _, entity)| read.entities.contains(&entity.name))
+        .map(|(pattern, _, _)| pattern.id.as_str())
+        .collect();
+    let words: Vec<&str> =
+        text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.windows(2).find_map(|pair| {
+        let [first, second] = pair else { return None };
+        let (first, lower) = (first.to_lowercase(), second.to_lowercase());
+        let writing = WRITING.iter().any(|stem| lower.starts_with(stem));
+        let participle = (writing && lower.ends_with("ed")) || IRREGULAR.contains(&lower.as_str());
+        let fresh = FRESH.contains(&first.as_str()) && (participle || AFTERWARDS.contains(&lower.as_str()));
+        let after = AFTERWARDS.contains(&first.as_str())
+            && (written.contains(second) || (writing && lower.ends_with("ing")));
+        (fresh || after).then(|| format!("{first} {second}"))
+    })
 }
 
 pub(super) fn unbounded(context: &Context<'_>) -> Vec<Finding> {

@@ -1,6 +1,6 @@
 //! The table of all rules.
 
-use super::{Context, Finding, Severity, bills, heat, indexes, items, keys, paths, writes};
+use super::{Context, Finding, Severity, bills, expiry, heat, indexes, items, keys, paths, tenants, writes};
 
 /// One rule: what it is called, why it is there, and the function that looks.
 pub struct Rule {
@@ -318,7 +318,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "L039",
         severity: Severity::Error,
-        title: "a transaction of one item, too many items, or one item twice",
+        title: "a transaction of one item, too many or too large items, or one item twice",
         source: "developer guide: transaction-apis; seed 000",
         explanation: "Transactions cost twice; they hold at most 100 items and 4 MB, each item once.",
         fix: "Use a conditional write for one item; split what is too large.",
@@ -347,8 +347,8 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Warning,
         title: "an index is read right after a write",
         source: "AWS's modelling guidance, mechanics",
-        explanation: "The index may not have the write yet. Found by words such as “just created” in the pattern's text.",
-        fix: "Take the item from the write's ReturnValues, or read the table.",
+        explanation: "A global index follows its table with a delay and may not have the write yet. Found by the words of the pattern's text: “just created”, “after saving”, “after W1” with a write's id, “read back”.",
+        fix: "Take the item from the write's ReturnValues (`returnValues: true`), or read the table.",
         check: paths::read_after_write,
     },
     Rule {
@@ -372,10 +372,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "L054",
         severity: Severity::Warning,
-        title: "a number is written as computed before",
+        title: "read, changed and written back without a version",
         source: "seed 000",
-        explanation: "Reading, computing and writing back loses one of two simultaneous changes.",
-        fix: "Let the service add, or check a version.",
+        explanation: "Reading, computing and writing back loses one of two simultaneous changes: numbers, lists and maps that are set to a value of the program's own, and puts over what is there. A condition guards only if it says that the item is still what was read.",
+        fix: "Let the service add (`n = n + :d`, `list_append`, `add`), or keep a version: `if: \"version = :read\"`, and set `version = version + :one`.",
         check: writes::lost_update,
     },
     Rule {
@@ -392,9 +392,9 @@ pub const RULES: &[Rule] = &[
         severity: Severity::Error,
         title: "a time to live that does not work as meant",
         source: "seeds 000, 004; developer guide: TTL",
-        explanation: "Time to live is a number of seconds; items are deleted days late at worst, and readers see them until then.",
-        fix: "Store seconds, and filter what has expired.",
-        check: items::time_to_live,
+        explanation: "Time to live is a number of seconds since 1970: other types never expire, milliseconds lie fifty thousand years ahead. Items are deleted days late at worst and readers see them until then, so that neither a lock nor a session ends with its item.",
+        fix: "Store seconds (`type: N, format: epoch-seconds`), filter or compare what is read (`filter: \"expires > :now\"`), and let a lock be taken over by a condition: `attribute_not_exists(pk) OR expires < :now`.",
+        check: expiry::time_to_live,
     },
     Rule {
         id: "L057",
@@ -408,11 +408,11 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "L058",
         severity: Severity::Warning,
-        title: "the tenant is not in the partition key",
+        title: "the tenant or owner does not lead the partition key",
         source: "seed 004; AWS's modelling guidance",
-        explanation: "Access rules by leading key (dynamodb:LeadingKeys) need the tenant first.",
-        fix: "Begin the partition key with the tenant.",
-        check: keys::tenant,
+        explanation: "Access rules by leading key (dynamodb:LeadingKeys) compare how a partition key begins: without the tenant or owner there, nothing keeps one from another's items. Attributes are known by their names: tenant, owner, org, workspace. Indexes that only `admin` patterns ask may go across tenants.",
+        fix: "Begin the partition key with the tenant: `{tenantId}#order#{orderId}`.",
+        check: tenants::tenant,
     },
     Rule {
         id: "L059",

@@ -1,51 +1,81 @@
 //! Rules on changes: L039, L052 to L054, L057.
 
-use super::context::{Context, assigned, finding, is_transaction, names};
+use super::context::{Context, assigned, finding, is_transaction, names, words};
 use super::{Finding, Severity};
-use crate::model::{Condition, WriteKind};
-use keywright_semantics::limits::TRANSACTION_ITEMS_MAX;
+use crate::model::{Condition, Entity, Pattern, Write, WriteKind};
+use keywright_semantics::limits::{TRANSACTION_BYTES_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::value::ValueType;
 
 pub(super) fn transactions(context: &Context<'_>) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for pattern in context.model.patterns.iter().filter(|pattern| is_transaction(pattern)) {
-        let items: u64 = pattern.steps().iter().map(|step| step.n).sum();
-        let most = u64::try_from(TRANSACTION_ITEMS_MAX).unwrap_or(u64::MAX);
-        if items > most {
-            found.push(finding(
-                "L039",
-                Severity::Error,
-                pattern.at,
-                &pattern.id,
-                format!("{} has {items} items; a transaction has at most {most}", pattern.id),
-                "do it in several steps that can be repeated",
-            ));
-        } else if items == 1 {
-            found.push(finding(
-                "L039",
-                Severity::Warning,
-                pattern.at,
-                &pattern.id,
-                format!("{} is a transaction of one item: it costs twice and gives nothing more", pattern.id),
-                "write it as a single put, update or delete with a condition",
-            ));
-        }
-        let twice = context.report.pattern(&pattern.id).is_some_and(|report| match &report.outcome {
-            crate::run::Outcome::Failed(fault) => fault.contains("multiple operations on one item"),
-            _ => false,
-        });
-        if twice {
-            found.push(finding(
-                "L039",
-                Severity::Error,
-                pattern.at,
-                &pattern.id,
-                format!("{} touches one item twice, which the service refuses", pattern.id),
-                "put condition and change of an item into one step",
-            ));
-        }
-    }
-    found
+    let patterns = context.model.patterns.iter().filter(|pattern| is_transaction(pattern));
+    patterns
+        .flat_map(|pattern| [too_many(pattern), too_large(context, pattern), twice(context, pattern)])
+        .flatten()
+        .collect()
+}
+
+fn too_many(pattern: &Pattern) -> Option<Finding> {
+    let items: u64 = pattern.steps().iter().map(|step| step.n).sum();
+    let most = u64::try_from(TRANSACTION_ITEMS_MAX).unwrap_or(u64::MAX);
+    let (severity, text, fix) = if items > most {
+        (
+            Severity::Error,
+            format!("{} has {items} items; a transaction has at most {most}", pattern.id),
+            "do it in several steps that can be repeated",
+        )
+    } else if items == 1 {
+        (
+            Severity::Warning,
+            format!("{} is a transaction of one item: it costs twice and gives nothing more", pattern.id),
+            "write it as a single put, update, delete or get",
+        )
+    } else {
+        return None;
+    };
+    Some(finding("L039", severity, pattern.at, &pattern.id, text, fix))
+}
+
+/// By the largest size that the file or the sample knows.
+fn too_large(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
+    let bytes_of = |step: &Write| {
+        let entity = context.model.entity(&step.entity)?;
+        let sampled = context.report.entity(&entity.name).map(|report| report.bytes_max);
+        entity.size_bytes_max.or(entity.size_bytes).max(sampled)
+    };
+    let bytes: u64 =
+        pattern.steps().iter().map(|step| bytes_of(step).unwrap_or(0).saturating_mul(step.n)).sum();
+    let most = u64::try_from(TRANSACTION_BYTES_MAX).unwrap_or(u64::MAX);
+    (bytes > most).then(|| {
+        finding(
+            "L039",
+            Severity::Error,
+            pattern.at,
+            &pattern.id,
+            format!(
+                "the items of {} can have {} KB; a transaction has at most 4 MB",
+                pattern.id,
+                bytes / 1024
+            ),
+            "do it in several steps that can be repeated, or keep the large part of the items elsewhere",
+        )
+    })
+}
+
+fn twice(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
+    let touched = &context.report.pattern(&pattern.id)?.touched;
+    let (_, key) = touched
+        .iter()
+        .enumerate()
+        .find(|(place, item)| touched.iter().take(*place).any(|other| other == *item))?
+        .1;
+    Some(finding(
+        "L039",
+        Severity::Error,
+        pattern.at,
+        &pattern.id,
+        format!("{} touches [{}] twice, which the service refuses", pattern.id, key.join(", ")),
+        "put condition and change of an item into one step: an update can have an `if`",
+    ))
 }
 
 pub(super) fn unconditional(context: &Context<'_>) -> Vec<Finding> {
@@ -105,29 +135,101 @@ pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
 
 pub(super) fn lost_update(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.kind == WriteKind::Update) {
-        let guarded = matches!(step.condition, Some(Condition::Expression(_)));
-        for clause in step.set.iter().filter(|_| !guarded).flat_map(|text| text.split(',')) {
-            let Some((name, value)) = clause.split_once('=') else { continue };
-            let (name, value) = (name.trim(), value.trim());
-            let number = entity.attribute(name).is_some_and(|attribute| attribute.value_type == ValueType::N);
-            let absolute = value.starts_with(':') && !value.contains(['+', '-', '(']);
-            if number && absolute {
-                found.push(finding(
-                    "L054",
-                    Severity::Warning,
-                    step.at,
-                    &pattern.id,
-                    format!(
-                        "{} writes `{name}` as a value computed from an earlier read: two at once lose one",
-                        pattern.id
-                    ),
-                    format!("write `{name} = {name} + :n`, or add a condition on a version attribute"),
-                ));
+    for (pattern, step, entity) in context.steps() {
+        let mut say = |text: String, fix: String| {
+            found.push(finding("L054", Severity::Warning, step.at, &pattern.id, text, fix));
+        };
+        match step.kind {
+            WriteKind::Put if replaces(step) => say(
+                format!(
+                    "{} replaces a whole {} that was read before: what another wrote in between is lost",
+                    pattern.id, entity.name
+                ),
+                "update only what changes, or add a condition on a version: `if: \"version = :read\"`"
+                    .to_owned(),
+            ),
+            WriteKind::Update => {
+                for (name, value_type) in overwritten(step, entity) {
+                    say(
+                        format!(
+                            "{} writes `{name}` as a value computed from an earlier read: two at once lose one",
+                            pattern.id
+                        ),
+                        format!(
+                            "write {}, or add a condition on a version: `if: \"version = :read\"`",
+                            instead(name, value_type)
+                        ),
+                    );
+                }
             }
+            _ => {}
         }
     }
     found
+}
+
+/// A put of what is there already, without looking at what it was.
+fn replaces(step: &Write) -> bool {
+    match &step.condition {
+        Some(Condition::Exists) => true,
+        Some(Condition::Expression(condition)) => {
+            condition.contains("attribute_exists") && compared(condition).is_empty()
+        }
+        Some(Condition::NotExists) | None => false,
+    }
+}
+
+/// Numbers and collections that an update sets to a value of its own, without a condition on what was read.
+fn overwritten<'a>(step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)> {
+    let written = assigned(step);
+    let guards = match &step.condition {
+        Some(Condition::Expression(condition)) => compared(condition),
+        _ => Vec::new(),
+    };
+    let clauses =
+        step.set.iter().flat_map(|text| text.split(',')).filter_map(|clause| clause.split_once('='));
+    let computed = clauses.filter_map(|(name, value)| {
+        let (name, value) = (name.trim(), value.trim());
+        let value_type = entity.attribute(name)?.value_type;
+        let collected =
+            !matches!(value_type, ValueType::S | ValueType::B | ValueType::Bool | ValueType::Null);
+        let absolute = value.starts_with(':') && !value.contains(['+', '-', '(']);
+        (collected && absolute).then_some((name, value_type))
+    });
+    // What was read guards itself if it must be equal, anything else that the update moves along if it is compared at all.
+    computed
+        .filter(|(name, _)| {
+            !guards.iter().any(
+                |(guard, equal)| {
+                    if guard == name { *equal } else { *equal || written.contains(guard) }
+                },
+            )
+        })
+        .collect()
+}
+
+/// The attributes that a condition compares with a value, and whether for equality. That one is there says nothing of
+/// what it was.
+fn compared(condition: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    let signs = ["=", "<", ">"];
+    for clause in condition.replace(" AND ", "\n").replace(" and ", "\n").lines() {
+        if !signs.iter().any(|sign| clause.contains(sign)) || clause.contains("attribute_") {
+            continue;
+        }
+        let equal = !clause.contains(['<', '>']);
+        found.extend(words(clause).into_iter().map(|name| (name, equal)));
+    }
+    found
+}
+
+fn instead(name: &str, value_type: ValueType) -> String {
+    match value_type {
+        ValueType::N => format!("`{name} = {name} + :n`"),
+        ValueType::L => format!("`{name} = list_append({name}, :more)`"),
+        ValueType::M => format!("`{name}.part = :value`"),
+        _ => format!("`add: \"{name} :more\"`"),
+    }
 }
 
 pub(super) fn uniqueness(context: &Context<'_>) -> Vec<Finding> {

@@ -48,6 +48,7 @@ pub(super) fn blank(pattern: &Pattern) -> PatternReport {
         filter: None,
         items_read: 0,
         items_returned: 0,
+        touched: Vec::new(),
         returned: Vec::new(),
         strangers: Vec::new(),
         bytes_returned: 0,

@@ -46,6 +46,8 @@ pub struct PatternReport {
     /// Items read before a filter.
     pub items_read: u64,
     pub items_returned: u64,
+    /// The table and key of each item that a change touches or gets by its key, in the order of its steps.
+    pub touched: Vec<(String, ItemKey)>,
     /// The table's key of each item returned, in order.
     pub returned: Vec<ItemKey>,
     /// Items returned that belong to no entity of the pattern.
@@ -152,6 +154,8 @@ pub struct EntityReport {
     pub items: u64,
     pub bytes: u64,
     pub bytes_max: u64,
+    /// The largest whole number that an item has as the table's time to live.
+    pub expires_max: Option<u64>,
     pub indexes: Vec<IndexReport>,
 }
 

@@ -67,6 +67,8 @@ pub(super) fn change(
     if let Some(first) = actions.first() {
         report.table.clone_from(&first.table.name);
     }
+    let touched = |action: &Action<'_>| (action.table.name.clone(), key_texts(action.table, &action.key));
+    report.touched = actions.iter().map(touched).collect();
     report.requests = 1;
     report.outcome = match tried(database, pattern, &actions, &mut report) {
         Ok(outcome) => outcome,

@@ -1,7 +1,7 @@
 //! What the sample measures: items and bytes of tables, indexes and entities, by the service's own rules of size.
 
 use keywright_semantics::size::item_bytes;
-use keywright_semantics::value::Item;
+use keywright_semantics::value::{AttributeValue, Item};
 
 use super::report::{EntityReport, IndexReport, TableReport};
 use crate::data::Sample;
@@ -25,6 +25,7 @@ fn measure_table(model: &Model, table: &Table, samples: &[Sample]) -> TableRepor
             items: count(items.len()),
             bytes: sizes.clone().sum(),
             bytes_max: sizes.max().unwrap_or(0),
+            expires_max: table.ttl.as_ref().and_then(|ttl| latest(&items, ttl)),
             indexes: indexes(table, &items),
         }
     });
@@ -37,6 +38,15 @@ fn measure_table(model: &Model, table: &Table, samples: &[Sample]) -> TableRepor
         indexes: indexes(table, &items),
         entities,
     }
+}
+
+/// The largest whole number that items have as an attribute.
+fn latest(items: &[&Item], name: &str) -> Option<u64> {
+    let numbers = items.iter().filter_map(|item| match item.get(name)? {
+        AttributeValue::N(number) => number.to_string().parse().ok(),
+        _ => None,
+    });
+    numbers.max()
 }
 
 fn indexes(table: &Table, items: &[&Item]) -> Vec<IndexReport> {

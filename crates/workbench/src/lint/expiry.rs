@@ -1,0 +1,167 @@
+//! Rule on time to live: L056.
+
+use super::context::{Context, finding, words};
+use super::{Finding, Severity};
+use crate::model::{Attribute, AttributeFormat, Condition, Entity, Read, ReadKind, Table, WriteKind};
+use keywright_semantics::value::ValueType;
+
+/// No number of seconds is so large before the year 5138; numbers of milliseconds have been since 1973.
+const SECONDS_MAX: u64 = 100_000_000_000;
+
+/// Words of names and texts that say that somebody relies on an item being gone.
+const LOCKS: &[&str] = &["lock", "lease", "mutex", "semaphore"];
+const SECRETS: &[&str] = &[
+    "token",
+    "session",
+    "otp",
+    "password",
+    "passcode",
+    "nonce",
+    "grant",
+    "invitation",
+    "invite",
+    "verification",
+];
+
+pub(super) fn time_to_live(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for table in &context.model.tables {
+        let Some(ttl) = &table.ttl else { continue };
+        let expiring: Vec<(&Entity, &Attribute)> = context
+            .model
+            .entities_of(&table.name)
+            .filter_map(|entity| Some((entity, entity.attribute(ttl)?)))
+            .collect();
+        if expiring.is_empty() && context.model.entities_of(&table.name).next().is_some() {
+            found.push(nobody_has_it(table, ttl));
+        }
+        for (entity, attribute) in expiring {
+            found.extend(form(context, entity, attribute));
+            found.extend(unfiltered(context, entity, ttl));
+            found.extend(relied_on(context, entity, ttl));
+        }
+    }
+    found
+}
+
+fn nobody_has_it(table: &Table, ttl: &str) -> Finding {
+    finding(
+        "L056",
+        Severity::Warning,
+        table.at,
+        &table.name,
+        format!("no entity has the time to live `{ttl}` of {}: nothing ever expires", table.name),
+        format!("give the entities that expire `{ttl}: {{type: N, format: epoch-seconds}}`, or remove `ttl`"),
+    )
+}
+
+/// The service deletes by a number of seconds; it ignores other types, and a number of milliseconds lies far ahead.
+fn form(context: &Context<'_>, entity: &Entity, attribute: &Attribute) -> Option<Finding> {
+    let (name, ttl) = (&entity.name, &attribute.name);
+    let latest = context.report.entity(name).and_then(|report| report.expires_max);
+    let (text, fix) = if attribute.value_type != ValueType::N {
+        (
+            format!("time to live `{ttl}` of {name} is no number: its items never expire"),
+            "write `type: N` and seconds since 1970",
+        )
+    } else if attribute.format == Some(AttributeFormat::EpochMs) {
+        (
+            format!(
+                "time to live `{ttl}` of {name} is in milliseconds: its items expire in fifty thousand years"
+            ),
+            "store seconds: `format: epoch-seconds`",
+        )
+    } else if let Some(latest) = latest.filter(|latest| *latest >= SECONDS_MAX) {
+        (
+            format!("time to live `{ttl}` of {name} is {latest} in the data, which looks like milliseconds"),
+            "store seconds since 1970: ten digits, not thirteen",
+        )
+    } else {
+        return None;
+    };
+    Some(finding("L056", Severity::Error, attribute.at, name, text, fix))
+}
+
+/// Questions that may return what has expired and is not deleted yet.
+fn unfiltered(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (pattern, read, _) in context.reads().filter(|(_, read, _)| read.entities.contains(&entity.name)) {
+        let filtered = read.filter.as_deref().map(words).unwrap_or_default().iter().any(|word| word == ttl);
+        let given = read.given.iter().any(|given| given.attribute == ttl);
+        // A GetItem has no filter; the program can compare what it gets.
+        let compared = read.kind == ReadKind::Get && gets(read, ttl);
+        if filtered || given || (compared && !is(entity, SECRETS)) {
+            continue;
+        }
+        let lag = "deletion lags by up to days";
+        let (text, fix) = if compared {
+            (
+                format!("{} trusts that {} is gone when its time has passed; {lag}", pattern.id, entity.name),
+                format!("query with `filter: \"{ttl} > :now\"` instead of the get"),
+            )
+        } else if read.kind == ReadKind::Get {
+            (
+                format!(
+                    "{} gets {} without `{ttl}`: the program cannot see that its time has passed",
+                    pattern.id, entity.name
+                ),
+                format!("add `{ttl}` to `attributes` and compare it in the program"),
+            )
+        } else {
+            (
+                format!(
+                    "{} reads {} and may get items whose time has passed: {lag}",
+                    pattern.id, entity.name
+                ),
+                format!("write `filter: \"attribute_not_exists({ttl}) OR {ttl} > :now\"`"),
+            )
+        };
+        found.push(finding("L056", Severity::Warning, pattern.at, &pattern.id, text, fix));
+    }
+    found
+}
+
+fn gets(read: &Read, ttl: &str) -> bool {
+    read.attributes.is_empty() || read.attributes.iter().any(|name| name == ttl)
+}
+
+/// Locks that are free only once the item has been deleted.
+fn relied_on(context: &Context<'_>, entity: &Entity, ttl: &str) -> Vec<Finding> {
+    let puts =
+        context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
+    puts.filter(|(pattern, _, _)| is(entity, LOCKS) || pattern.text.as_deref().is_some_and(|text| says(text, LOCKS)))
+        .filter(|(_, step, _)| match &step.condition {
+            Some(Condition::Expression(condition)) => !words(condition).iter().any(|word| word == ttl),
+            _ => true,
+        })
+        .map(|(pattern, step, _)| {
+            finding(
+                "L056",
+                Severity::Warning,
+                step.at,
+                &pattern.id,
+                format!(
+                    "{} takes the lock {} only when the item is gone: one that has expired blocks until it is deleted, days late at worst",
+                    pattern.id, entity.name
+                ),
+                format!("write `if: \"attribute_not_exists(…) OR {ttl} < :now\"`"),
+            )
+        })
+        .collect()
+}
+
+fn is(entity: &Entity, kinds: &[&str]) -> bool {
+    says(&entity.name, kinds) || entity.text.as_deref().is_some_and(|text| says(text, kinds))
+}
+
+/// Whether a text has one of the words, also as a part of a joined name: `SessionToken`, `api_token`.
+fn says(text: &str, kinds: &[&str]) -> bool {
+    let mut split = String::new();
+    for letter in text.chars() {
+        if letter.is_uppercase() {
+            split.push(' ');
+        }
+        split.extend(if letter.is_alphanumeric() { letter } else { ' ' }.to_lowercase());
+    }
+    split.split_whitespace().any(|word| kinds.contains(&word.strip_suffix('s').unwrap_or(word)))
+}
