@@ -3,9 +3,14 @@
 
 #![no_main]
 
-use keywright_semantics::partiql::{Statement, canonical, prepare};
+use keywright_semantics::partiql::{KeyForms, Statement, canonical, prepare};
+use keywright_semantics::schema::{KeyAttribute, KeyType};
 use keywright_semantics::value::AttributeValue;
 use libfuzzer_sys::fuzz_target;
+
+fn key(name: &str, key_type: KeyType) -> KeyAttribute {
+    KeyAttribute { name: name.to_owned(), key_type }
+}
 
 fn check(statement: &Statement) {
     let condition = match statement {
@@ -18,8 +23,8 @@ fn check(statement: &Statement) {
         Statement::Insert { .. } => None,
     };
     if let Some(condition) = condition {
-        let _ = condition.key_match(&["pk", "sk"]);
-        let _ = condition.access("pk", Some("sk"));
+        let _ = condition.key_match(&["pk", "sk"], KeyForms::EqualOrIn);
+        let _ = condition.access(&key("pk", KeyType::S), Some(&key("sk", KeyType::N)));
         let _ = condition.condition().evaluate(None);
     }
 }

@@ -8,7 +8,7 @@ use crate::change::Refusal;
 
 /// The error of a transaction cancelled for these reasons.
 pub(crate) fn cancelled(reasons: Vec<CancellationReason>) -> Error {
-    let codes: Vec<&str> = reasons.iter().map(code).collect();
+    let codes: Vec<&str> = reasons.iter().map(CancellationReason::code).collect();
     Error::new(ErrorKind::TransactionCanceled, messages::transaction_cancelled(&codes))
         .with_detail(ErrorDetail::Reasons(reasons))
 }
@@ -36,20 +36,7 @@ pub(crate) fn reason(
             },
         },
         Some(Refusal::Invalid(error)) => CancellationReason::Validation { message: error.message },
+        Some(Refusal::TooDeep) => CancellationReason::NestedTooDeep,
         Some(Refusal::CollectionTooLarge) => CancellationReason::ItemCollectionSizeLimitExceeded,
-    }
-}
-
-/// The code of a reason as the message lists it [API reference: `TransactionCanceledException`].
-const fn code(reason: &CancellationReason) -> &'static str {
-    match reason {
-        CancellationReason::None => "None",
-        CancellationReason::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
-        CancellationReason::DuplicateItem => "DuplicateItem",
-        CancellationReason::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
-        CancellationReason::TransactionConflict => "TransactionConflict",
-        CancellationReason::ProvisionedThroughputExceeded { .. } => "ProvisionedThroughputExceeded",
-        CancellationReason::Throttling { .. } => "ThrottlingError",
-        CancellationReason::Validation { .. } => "ValidationError",
     }
 }

@@ -7,10 +7,10 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, Update, Updated};
 use keywright_semantics::schema::IndexKind;
-use keywright_semantics::value::Item;
+use keywright_semantics::value::{AttributeValue, Item};
 
 use crate::bind::BindFault;
-use crate::bind::item::{check_updated, check_updated_depth};
+use crate::bind::item::check_updated;
 use crate::bind::key::ItemKey;
 use crate::catalogue::Table;
 use crate::index::{self, IndexChange, Target};
@@ -48,6 +48,8 @@ pub(crate) enum Refusal {
     Condition { item: Option<EncodedItem> },
     /// The update does not apply to the item, or makes something of it that cannot be stored.
     Invalid(Error),
+    /// The update puts a value so far inside others that the item nests too deep.
+    TooDeep,
     /// The item collection would outgrow its limit.
     CollectionTooLarge,
 }
@@ -159,8 +161,10 @@ fn updated(
         return Ok(Change { updated: Some(updated), ..Change::default() });
     }
     let new = EncodedItem::encode(&updated.new);
-    check_updated_depth(&updated.new)
-        .and_then(|()| check_updated(&table.schema, old.as_ref(), &new))
+    if updated.new.values().any(AttributeValue::is_too_deep) {
+        return Err(Refusal::TooDeep);
+    }
+    check_updated(&table.schema, old.as_ref(), &new)
         .map_err(|fault: BindFault| Refusal::Invalid(fault.into()))?;
     Ok(Change { old, new: Some(new), updated: Some(updated), ..Change::default() })
 }

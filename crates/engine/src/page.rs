@@ -10,7 +10,6 @@ use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::Condition;
-use keywright_semantics::limits::PAGE_BYTES_MAX;
 use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, PageOutput};
@@ -50,6 +49,14 @@ pub(crate) struct Plan<'a> {
     pub capacity: ReturnConsumedCapacity,
     /// The table as the answer names it.
     pub table_name: &'a str,
+    /// The page is full with the row that reaches so many bytes.
+    pub bytes_max: usize,
+}
+
+/// A page, and how many bytes were evaluated for it.
+pub(crate) struct ReadPage {
+    pub output: PageOutput,
+    pub bytes: usize,
 }
 
 /// What a page has gathered so far.
@@ -67,8 +74,14 @@ struct Page {
     last: Option<EncodedItem>,
 }
 
+impl Page {
+    const fn bytes(&self) -> usize {
+        self.row_bytes.saturating_add(self.fetched_bytes)
+    }
+}
+
 /// Reads one page.
-pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<PageOutput, Error> {
+pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<ReadPage, Error> {
     let mut page = Page::default();
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
@@ -78,7 +91,8 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
     let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
     let position =
         |row: EncodedItem| row.view().encode_subset(|name| plan.source.is_position_attribute(name));
-    Ok(PageOutput {
+    let bytes = page.bytes();
+    let output = PageOutput {
         items: match plan.output {
             Output::Count => None,
             Output::Whole | Output::Projected(_) => Some(page.items),
@@ -87,7 +101,8 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
         scanned_count: u64::try_from(page.scanned).unwrap_or(u64::MAX),
         last_evaluated_key: page.last.map(position),
         consumed_capacity,
-    })
+    };
+    Ok(ReadPage { output, bytes })
 }
 
 async fn fill<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, page: &mut Page) -> Result<(), Error> {
@@ -98,12 +113,11 @@ async fn fill<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, page: &mut Page) -> Re
     };
     let mut range = plan.range.clone();
     loop {
-        let read = page.row_bytes.saturating_add(page.fetched_bytes);
         let scan = Scan {
             range: range.clone(),
             direction: plan.direction,
             rows_max: limit.saturating_sub(page.scanned).min(rows_max),
-            bytes_max: PAGE_BYTES_MAX.saturating_sub(read).max(1),
+            bytes_max: plan.bytes_max.saturating_sub(page.bytes()).max(1),
         };
         let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
         let last_key = rows.entries.last().map(|entry| entry.key.clone());
@@ -151,7 +165,7 @@ async fn evaluate<T: Snapshot>(
             page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
         }
         keep(plan, page, item);
-        if page.scanned >= limit || page.row_bytes.saturating_add(page.fetched_bytes) >= PAGE_BYTES_MAX {
+        if page.scanned >= limit || page.bytes() >= plan.bytes_max {
             page.last = Some(row);
             return Ok(Evaluated::Full);
         }

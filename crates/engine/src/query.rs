@@ -1,6 +1,7 @@
 //! Query: items of one partition of a table or index, in the order of their sort keys.
 
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::PAGE_BYTES_MAX;
 use keywright_semantics::request::common::SortOrder;
 use keywright_semantics::request::query::Query;
 use keywright_semantics::response::PageOutput;
@@ -27,7 +28,7 @@ pub(crate) async fn query<S: Store>(
     let table = engine.catalogue().lookup(caller, &request.table)?;
     let plan = bind(&table, request)?;
     let resumable = !plan.source.holds_one_item_per_partition();
-    let mut page = read_page(engine, plan).await?;
+    let mut page = read_page(engine, plan).await?.output;
     page.last_evaluated_key = page.last_evaluated_key.filter(|_| resumable);
     Ok(page)
 }
@@ -71,5 +72,6 @@ fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
         fetch,
         capacity: request.capacity,
         table_name: &request.table.name,
+        bytes_max: PAGE_BYTES_MAX,
     })
 }

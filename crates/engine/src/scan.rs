@@ -1,6 +1,7 @@
 //! Scan: all items of a table or index, or of one segment of it, in the order of partition hashes.
 
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::PAGE_BYTES_MAX;
 use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::request::scan::Scan;
 use keywright_semantics::response::PageOutput;
@@ -21,7 +22,7 @@ pub(crate) async fn scan<S: Store>(
     request: &Scan,
 ) -> Result<PageOutput, Error> {
     let table = engine.catalogue().lookup(caller, &request.table)?;
-    read_page(engine, bind(&table, request)?).await
+    Ok(read_page(engine, bind(&table, request)?).await?.output)
 }
 
 fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, Error> {
@@ -57,5 +58,6 @@ fn bind<'a>(table: &'a Table, request: &'a Scan) -> Result<Plan<'a>, Error> {
         fetch,
         capacity: request.capacity,
         table_name: &request.table.name,
+        bytes_max: PAGE_BYTES_MAX,
     })
 }

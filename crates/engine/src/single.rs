@@ -3,7 +3,7 @@
 use keywright_semantics::capacity::WriteMode;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
-use keywright_semantics::messages::cancellation;
+use keywright_semantics::messages::{cancellation, value as messages};
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
 use keywright_semantics::response::{CapacityForm, WriteItemOutput};
@@ -34,13 +34,20 @@ pub(crate) async fn write_one<'r, S: Store>(
     on_condition_failure: OnConditionFailure,
     bind: impl Fn() -> Result<Action<'r>, Error> + Send + Sync,
 ) -> Result<Outcome, Error> {
+    attempt_one(engine, bind).await?.map_err(|refusal| refused(refusal, on_condition_failure))
+}
+
+/// Carries out one action; whoever asked for it words a refusal.
+pub(crate) async fn attempt_one<'r, S: Store>(
+    engine: &Engine<S>,
+    bind: impl Fn() -> Result<Action<'r>, Error> + Send + Sync,
+) -> Result<Result<Outcome, Refusal>, Error> {
     let end = run(engine, GroupKind::Single, None, || Ok(vec![bind()?])).await?;
     match end {
-        GroupEnd::Written(outcomes) => outcomes.into_iter().next().ok_or_else(fault::internal),
-        GroupEnd::Refused(refusals) => Err(match refusals.into_iter().flatten().next() {
-            Some(refusal) => refused(refusal, on_condition_failure),
-            None => fault::internal(),
-        }),
+        GroupEnd::Written(outcomes) => outcomes.into_iter().next().map(Ok).ok_or_else(fault::internal),
+        GroupEnd::Refused(refusals) => {
+            refusals.into_iter().flatten().next().map(Err).ok_or_else(fault::internal)
+        }
         GroupEnd::Conflict(_) => Err(Error::new(ErrorKind::TransactionConflict, cancellation::CONFLICT)),
         GroupEnd::Replayed(_) | GroupEnd::TooLarge => Err(fault::internal()),
     }
@@ -57,6 +64,7 @@ pub(crate) fn refused(refusal: Refusal, on_condition_failure: OnConditionFailure
             }
         }
         Refusal::Invalid(error) => error,
+        Refusal::TooDeep => Error::validation(messages::TOO_DEEP),
         Refusal::CollectionTooLarge => {
             Error::new(ErrorKind::ItemCollectionSizeLimitExceeded, cancellation::ITEM_COLLECTION_SIZE)
         }

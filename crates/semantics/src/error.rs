@@ -3,7 +3,7 @@
 //! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
 
 use crate::codec::EncodedItem;
-use crate::messages::{cancellation, partiql};
+use crate::messages::{cancellation, partiql, value};
 
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,6 +46,10 @@ pub enum CancellationReason {
     /// Of an INSERT whose key is taken.
     DuplicateItem,
     ItemCollectionSizeLimitExceeded,
+    /// An update put one value too deep into others.
+    NestedTooDeep,
+    /// Of a statement whose table is not there.
+    ResourceNotFound,
     TransactionConflict,
     ProvisionedThroughputExceeded {
         message: String,
@@ -66,10 +70,11 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => "ConditionalCheckFailed",
             Self::DuplicateItem => "DuplicateItem",
             Self::ItemCollectionSizeLimitExceeded => "ItemCollectionSizeLimitExceeded",
+            Self::ResourceNotFound => "ResourceNotFound",
             Self::TransactionConflict => "TransactionConflict",
             Self::ProvisionedThroughputExceeded { .. } => "ProvisionedThroughputExceeded",
             Self::Throttling { .. } => "ThrottlingError",
-            Self::Validation { .. } => "ValidationError",
+            Self::NestedTooDeep | Self::Validation { .. } => "ValidationError",
         }
     }
 
@@ -80,6 +85,8 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => Some(cancellation::CONDITIONAL_CHECK_FAILED),
             Self::DuplicateItem => Some(partiql::DUPLICATE_ITEM),
             Self::ItemCollectionSizeLimitExceeded => Some(cancellation::ITEM_COLLECTION_SIZE),
+            Self::NestedTooDeep => Some(value::TOO_DEEP),
+            Self::ResourceNotFound => Some(partiql::TABLE_NOT_FOUND),
             Self::TransactionConflict => Some(cancellation::CONFLICT),
             Self::ProvisionedThroughputExceeded { message }
             | Self::Throttling { message }

@@ -88,5 +88,11 @@ pub const PARTITION_WRITE_UNITS_MAX: u64 = 1000;
 pub const TTL_PAST_SECONDS_MAX: u64 = 5 * 365 * 24 * 60 * 60;
 /// How long a table's time to live stays as it is after a change (API reference: UpdateTimeToLive).
 pub const TTL_CHANGE_INTERVAL_MS: u64 = 60 * 60 * 1000;
+/// Reads that one PartiQL SELECT may be made of [developer guide: `ql-operators`, IN].
+pub const PARTIQL_READS_MAX: usize = 50;
+/// Of these, those of one page [developer guide: `ql-operators`, IN].
+pub const PARTIQL_READS_PER_PAGE_MAX: usize = 10;
+/// Branches that a WHERE clause is spread into before its keys are given up; our own bound.
+pub const PARTIQL_BRANCHES_MAX: usize = 1000;
 /// How deep the parser of PartiQL statements recurses; our own bound, beyond the 32 levels of values.
 pub const PARTIQL_PARSER_DEPTH_MAX: usize = 64;

@@ -3,10 +3,9 @@
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::expression::{Condition, DocumentPath, Update};
 use keywright_semantics::limits::ITEM_BYTES_MAX;
-use keywright_semantics::messages::value::fault as value_fault;
-use keywright_semantics::messages::{Wording, data_plane as messages};
+use keywright_semantics::messages::data_plane as messages;
 use keywright_semantics::schema::TableSchema;
-use keywright_semantics::value::{AttributeValue, Item, ValueFault};
+use keywright_semantics::value::Item;
 
 use super::BindFault;
 use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts};
@@ -83,14 +82,6 @@ pub(crate) fn check_updated(
     }
     if new.size_bytes() > ITEM_BYTES_MAX {
         return Err(BindFault::action(messages::UPDATED_ITEM_TOO_LARGE));
-    }
-    Ok(())
-}
-
-/// Checks that an update put no value so far inside others that the item nests too deep (observed in transactions).
-pub(crate) fn check_updated_depth(new: &Item) -> Result<(), BindFault> {
-    if new.values().any(AttributeValue::is_too_deep) {
-        return Err(BindFault::action(value_fault(&ValueFault::TooDeep, Wording::Present)));
     }
     Ok(())
 }

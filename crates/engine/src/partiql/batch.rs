@@ -11,7 +11,7 @@ use keywright_semantics::response::{
 };
 use keywright_store::Store;
 
-use super::select::check_index_key;
+use super::access::check_ranges;
 use super::write::{Answering, write};
 use super::{columns_of, sole_key};
 use crate::engine::Engine;
@@ -72,12 +72,13 @@ async fn get<S: Store>(
     capacity: ReturnConsumedCapacity,
 ) -> Result<Done, Error> {
     let table = engine.catalogue().lookup(caller, &select.table)?;
-    check_index_key(&table, select)?;
-    let found = sole_key(&table.schema.key, select)
-        .ok_or_else(|| Error::validation(messages::BATCH_SELECT_NEEDS_KEY))?;
+    let Some(key) = sole_key(&table.schema.key, select) else {
+        check_ranges(&table, select)?;
+        return Err(Error::validation(messages::BATCH_SELECT_NEEDS_KEY));
+    };
     let request = GetItem {
         table: select.table.clone(),
-        key: found.key,
+        key,
         projection: None,
         consistency: statement.consistency,
         capacity,

@@ -3,6 +3,7 @@
 //! There is no second way to read or write here: SELECT goes through the page loop or a plain get, INSERT, UPDATE and
 //! DELETE through the write core, transactions through those of the native requests.
 
+mod access;
 mod batch;
 mod position;
 mod select;
@@ -11,23 +12,31 @@ mod transaction;
 mod write;
 
 use keywright_semantics::codec::{EncodedItem, EncodedItemBuilder};
-use keywright_semantics::partiql::{Column, KeyMatch, Select, Where};
+use keywright_semantics::partiql::{Column, KeyForms, KeyMatch, Select, Where};
 use keywright_semantics::schema::KeySchema;
+use keywright_semantics::value::Item;
 
 pub(crate) use batch::batch_execute_statement;
 pub(crate) use statement::execute_statement;
 pub(crate) use transaction::execute_transaction;
 
-/// The one item that a clause names, and the conditions beside it.
-fn key_match(key: &KeySchema, condition: Option<&Where>) -> Option<KeyMatch> {
+/// What a clause says of the key's attributes; nothing at all if there is no clause.
+fn key_match(key: &KeySchema, condition: Option<&Where>, forms: KeyForms) -> KeyMatch {
     let names: Vec<&str> = key.attributes().map(|attribute| attribute.name.as_str()).collect();
-    condition?.key_match(&names)
+    let nothing = KeyMatch { key: Item::new(), contradicted: None, rest: None };
+    condition.map_or(nothing, |condition| condition.key_match(&names, forms))
+}
+
+/// Whether a key has all attributes of its schema.
+fn is_whole(schema: &KeySchema, key: &Item) -> bool {
+    schema.attributes().all(|attribute| key.contains_key(&attribute.name))
 }
 
 /// The key of the one item that a SELECT names, and nothing else: what batches and transactions read.
-fn sole_key(key: &KeySchema, select: &Select) -> Option<KeyMatch> {
-    let plain = select.index.is_none() && select.order.is_none();
-    key_match(key, select.condition.as_ref()).filter(|found| plain && found.rest.is_none())
+fn sole_key(schema: &KeySchema, select: &Select) -> Option<Item> {
+    let found = key_match(schema, select.condition.as_ref(), KeyForms::EqualOrIn);
+    let is_plain = select.index.is_none() && select.order.is_empty() && found.rest.is_none();
+    Some(found.key).filter(|key| is_plain && is_whole(schema, key))
 }
 
 /// What a SELECT returns of an item.

@@ -25,24 +25,33 @@ impl Position {
         if let Some(after) = &self.after {
             bytes.extend_from_slice(EncodedItem::encode(after).as_bytes());
         }
-        let sum = checksum(statement, &bytes);
-        hex(sum.iter().chain(&bytes))
+        let owner = checksum([&statement.0, &[]]);
+        let sum = checksum([&owner, &bytes]);
+        hex(sum.iter().chain(&owner).chain(&bytes))
     }
 
     /// The position that a token says, if it was given out for this statement.
     pub(super) fn parse(token: &str, statement: &Fingerprint) -> Result<Self, Error> {
-        Self::read(token, statement).ok_or_else(|| Error::validation(messages::INVALID_TOKEN))
+        let (owner, position) =
+            Self::read(token).ok_or_else(|| Error::validation(messages::INVALID_TOKEN))?;
+        if owner == checksum([&statement.0, &[]]) {
+            Ok(position)
+        } else {
+            Err(Error::validation(messages::TOKEN_OF_OTHER_STATEMENT))
+        }
     }
 
-    fn read(token: &str, statement: &Fingerprint) -> Option<Self> {
+    /// The position, and which statement it belongs to.
+    fn read(token: &str) -> Option<([u8; SUM_BYTES], Self)> {
         let digits = token.as_bytes();
         let pairs = digits.chunks(2).map(|pair| {
             let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2)?;
             u8::from_str_radix(pair, 16).ok()
         });
         let all: Vec<u8> = pairs.collect::<Option<_>>()?;
-        let (sum, bytes) = all.split_at_checked(SUM_BYTES)?;
-        if sum != checksum(statement, bytes) {
+        let (sum, rest) = all.split_first_chunk::<SUM_BYTES>()?;
+        let (owner, bytes) = rest.split_first_chunk::<SUM_BYTES>()?;
+        if *sum != checksum([owner, bytes]) {
             return None;
         }
         let (range, after) = bytes.split_first_chunk::<4>()?;
@@ -51,12 +60,12 @@ impl Position {
         } else {
             Some(EncodedItem::from_stored(Bytes::copy_from_slice(after)).ok()?.decode())
         };
-        Some(Self { range: u32::from_be_bytes(*range), after })
+        Some((*owner, Self { range: u32::from_be_bytes(*range), after }))
     }
 }
 
-fn checksum(statement: &Fingerprint, bytes: &[u8]) -> [u8; SUM_BYTES] {
-    partition_hash([KeyValueRef::B(&statement.0), KeyValueRef::B(bytes)]).0
+fn checksum(parts: [&[u8]; 2]) -> [u8; SUM_BYTES] {
+    partition_hash(parts.map(KeyValueRef::B)).0
 }
 
 #[cfg(test)]
@@ -73,9 +82,11 @@ mod tests {
             let position = Position { range: 3, after };
             let token = position.to_token(&mine);
             assert_eq!(Position::parse(&token, &mine).expect("its own"), position);
-            assert!(Position::parse(&token, &other).is_err());
+            let refused = Position::parse(&token, &other).expect_err("of another");
+            assert_eq!(refused.message, messages::TOKEN_OF_OTHER_STATEMENT);
             for wrong in ["", "x", "00", &token[2..], &format!("{token}00"), &token.replace('0', "1")] {
-                assert!(Position::parse(wrong, &mine).is_err(), "{wrong}");
+                let refused = Position::parse(wrong, &mine).expect_err(wrong);
+                assert_eq!(refused.message, messages::INVALID_TOKEN, "{wrong}");
             }
         }
     }

@@ -4,24 +4,20 @@ use std::num::NonZeroU32;
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_semantics::expression::{Condition, Projection};
-use keywright_semantics::limits::PAGE_BYTES_MAX;
-use keywright_semantics::messages::partiql as messages;
-use keywright_semantics::partiql::{Access, Select};
-use keywright_semantics::request::common::{Consistency, SortOrder};
+use keywright_semantics::limits::{PAGE_BYTES_MAX, PARTIQL_READS_PER_PAGE_MAX};
+use keywright_semantics::partiql::Select;
+use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::ConsumedCapacity;
-use keywright_store::{Direction, KeyRange, Store};
+use keywright_store::Store;
 
+use super::access::bind;
 use super::columns_of;
 use super::position::Position;
-use crate::bind::range::bind_range;
-use crate::bind::source::{Source, bind_output, bind_source, check_projection};
+use crate::bind::source::bind_output;
 use crate::bind::start_key::{beyond, bind_resumed};
-use crate::catalogue::Table;
 use crate::engine::Engine;
 use crate::env::Caller;
-use crate::layout::prefix_range;
 use crate::page::{Plan, read_page};
 
 /// How a SELECT is read.
@@ -41,13 +37,25 @@ pub(super) struct Rows {
     pub consumed_capacity: Option<ConsumedCapacity>,
 }
 
-/// What a SELECT reads, bound to its table.
-struct Bound<'a> {
-    source: Source<'a>,
-    ranges: Vec<KeyRange>,
-    direction: Direction,
-    filter: Option<Condition>,
-    projection: Option<Projection>,
+/// What a page may still evaluate. Its reads share one budget.
+struct Budget {
+    reads: usize,
+    bytes: usize,
+    /// No end if absent.
+    rows: Option<u32>,
+}
+
+impl Budget {
+    const fn is_spent(&self) -> bool {
+        self.reads == 0 || self.bytes == 0 || matches!(self.rows, Some(0))
+    }
+
+    fn spend(&mut self, rows: u64, bytes: usize) {
+        self.reads = self.reads.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        let rows = u32::try_from(rows).unwrap_or(u32::MAX);
+        self.rows = self.rows.map(|left| left.saturating_sub(rows));
+    }
 }
 
 pub(super) async fn select<S: Store>(
@@ -61,43 +69,42 @@ pub(super) async fn select<S: Store>(
     let bound = bind(&table, select, reading.consistency)?;
     let (output, fetch) = bind_output(bound.source, None, bound.projection.as_ref())?;
     let mut rows = Rows::default();
-    let (mut bytes, mut left) = (0, reading.limit.map(NonZeroU32::get));
+    let mut budget = Budget {
+        reads: PARTIQL_READS_PER_PAGE_MAX,
+        bytes: PAGE_BYTES_MAX,
+        rows: reading.limit.map(NonZeroU32::get),
+    };
     let first = usize::try_from(from.range).unwrap_or(usize::MAX);
     let mut after = from.after;
-    for (number, range) in (from.range..).zip(bound.ranges.iter().skip(first)) {
-        let limit = match left {
-            None => None,
-            Some(left) => Some(NonZeroU32::new(left)).filter(Option::is_some).flatten(),
-        };
-        if bytes >= PAGE_BYTES_MAX || (left.is_some() && limit.is_none()) {
+    for (number, part) in (from.range..).zip(bound.ranges.iter().skip(first)) {
+        if budget.is_spent() {
             rows.position = Some(Position { range: number, after: None });
             break;
         }
         let start = after.take().map(|key| bind_resumed(bound.source, &key)).transpose()?;
         let range = match start {
-            Some(start) => beyond(range.clone(), &start, bound.direction),
-            None => range.clone(),
+            Some(start) => beyond(part.range.clone(), &start, bound.direction),
+            None => part.range.clone(),
         };
         let plan = Plan {
             source: bound.source,
             range,
             direction: bound.direction,
-            limit,
+            limit: budget.rows.and_then(NonZeroU32::new),
             consistency: reading.consistency,
-            filter: bound.filter.as_ref(),
+            filter: part.filter.as_ref(),
             output,
             fetch,
             capacity: reading.capacity,
             table_name: &select.table.name,
+            bytes_max: budget.bytes,
         };
         let page = read_page(engine, plan).await?;
-        left = left.map(|left| left.saturating_sub(u32::try_from(page.scanned_count).unwrap_or(u32::MAX)));
-        for item in page.items.into_iter().flatten() {
-            bytes += item.size_bytes();
-            rows.items.push(columns_of(item, select.columns.as_deref()));
-        }
-        add(&mut rows.consumed_capacity, page.consumed_capacity);
-        if let Some(last) = page.last_evaluated_key {
+        budget.spend(page.output.scanned_count, page.bytes);
+        let items = page.output.items.into_iter().flatten();
+        rows.items.extend(items.map(|item| columns_of(item, select.columns.as_deref())));
+        add(&mut rows.consumed_capacity, page.output.consumed_capacity);
+        if let Some(last) = page.output.last_evaluated_key {
             rows.position = Some(Position { range: number, after: Some(last.decode()) });
             break;
         }
@@ -112,53 +119,4 @@ fn add(total: &mut Option<ConsumedCapacity>, more: Option<ConsumedCapacity>) {
         (None, more) => *total = more,
         (Some(_), None) => {}
     }
-}
-
-fn bind<'a>(table: &'a Table, select: &Select, consistency: Consistency) -> Result<Bound<'a>, Error> {
-    check_index_key(table, select)?;
-    let source = bind_source(table, select.index.as_deref(), consistency)?;
-    let key = source.key();
-    let partition = key.partition.first().map_or("", |attribute| attribute.name.as_str());
-    let sort = key.sort.first().map(|attribute| attribute.name.as_str());
-    let access = match &select.condition {
-        None => Access::Scan(None),
-        Some(condition) => condition.access(partition, sort)?,
-    };
-    let direction = match &select.order {
-        Some(_) if matches!(access, Access::Scan(_)) => {
-            return Err(Error::validation(messages::ORDER_WITHOUT_PARTITION));
-        }
-        Some((attribute, _)) if attribute != partition && Some(attribute.as_str()) != sort => {
-            return Err(Error::validation(messages::order_by_other(attribute)));
-        }
-        None | Some((_, SortOrder::Ascending)) => Direction::Forward,
-        Some((_, SortOrder::Descending)) => Direction::Backward,
-    };
-    let projection = select.columns.as_ref().map(|columns| {
-        let mut names: Vec<String> = Vec::new();
-        for column in columns {
-            if !names.contains(&column.path.attribute) {
-                names.push(column.path.attribute.clone());
-            }
-        }
-        Projection::from_attributes(&names)
-    });
-    check_projection(source, projection.as_ref())?;
-    let (ranges, filter) = match access {
-        Access::Scan(filter) => (vec![prefix_range(source.prefix())], filter),
-        Access::Ranges { ranges, filter } => {
-            let bind = |range| Ok(bind_range(source.prefix(), key, range)?.selected);
-            let ranges = ranges.iter().map(bind).collect::<Result<Vec<_>, Error>>()?;
-            (ranges, filter)
-        }
-    };
-    Ok(Bound { source, ranges, direction, filter, projection })
-}
-
-/// Statements do not read indexes whose keys have several attributes of a kind.
-pub(super) fn check_index_key(table: &Table, select: &Select) -> Result<(), Error> {
-    let index = select.index.as_deref().and_then(|name| table.index(name));
-    let is_several =
-        index.is_some_and(|(schema, _)| schema.key.partition.len() > 1 || schema.key.sort.len() > 1);
-    if is_several { Err(Error::validation(messages::MULTI_ATTRIBUTE_INDEX)) } else { Ok(()) }
 }

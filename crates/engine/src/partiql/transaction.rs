@@ -1,19 +1,24 @@
 //! ExecuteTransaction: all reads or all writes, as TransactGetItems or TransactWriteItems.
 
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
+use keywright_semantics::expression::Condition;
+use keywright_semantics::messages::data_plane::KEY_DOES_NOT_MATCH_SCHEMA;
 use keywright_semantics::messages::partiql as messages;
-use keywright_semantics::partiql::{KeyMatch, Select, Statement};
+use keywright_semantics::partiql::{KeyForms, Returning, Select, Statement, Where};
 use keywright_semantics::request::parts::ReturnItemCollectionMetrics;
 use keywright_semantics::request::{
-    ExecuteTransaction, TransactAction, TransactGet, TransactGetItems, TransactStatement, TransactWrite,
-    TransactWriteItems,
+    ExecuteTransaction, TableRef, TransactAction, TransactGet, TransactGetItems, TransactStatement,
+    TransactWrite, TransactWriteItems,
 };
 use keywright_semantics::response::{ExecuteTransactionOutput, Response};
+use keywright_semantics::value::Item;
 use keywright_store::Store;
 
-use super::select::check_index_key;
-use super::write::{is_new, is_there, named_item};
-use super::{columns_of, key_match, sole_key};
+use super::access::check_ranges;
+use super::write::{is_absent_or, is_new, is_there};
+use super::{columns_of, is_whole, key_match, sole_key};
+use crate::bind::key::{bind_item_key, bind_key};
+use crate::bind::{BindFault, FaultScope};
 use crate::cancel::cancelled;
 use crate::catalogue::Table;
 use crate::engine::Engine;
@@ -52,20 +57,42 @@ fn at(place: usize) -> impl Fn(Error) -> Error {
     }
 }
 
+/// Binds each statement to its table. What is wrong with a statement by itself refuses the request; a table that is not
+/// there, and keys that do not fit theirs, cancel the transaction with a reason for each statement (observed).
+fn bind_each<'r, S: Store, T: 'r, B>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    statements: impl ExactSizeIterator<Item = (&'r TableRef, T)>,
+    bind: impl Fn(&Table, T) -> Result<Result<B, BindFault>, Error>,
+) -> Result<Vec<B>, Error> {
+    let mut bound = Vec::with_capacity(statements.len());
+    let mut reasons = vec![CancellationReason::None; statements.len()];
+    for (place, ((table, statement), reason)) in statements.zip(&mut reasons).enumerate() {
+        let table = match engine.catalogue().lookup(caller, table) {
+            Ok(table) => table,
+            Err(error) if error.kind == ErrorKind::ResourceNotFound => {
+                *reason = CancellationReason::ResourceNotFound;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        match bind(&table, statement).map_err(at(place))? {
+            Ok(native) => bound.push(native),
+            Err(fault) if fault.scope == FaultScope::Request => return Err(fault.into()),
+            Err(fault) => *reason = CancellationReason::Validation { message: fault.message },
+        }
+    }
+    if bound.len() < reasons.len() { Err(cancelled(reasons)) } else { Ok(bound) }
+}
+
 async fn read<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     request: &ExecuteTransaction,
     selects: &[&Select],
 ) -> Result<ExecuteTransactionOutput, Error> {
-    let mut gets = Vec::with_capacity(selects.len());
-    for (place, select) in selects.iter().enumerate() {
-        let table = engine.catalogue().lookup(caller, &select.table)?;
-        check_index_key(&table, select).map_err(at(place))?;
-        let needs_key = || at(place)(Error::validation(messages::TRANSACTION_SELECT_NEEDS_KEY));
-        let key = sole_key(&table.schema.key, select).ok_or_else(needs_key)?.key;
-        gets.push(TransactGet { table: select.table.clone(), key, projection: None });
-    }
+    let statements = selects.iter().map(|select| (&select.table, *select));
+    let gets = bind_each(engine, caller, statements, get)?;
     let native = TransactGetItems { gets, capacity: request.capacity };
     let output = transact_get_items(engine, caller, &native).await?;
     let rows = output.responses.into_iter().zip(selects);
@@ -77,16 +104,26 @@ async fn read<S: Store>(
     })
 }
 
+/// One SELECT as the native request says it.
+fn get(table: &Table, select: &Select) -> Result<Result<TransactGet, BindFault>, Error> {
+    if select.index.is_some() {
+        return Err(Error::validation(messages::TRANSACTION_READS_INDEX));
+    }
+    let Some(key) = sole_key(&table.schema.key, select) else {
+        check_ranges(table, select)?;
+        return Err(Error::validation(messages::TRANSACTION_SELECT_NEEDS_KEY));
+    };
+    let bound = bind_key(table.id, &table.schema, &key);
+    Ok(bound.map(|_| TransactGet { table: select.table.clone(), key, projection: None }))
+}
+
 async fn write<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     request: &ExecuteTransaction,
 ) -> Result<ExecuteTransactionOutput, Error> {
-    let mut actions = Vec::with_capacity(request.statements.len());
-    for (place, statement) in request.statements.iter().enumerate() {
-        let table = engine.catalogue().lookup(caller, statement.statement.table())?;
-        actions.push(action(&table, statement).map_err(at(place))?);
-    }
+    let statements = request.statements.iter().map(|statement| (statement.statement.table(), statement));
+    let actions = bind_each(engine, caller, statements, action)?;
     let native = TransactWriteItems {
         actions,
         token: request.token.clone(),
@@ -94,44 +131,70 @@ async fn write<S: Store>(
         metrics: ReturnItemCollectionMetrics::None,
     };
     let output = transact_write_items(engine, caller, &native).await;
-    let output = output.map_err(|error| with_duplicates(error, &request.statements))?;
+    let output = output.map_err(|error| in_statements_words(error, &request.statements))?;
     Ok(ExecuteTransactionOutput { responses: Vec::new(), consumed_capacity: output.consumed_capacity })
 }
 
-/// One statement as the native request says it.
-fn action(table: &Table, statement: &TransactStatement) -> Result<TransactWrite, Error> {
+/// One write as the native request says it.
+fn action(table: &Table, statement: &TransactStatement) -> Result<Result<TransactWrite, BindFault>, Error> {
     let schema = &table.schema;
     let (action, condition) = match &statement.statement {
-        Statement::Insert { item, .. } => (TransactAction::Put { item: item.clone() }, Some(is_new(schema))),
-        Statement::Update { update, condition, .. } => {
-            let KeyMatch { key, rest } = named_item(schema, condition.as_ref())?;
-            (TransactAction::Update { key, update: update.clone() }, Some(is_there(schema, rest)))
-        }
-        Statement::Delete { condition, .. } => {
-            let KeyMatch { key, rest } = named_item(schema, condition.as_ref())?;
-            (TransactAction::Delete { key }, rest)
-        }
-        Statement::Exists(select) | Statement::Select(select) => {
-            check_index_key(table, select)?;
-            let found = key_match(&schema.key, select.condition.as_ref());
-            match found.filter(|_| select.index.is_none()) {
-                Some(KeyMatch { key, rest: Some(rest) }) => {
-                    (TransactAction::Check { key }, Some(is_there(schema, Some(rest))))
-                }
-                _ => return Err(Error::validation(messages::EXISTS_NEEDS_CONDITION)),
+        Statement::Insert { item, .. } => {
+            if let Err(fault) = bind_item_key(table.id, schema, item) {
+                return Ok(Err(fault));
             }
+            (TransactAction::Put { item: item.clone() }, Some(is_new(schema)))
+        }
+        Statement::Update { returning, .. } | Statement::Delete { returning, .. }
+            if *returning != Returning::Nothing =>
+        {
+            return Err(Error::validation(messages::TRANSACTION_RETURNING));
+        }
+        Statement::Update { update, condition, .. } => match named_item(table, condition.as_ref()) {
+            Err(fault) => return Ok(Err(fault)),
+            Ok((key, rest)) => {
+                (TransactAction::Update { key, update: update.clone() }, Some(is_there(schema, rest)))
+            }
+        },
+        Statement::Delete { condition, .. } => match named_item(table, condition.as_ref()) {
+            Err(fault) => return Ok(Err(fault)),
+            Ok((key, rest)) => (TransactAction::Delete { key }, is_absent_or(schema, rest)),
+        },
+        Statement::Exists(select) | Statement::Select(select) => {
+            if select.index.is_some() {
+                return Err(Error::validation(messages::TRANSACTION_READS_INDEX));
+            }
+            let found = key_match(&schema.key, select.condition.as_ref(), KeyForms::Equal);
+            let Some(rest) = found.rest.filter(|_| is_whole(&schema.key, &found.key)) else {
+                return Err(Error::validation(messages::EXISTS_NEEDS_CONDITION));
+            };
+            if let Err(fault) = bind_key(table.id, schema, &found.key) {
+                return Ok(Err(fault));
+            }
+            (TransactAction::Check { key: found.key }, Some(is_there(schema, Some(rest))))
         }
     };
-    Ok(TransactWrite {
+    Ok(Ok(TransactWrite {
         table: statement.statement.table().clone(),
         action,
         condition,
         on_condition_failure: statement.on_condition_failure,
-    })
+    }))
 }
 
-/// A put that was to be the first tells that it was not.
-fn with_duplicates(error: Error, statements: &[TransactStatement]) -> Error {
+/// The item that an UPDATE or DELETE of a transaction names, and the conditions beside; a clause that does not name one
+/// item is told as a key that does not fit (observed).
+fn named_item(table: &Table, condition: Option<&Where>) -> Result<(Item, Option<Condition>), BindFault> {
+    let found = key_match(&table.schema.key, condition, KeyForms::Equal);
+    if found.contradicted.is_some() {
+        return Err(BindFault::action(KEY_DOES_NOT_MATCH_SCHEMA));
+    }
+    bind_key(table.id, &table.schema, &found.key)?;
+    Ok((found.key, found.rest))
+}
+
+/// Reasons that statements are told in other words: a put that was to be the first, an update that goes too deep.
+fn in_statements_words(error: Error, statements: &[TransactStatement]) -> Error {
     match *error.detail {
         ErrorDetail::Reasons(reasons) => {
             let reasons = reasons.into_iter().zip(statements);
@@ -140,6 +203,9 @@ fn with_duplicates(error: Error, statements: &[TransactStatement]) -> Error {
                     .map(|(reason, statement)| match (&statement.statement, reason) {
                         (Statement::Insert { .. }, CancellationReason::ConditionalCheckFailed { .. }) => {
                             CancellationReason::DuplicateItem
+                        }
+                        (_, CancellationReason::NestedTooDeep) => {
+                            CancellationReason::Validation { message: messages::UPDATED_TOO_DEEP.to_owned() }
                         }
                         (_, reason) => reason,
                     })

@@ -4,7 +4,7 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::expression::Condition;
 use keywright_semantics::messages::partiql as messages;
-use keywright_semantics::partiql::{KeyMatch, Returning, Statement, Where};
+use keywright_semantics::partiql::{KeyForms, KeyMatch, Returning, Statement, Where};
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue};
 use keywright_semantics::request::table_ref::TableRef;
@@ -12,19 +12,26 @@ use keywright_semantics::response::WriteItemOutput;
 use keywright_semantics::schema::TableSchema;
 use keywright_store::Store;
 
-use super::key_match;
+use super::{is_whole, key_match};
 use crate::bind::item::{bind_put, check_condition, check_update, check_update_size};
 use crate::bind::key::bind_key;
-use crate::change::{Action, Effect};
+use crate::change::{Action, Effect, Refusal};
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
-use crate::single::{Reported, output, write_one};
+use crate::single::{Reported, attempt_one, output, refused};
 use crate::update_item::returned;
 
 /// The item that an UPDATE or DELETE names.
-pub(super) fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatch, Error> {
-    key_match(&schema.key, condition).ok_or_else(|| Error::validation(messages::NO_KEY_EQUALITY))
+fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatch, Error> {
+    let found = key_match(&schema.key, condition, KeyForms::Equal);
+    if let Some(attribute) = &found.contradicted {
+        return Err(Error::validation(messages::several_values_of_key(attribute)));
+    }
+    if !is_whole(&schema.key, &found.key) {
+        return Err(Error::validation(messages::NO_KEY_EQUALITY));
+    }
+    Ok(found)
 }
 
 /// An INSERT is a put where nothing is.
@@ -35,6 +42,11 @@ pub(super) fn is_new(schema: &TableSchema) -> Condition {
 /// An UPDATE changes what is there.
 pub(super) fn is_there(schema: &TableSchema, rest: Option<Condition>) -> Condition {
     Condition::attribute_exists(partition_name(schema)).and(rest)
+}
+
+/// A DELETE of what is not there succeeds, whatever else it asks (observed).
+pub(super) fn is_absent_or(schema: &TableSchema, rest: Option<Condition>) -> Option<Condition> {
+    rest.map(|rest| Condition::attribute_not_exists(partition_name(schema)).or(rest))
 }
 
 fn partition_name(schema: &TableSchema) -> &str {
@@ -70,12 +82,12 @@ pub(super) async fn write<S: Store>(
     let (key, condition, returning) = match statement {
         Statement::Insert { item, .. } => (item.clone(), Some(is_new(schema)), Returning::Nothing),
         Statement::Update { condition, returning, .. } => {
-            let KeyMatch { key, rest } = named_item(schema, condition.as_ref())?;
+            let KeyMatch { key, rest, .. } = named_item(schema, condition.as_ref())?;
             (key, Some(is_there(schema, rest)), *returning)
         }
         Statement::Delete { condition, returning, .. } => {
-            let KeyMatch { key, rest } = named_item(schema, condition.as_ref())?;
-            (key, rest, *returning)
+            let KeyMatch { key, rest, .. } = named_item(schema, condition.as_ref())?;
+            (key, is_absent_or(schema, rest), *returning)
         }
         Statement::Exists(_) => return Err(Error::validation(messages::EXISTS_OUTSIDE_TRANSACTION)),
         Statement::Select(_) => return Err(fault::internal()),
@@ -100,12 +112,14 @@ pub(super) async fn write<S: Store>(
         check_condition(&table.schema, condition)?;
         Ok(Action { table, key, effect, condition })
     };
-    let outcome = write_one(engine, answering.on_condition_failure, bind).await;
-    let outcome = outcome.map_err(|error| match (statement, error.kind) {
-        (Statement::Insert { .. }, ErrorKind::ConditionalCheckFailed) => {
-            Error { kind: ErrorKind::DuplicateItem, message: messages::DUPLICATE_ITEM.to_owned(), ..error }
-        }
-        _ => error,
+    let outcome = attempt_one(engine, bind).await?.map_err(|refusal| match (statement, refusal) {
+        (Statement::Insert { .. }, refusal @ Refusal::Condition { .. }) => Error {
+            kind: ErrorKind::DuplicateItem,
+            message: messages::DUPLICATE_ITEM.to_owned(),
+            ..refused(refusal, answering.on_condition_failure)
+        },
+        (_, Refusal::TooDeep) => Error::validation(messages::UPDATED_TOO_DEEP),
+        (_, refusal) => refused(refusal, answering.on_condition_failure),
     })?;
     let attributes: Option<EncodedItem> = returned(&outcome.change, return_value(returning));
     let reported = Reported {

@@ -11,6 +11,8 @@ mod live_index;
 mod oracle;
 mod pages;
 mod partiql;
+mod partiql_reads;
+mod partiql_transactions;
 mod restart;
 mod soak;
 mod streams;

@@ -11,7 +11,7 @@ use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
 
-fn parts(statement: &str) -> ExecuteStatementParts {
+pub(super) fn parts(statement: &str) -> ExecuteStatementParts {
     ExecuteStatementParts {
         statement: statement.to_owned(),
         parameters: None,
@@ -23,7 +23,10 @@ fn parts(statement: &str) -> ExecuteStatementParts {
     }
 }
 
-fn run(bench: &Bench<MemoryStore>, parts: ExecuteStatementParts) -> Result<ExecuteStatementOutput, Error> {
+pub(super) fn run(
+    bench: &Bench<MemoryStore>,
+    parts: ExecuteStatementParts,
+) -> Result<ExecuteStatementOutput, Error> {
     let request = Request::ExecuteStatement(Box::new(ExecuteStatement::sense(parts)?));
     match block_on(bench.engine.execute(&caller(), request))? {
         Response::ExecuteStatement(output) => Ok(output),
@@ -31,12 +34,12 @@ fn run(bench: &Bench<MemoryStore>, parts: ExecuteStatementParts) -> Result<Execu
     }
 }
 
-fn rows(output: &ExecuteStatementOutput) -> Vec<Item> {
+pub(super) fn rows(output: &ExecuteStatementOutput) -> Vec<Item> {
     output.items.iter().map(keywright_semantics::codec::EncodedItem::decode).collect()
 }
 
 /// Five items of one partition and one of another; all in the indexes.
-fn filled() -> Bench<MemoryStore> {
+pub(super) fn filled() -> Bench<MemoryStore> {
     let bench = bench();
     for (partition, sort) in [("p", 1), ("p", 2), ("p", 3), ("p", 4), ("p", 5), ("q", 1)] {
         let row = item([

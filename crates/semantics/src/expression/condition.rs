@@ -126,6 +126,12 @@ impl Condition {
         }
     }
 
+    /// Whether one of the two holds.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self { root: Expr::Or(Box::new(self.root), Box::new(other.root)) }
+    }
+
     /// Whether the condition holds; a missing item has no attributes.
     pub fn evaluate(&self, item: Option<MapRef<'_>>) -> bool {
         self.root.holds(item)
@@ -133,9 +139,7 @@ impl Condition {
 
     /// Every document path it mentions, in the order written.
     pub fn paths(&self) -> Vec<&DocumentPath> {
-        let mut paths = Vec::new();
-        self.root.collect_paths(&mut paths);
-        paths
+        self.root.paths()
     }
 
     /// The top-level attributes it mentions, each once, in the order written.
@@ -189,6 +193,22 @@ impl Expr {
             Self::In { subject, list } => std::iter::once(subject).chain(list).collect(),
             Self::HasType(operand, _) => vec![operand],
             Self::BeginsWith(first, second) | Self::Contains(first, second) => vec![first, second],
+        }
+    }
+
+    /// Every document path it mentions, in the order written.
+    pub(crate) fn paths(&self) -> Vec<&DocumentPath> {
+        let mut paths = Vec::new();
+        self.collect_paths(&mut paths);
+        paths
+    }
+
+    /// How many operators and functions it consists of.
+    pub(crate) fn operators(&self) -> usize {
+        match self {
+            Self::And(left, right) | Self::Or(left, right) => 1 + left.operators() + right.operators(),
+            Self::Not(inner) => 1 + inner.operators(),
+            _ => 1,
         }
     }
 

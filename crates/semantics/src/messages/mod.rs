@@ -6,6 +6,7 @@ pub mod auth;
 pub mod cancellation;
 pub mod data_plane;
 pub mod expression;
+pub mod hash_order;
 pub mod item;
 pub mod partiql;
 pub mod shape;

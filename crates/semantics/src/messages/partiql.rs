@@ -29,24 +29,98 @@ pub const BATCH_SELECT_NEEDS_KEY: &str =
 pub const TRANSACTION_SELECT_NEEDS_KEY: &str =
     "Select statements within ExecuteTransaction must specify the primary key in the where clause.";
 pub const EXISTS_NEEDS_CONDITION: &str = "EXISTS() must contain a single item read with additional condition";
-pub const EXISTS_OUTSIDE_TRANSACTION: &str = "EXISTS() is only supported in ExecuteTransaction";
+pub const EXISTS_OUTSIDE_TRANSACTION: &str = "EXISTS can only be used in ExecuteTransaction write requests.";
 pub const DUPLICATE_ITEM: &str = "Duplicate primary key exists in table";
-pub const INVALID_TOKEN: &str = "Given NextToken is invalid";
+pub const INVALID_TOKEN: &str = "Invalid NextToken";
+pub const TOKEN_OF_OTHER_STATEMENT: &str = "NextToken does not match request";
+pub const UNKNOWN_INDEX: &str = "The table does not have the specified index";
+pub const GLOBAL_INDEX_NOT_CONSISTENT: &str =
+    "Strongly consistent read is not supported on Global Secondary Indexes";
+pub const WRITE_ON_INDEX: &str = "This operation is not supported on an index";
+pub const TRANSACTION_READS_INDEX: &str = "Reads on indices are not supported within transactions.";
+pub const TRANSACTION_RETURNING: &str = "RETURNING clause is not supported in ExecuteTransaction.";
+pub const TOO_MANY_PATH_COMPONENTS: &str = "A path may contain at most 2 components in the FROM clause";
+pub const EMPTY_PATH_COMPONENT: &str = "Path component cannot be an empty string";
+pub const TOO_MANY_READS: &str = "Too many decomposed read operations for a given query.";
+pub const MIXED_BAG: &str =
+    "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags";
+pub const TABLE_NOT_FOUND: &str = "Requested resource not found";
+/// The message of the vendor's local edition, whose other messages here are the service's.
+pub const EMPTY_IN: &str = "IN operator must have a left hand argument of type Variable Reference and right hand \
+     argument of type Seq with at least one member";
 
-/// Questions and answers of users.
 pub const ORDER_WITHOUT_WHERE: &str = "Must have WHERE clause in the statement when using ORDER BY clause.";
-/// Questions and answers of users.
 pub const ORDER_WITHOUT_PARTITION: &str =
     "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.";
 
-/// Questions and answers of users.
+pub const ORDER_OF_SEVERAL_PARTITIONS: &str =
+    "Must have hash key in ORDER BY clause when more than one hash key condition specified in WHERE clause.";
+
 pub fn order_by_other(attribute: &str) -> String {
-    format!("Variable reference {attribute} in ORDER BY clause must be part of the primary key")
+    format!("Attribute {attribute} in ORDER BY clause must be part of the primary key")
 }
 
-/// Reads and writes in one transaction (API reference: `ExecuteTransaction`).
 pub const MIXED_TRANSACTION: &str =
-    "ExecuteTransaction API does not support both read and write operations in the same request";
+    "ExecuteTransaction API does not support both read and write operations in the same request.";
+
+/// A key of an UPDATE or DELETE that is to equal two values.
+pub fn several_values_of_key(attribute: &str) -> String {
+    format!(
+        "Multiple conditions on same key {attribute}. Only single item Update/Insert/Delete are supported"
+    )
+}
+
+/// A condition on a key attribute with a value that no key has.
+pub fn key_value_type(attribute: &str, found: &str) -> String {
+    format!("Key value must be of type S, N, or B. Key name: {attribute}, Key type: {found}")
+}
+
+/// A condition on a key attribute with a value of another type than the key's.
+pub fn key_type_mismatch(attribute: &str) -> String {
+    format!("Key attribute's data type should match its data type in table's schema: Key {attribute}")
+}
+
+/// `clause` is the words between RETURNING and the star.
+pub fn returning_in_delete(clause: &str) -> String {
+    format!(
+        "Invalid returning clause: RETURNING {clause} *. Only RETURNING ALL OLD * is allowed in DELETE statements."
+    )
+}
+
+/// An INSERT into an index; `at` is where the table's name stands.
+pub fn single_table_name(at: &str) -> String {
+    format!("FROM clause may only contain a single table name in data manipulation statements at {at}")
+}
+
+/// The message of the vendor's local edition, whose other messages here are the service's.
+pub fn duplicate_member(name: &str, path: &str) -> String {
+    format!("Duplicate keys in tuple. Key: {name} under {path}")
+}
+
+/// `index` as written, `at` where its digits stand.
+pub fn list_index_out_of_range(index: &str, at: &str) -> String {
+    format!("List index is not within the allowable range; index: [{index}] at {at}")
+}
+
+/// Another order of the names than in expressions.
+pub fn unknown_type_name(name: &str) -> String {
+    format!("Invalid attribute type name found; type: {name}, valid types: {{N,BS,L,B,NULL,M,S,SS,NS,BOOL}}")
+}
+
+/// An update that puts a value too deep; native requests read more words.
+pub const UPDATED_TOO_DEEP: &str = "Nesting Levels have exceeded supported limits";
+
+/// A literal in more than 31 others.
+pub fn nested_too_deep(path: &str) -> String {
+    format!("Nesting Levels have exceeded supported limits under {path}")
+}
+
+/// A literal set of numbers with one of them twice; `members` as written.
+pub fn duplicate_number(members: &str, path: &str) -> String {
+    format!(
+        "One or more parameter values were invalid: Input collection [{members}] contains duplicates! under {path}"
+    )
+}
 
 pub fn unsupported_operation(kind: &str) -> String {
     format!("Unsupported operation: {kind}")

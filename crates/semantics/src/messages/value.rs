@@ -9,6 +9,9 @@ use super::Wording;
 use crate::number::NumberFault;
 use crate::value::{ValueFault, ValueType};
 
+pub const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: \
+     Attributes in the item have nested levels beyond supported limit";
+
 /// The text of a value's fault.
 pub fn fault(fault: &ValueFault, wording: Wording) -> String {
     match fault {
@@ -48,9 +51,7 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
         ValueFault::EmptyBinaryInSet => {
             "One or more parameter values were invalid: Binary sets may not contain null or empty values".to_owned()
         }
-        ValueFault::TooDeep => "Nesting Levels have exceeded supported limits: \
-             Attributes in the item have nested levels beyond supported limit"
-            .to_owned(),
+        ValueFault::TooDeep => TOO_DEEP.to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What was written, with its parameters, to a statement.
 
 use super::condition::document_path;
-use super::syntax::{Descending, RawSelect, RawStatement, Returned, Step, Term, TermKind};
+use super::syntax::{Descending, RawSelect, RawStatement, Returned, Source, Step, Term, TermKind};
 use super::values::Scope;
 use super::{Column, PartiqlFault, Returning, Select, Statement, Where};
 use crate::messages::partiql as messages;
@@ -24,40 +24,53 @@ pub(super) fn bind(
         RawStatement::Insert { table, value } => {
             Ok(Statement::Insert { item: scope.item(&value)?, table: TableRef::parse(&table)? })
         }
-        RawStatement::Update { table, changes, condition, returned } => Ok(Statement::Update {
+        RawStatement::Update { source, changes, condition, returned } => Ok(Statement::Update {
             update: scope.update(&changes)?,
             condition: where_of(scope, condition.as_ref())?,
-            table: TableRef::parse(&table)?,
+            table: written_table(&source)?,
             returning: returning_of(returned),
         }),
-        RawStatement::Delete { table, condition, returned } => Ok(Statement::Delete {
-            condition: where_of(scope, condition.as_ref())?,
-            table: TableRef::parse(&table)?,
-            returning: returning_of(returned),
-        }),
+        RawStatement::Delete { source, condition, returned } => {
+            if let Some(returned) = returned.filter(|returned| *returned != Returned::AllOld) {
+                return Err(PartiqlFault::new(messages::returning_in_delete(returned.text())));
+            }
+            Ok(Statement::Delete {
+                condition: where_of(scope, condition.as_ref())?,
+                table: written_table(&source)?,
+                returning: returning_of(returned),
+            })
+        }
         RawStatement::Expression(term) => {
             Err(PartiqlFault::new(messages::unsupported_operation(kind_of(&term))))
         }
     }
 }
 
+/// The table that an UPDATE or DELETE changes: never through an index.
+fn written_table(source: &Source) -> Result<TableRef, PartiqlFault> {
+    if source.index.is_some() {
+        return Err(PartiqlFault::new(messages::WRITE_ON_INDEX));
+    }
+    Ok(TableRef::parse(&source.table)?)
+}
+
 fn select_of(scope: Scope<'_>, raw: &RawSelect) -> Result<Select, PartiqlFault> {
     let columns =
         raw.columns.as_ref().map(|columns| columns.iter().map(|column| column_of(scope, column)).collect());
-    let order = raw.order.as_ref().map(|(term, Descending(descending))| match &term.kind {
+    let order = raw.order.iter().map(|(term, Descending(descending))| match &term.kind {
         TermKind::Path(path) if path.steps.is_empty() => {
             let order = if *descending { SortOrder::Descending } else { SortOrder::Ascending };
             Ok((path.first.clone(), order))
         }
         _ => Err(PartiqlFault::new(messages::unexpected_path_component(&scope.place(term.span)))),
     });
-    if order.is_some() && raw.condition.is_none() {
+    if !raw.order.is_empty() && raw.condition.is_none() {
         return Err(PartiqlFault::new(messages::ORDER_WITHOUT_WHERE));
     }
     Ok(Select {
         columns: columns.transpose()?,
         condition: where_of(scope, raw.condition.as_ref())?,
-        order: order.transpose()?,
+        order: order.collect::<Result<_, _>>()?,
         table: TableRef::parse(&raw.source.table)?,
         index: raw.source.index.clone(),
     })
@@ -76,7 +89,7 @@ fn column_of(scope: Scope<'_>, term: &Term) -> Result<Column, PartiqlFault> {
     for step in &path.steps {
         match step {
             Step::Field(field) => name.clone_from(field),
-            Step::Index(digits) => name = format!("{name}[{digits}]"),
+            Step::Index(index) => name = format!("{name}[{index}]"),
         }
     }
     Ok(Column { name, path: document_path(path)? })

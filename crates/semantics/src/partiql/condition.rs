@@ -5,27 +5,29 @@ use super::syntax::{Binary, Path, Step, Term, TermKind, TypeName};
 use super::values::Scope;
 use crate::codec::EncodedValue;
 use crate::expression::{Comparator, DocumentPath, Expr, Operand, PathStep};
-use crate::limits::{DOCUMENT_PATH_INDEX_MAX, DOCUMENT_PATH_STEPS_MAX};
+use crate::limits::{DOCUMENT_PATH_STEPS_MAX, EXPRESSION_IN_OPERANDS_MAX, EXPRESSION_OPERATORS_MAX};
 use crate::messages::{expression as expression_messages, partiql as messages};
 use crate::value::{AttributeValue, ValueType};
 
 /// A written path as the expressions have it.
 pub(super) fn document_path(path: &Path) -> Result<DocumentPath, PartiqlFault> {
-    let steps = path.steps.iter().map(|step| match step {
-        Step::Field(name) => Ok(PathStep::Field(name.clone())),
-        Step::Index(digits) => digits
-            .parse()
-            .ok()
-            .filter(|index| *index <= DOCUMENT_PATH_INDEX_MAX)
-            .map(PathStep::Index)
-            .ok_or_else(|| PartiqlFault::new(expression_messages::list_index_out_of_range(digits))),
-    });
-    let steps = steps.collect::<Result<Vec<_>, _>>()?;
+    let steps: Vec<PathStep> = path
+        .steps
+        .iter()
+        .map(|step| match step {
+            Step::Field(name) => PathStep::Field(name.clone()),
+            Step::Index(index) => PathStep::Index(*index),
+        })
+        .collect();
     if steps.len() + 1 > DOCUMENT_PATH_STEPS_MAX {
         return Err(PartiqlFault::new(expression_messages::too_deep_path(steps.len() + 1)));
     }
     Ok(DocumentPath { attribute: path.first.clone(), steps })
 }
+
+/// The functions that are true or false.
+const TESTS: [&str; 5] =
+    ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"];
 
 impl Scope<'_> {
     /// A condition.
@@ -39,11 +41,8 @@ impl Scope<'_> {
                 Ok(Expr::Or(Box::new(self.condition(left)?), Box::new(self.condition(right)?)))
             }
             TermKind::Binary { operator, left, right } => self.comparison(*operator, left, right),
-            TermKind::In { subject, list } => {
-                let subject = self.operand(subject)?;
-                let list = list.iter().map(|term| self.operand(term)).collect::<Result<_, _>>()?;
-                Ok(Expr::In { subject, list })
-            }
+            TermKind::In { subject, list } => self.membership(subject, list),
+            TermKind::Between { subject, .. } if is_condition(subject) => Err(truth_operand("BETWEEN")),
             TermKind::Between { subject, lower, upper } => {
                 let [subject, lower, upper] = [subject, lower, upper].map(|term| self.operand(term));
                 let (subject, lower, upper) = (subject?, lower?, upper?);
@@ -76,16 +75,10 @@ impl Scope<'_> {
             Binary::Plus => return Err(PartiqlFault::new(messages::unsupported_operation("Plus"))),
             Binary::Minus => return Err(PartiqlFault::new(messages::unsupported_operation("Minus"))),
         };
-        // A test compared with a truth value is the test, or its opposite.
-        for (test, truth) in [(left, right), (right, left)] {
-            if let (TermKind::Call { name, arguments }, TermKind::Bool(truth)) = (&test.kind, &truth.kind)
-                && matches!(comparator, Comparator::Eq | Comparator::Ne)
-                && !name.eq_ignore_ascii_case("size")
-            {
-                let found = self.test(test, name, arguments)?;
-                let agrees = *truth == (comparator == Comparator::Eq);
-                return Ok(if agrees { found } else { Expr::Not(Box::new(found)) });
-            }
+        match (is_condition(left), is_condition(right)) {
+            (true, _) => return self.truth(left, comparator, right),
+            (false, true) => return self.truth(right, comparator, left),
+            (false, false) => {}
         }
         let (left, right) = (self.operand(left)?, self.operand(right)?);
         if !matches!(comparator, Comparator::Eq | Comparator::Ne) {
@@ -93,6 +86,56 @@ impl Scope<'_> {
             check_ordered(comparator.symbol(), &right)?;
         }
         Ok(Expr::Compare { comparator, left, right })
+    }
+
+    fn membership(&self, subject: &Term, list: &[Term]) -> Result<Expr, PartiqlFault> {
+        if list.is_empty() {
+            return Err(PartiqlFault::new(messages::EMPTY_IN));
+        }
+        if list.len() > EXPRESSION_IN_OPERANDS_MAX {
+            return Err(PartiqlFault::new(expression_messages::too_many_in_operands(list.len())));
+        }
+        if is_condition(subject) {
+            let equal = list.iter().map(|other| self.truth(subject, Comparator::Eq, other));
+            let equal = equal.collect::<Result<Vec<_>, _>>()?;
+            let any = equal.into_iter().reduce(|left, right| Expr::Or(Box::new(left), Box::new(right)));
+            return any.map_or_else(|| Err(PartiqlFault::new(messages::EMPTY_IN)), checked);
+        }
+        let subject = self.operand(subject)?;
+        let list = list.iter().map(|term| self.operand(term)).collect::<Result<_, _>>()?;
+        Ok(Expr::In { subject, list })
+    }
+
+    /// A condition compared with something: it is a truth value, equal to another of the same (observed).
+    fn truth(&self, condition: &Term, comparator: Comparator, other: &Term) -> Result<Expr, PartiqlFault> {
+        let not = |expr: Expr| Expr::Not(Box::new(expr));
+        let both = |left: Expr, right: Expr| Expr::And(Box::new(left), Box::new(right));
+        let either = |left: Expr, right: Expr| Expr::Or(Box::new(left), Box::new(right));
+        let holds = self.condition(condition)?;
+        let is_negated = match comparator {
+            Comparator::Eq => false,
+            Comparator::Ne => true,
+            _ => return Err(truth_operand(comparator.symbol())),
+        };
+        let equal = if is_condition(other) {
+            let other = self.condition(other)?;
+            either(both(holds.clone(), other.clone()), both(not(holds), not(other)))
+        } else if let TermKind::Path(path) = &other.kind {
+            let path = document_path(path)?;
+            let is = |truth| Expr::Compare {
+                comparator: Comparator::Eq,
+                left: Operand::Path(path.clone()),
+                right: literal(&AttributeValue::Bool(truth)),
+            };
+            either(both(holds.clone(), is(true)), both(not(holds), is(false)))
+        } else {
+            match self.value(other)? {
+                AttributeValue::Bool(true) => holds,
+                AttributeValue::Bool(false) => not(holds),
+                _ => both(holds.clone(), not(holds)),
+            }
+        };
+        checked(if is_negated { not(equal) } else { equal })
     }
 
     fn operand(&self, term: &Term) -> Result<Operand, PartiqlFault> {
@@ -143,6 +186,9 @@ impl Scope<'_> {
             ("attribute_not_exists", [argument]) => self.path_of(argument, &lower).map(Expr::NotExists),
             ("attribute_type", [subject, wanted]) => {
                 let wanted = match self.value(wanted)? {
+                    AttributeValue::S(name) if ValueType::from_name(&name).is_none() => {
+                        return Err(PartiqlFault::new(messages::unknown_type_name(&name)));
+                    }
                     value @ AttributeValue::S(_) => value,
                     other => {
                         let text = expression_messages::operand_type(&lower, other.type_name());
@@ -180,6 +226,29 @@ impl Scope<'_> {
         let place = self.place(term.span);
         PartiqlFault::new(messages::unrecognized_function(&name.to_ascii_lowercase(), &place))
     }
+}
+
+/// Whether a term is true or false by its form.
+fn is_condition(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Not(_) | TermKind::In { .. } | TermKind::Between { .. } | TermKind::Is { .. } => true,
+        TermKind::Binary { operator, .. } => !matches!(operator, Binary::Plus | Binary::Minus),
+        TermKind::Call { name, .. } => TESTS.iter().any(|test| name.eq_ignore_ascii_case(test)),
+        _ => false,
+    }
+}
+
+/// Truth values compared are written out: what stands for them may not have more operators than an expression.
+fn checked(expr: Expr) -> Result<Expr, PartiqlFault> {
+    let count = expr.operators();
+    if count > EXPRESSION_OPERATORS_MAX {
+        return Err(PartiqlFault::new(expression_messages::too_many_operators(count)));
+    }
+    Ok(expr)
+}
+
+fn truth_operand(operator: &str) -> PartiqlFault {
+    PartiqlFault::new(expression_messages::operand_type(operator, "BOOL"))
 }
 
 fn literal(value: &AttributeValue) -> Operand {

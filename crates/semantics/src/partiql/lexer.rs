@@ -13,6 +13,15 @@ pub(super) struct Span {
     pub end: usize,
 }
 
+/// Line, column and length, each counted in characters from 1.
+pub(super) fn place(text: &str, span: Span) -> String {
+    let before = text.get(..span.start).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let length = text.get(span.start..span.end).unwrap_or_default().chars().count();
+    format!("{line}:{column}:{length}")
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbol {
     OpenParenthesis,

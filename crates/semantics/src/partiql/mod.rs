@@ -8,6 +8,7 @@ mod changes;
 mod condition;
 mod lexer;
 mod parser;
+mod reads;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,8 @@ use crate::request::common::SortOrder;
 use crate::request::table_ref::TableRef;
 use crate::value::{AttributeValue, Item};
 
-pub use where_clause::{Access, KeyMatch, Where};
+pub use reads::{Access, Read};
+pub use where_clause::{KeyForms, KeyMatch, Where};
 
 /// Why a statement is refused, as the client reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +65,8 @@ pub struct Select {
     /// Whole items if absent.
     pub columns: Option<Vec<Column>>,
     pub condition: Option<Where>,
-    pub order: Option<(String, SortOrder)>,
+    /// By which attributes, the first first; nothing if there is no such clause.
+    pub order: Vec<(String, SortOrder)>,
 }
 
 /// Which image of an item a write answers with.

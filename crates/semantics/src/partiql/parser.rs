@@ -2,11 +2,11 @@
 //!
 //! Recursive descent, one function for each level of the grammar. Names are not looked up here and values not read.
 
-use crate::limits::PARTIQL_PARSER_DEPTH_MAX;
+use crate::limits::{DOCUMENT_PATH_INDEX_MAX, PARTIQL_PARSER_DEPTH_MAX};
 use crate::messages::partiql as messages;
 
 use super::PartiqlFault;
-use super::lexer::{Span, Symbol, Token, TokenKind, tokens};
+use super::lexer::{Span, Symbol, Token, TokenKind, place, tokens};
 use super::syntax::{
     Binary, Descending, Path, RawChange, RawSelect, RawStatement, Returned, Source, Step, Term, TermKind,
     TypeName,
@@ -48,7 +48,7 @@ fn malformed<T>(detail: &str) -> Parsed<T> {
 /// The statement that a text says.
 pub(super) fn parse(text: &str) -> Parsed<RawStatement> {
     let tokens = tokens(text)?;
-    let mut parser = Parser { tokens, at: 0, parameters: 0, depth: 0, end: text.len() };
+    let mut parser = Parser { text, tokens, at: 0, parameters: 0, depth: 0 };
     let statement = parser.statement()?;
     parser.take_symbol(Symbol::Semicolon);
     if parser.peek().is_some() {
@@ -57,22 +57,24 @@ pub(super) fn parse(text: &str) -> Parsed<RawStatement> {
     Ok(statement)
 }
 
-struct Parser {
+struct Parser<'t> {
+    text: &'t str,
     tokens: Vec<Token>,
     at: usize,
     /// Parameters met so far.
     parameters: usize,
+    /// How many terms are open around the present one: what is read is never a deeper tree than this allows.
     depth: usize,
-    end: usize,
 }
 
-impl Parser {
+impl Parser<'_> {
     fn peek(&self) -> Option<&TokenKind> {
         self.tokens.get(self.at).map(|token| &token.kind)
     }
 
     fn span(&self) -> Span {
-        self.tokens.get(self.at).map_or(Span { start: self.end, end: self.end }, |token| token.span)
+        let end = self.text.len();
+        self.tokens.get(self.at).map_or(Span { start: end, end }, |token| token.span)
     }
 
     fn next(&mut self) -> Option<Token> {
@@ -146,16 +148,11 @@ impl Parser {
         self.expect_word("select")?;
         let columns = if self.take_symbol(Symbol::Star) { None } else { Some(self.columns()?) };
         self.expect_word("from")?;
-        let table = self.table(messages::UNEXPECTED_TERM)?;
-        let index = if self.take_symbol(Symbol::Dot) {
-            Some(self.table(messages::INVALID_DOT_COMPONENT)?)
-        } else {
-            None
-        };
+        let source = self.source(messages::UNEXPECTED_TERM)?;
         self.refuse_alias()?;
         let condition = self.where_clause()?;
-        let order = if self.take_word("order") { Some(self.order()?) } else { None };
-        Ok(RawSelect { columns, source: Source { table, index }, condition, order })
+        let order = if self.take_word("order") { self.order()? } else { Vec::new() };
+        Ok(RawSelect { columns, source, condition, order })
     }
 
     fn columns(&mut self) -> Parsed<Vec<Term>> {
@@ -171,49 +168,77 @@ impl Parser {
         }
     }
 
-    fn order(&mut self) -> Parsed<(Term, Descending)> {
+    fn order(&mut self) -> Parsed<Vec<(Term, Descending)>> {
         self.expect_word("by")?;
-        let term = self.term()?;
-        let descending = self.take_word("desc");
-        if !descending {
-            self.take_word("asc");
+        let mut order = Vec::new();
+        loop {
+            let term = self.term()?;
+            let descending = self.take_word("desc");
+            if !descending {
+                self.take_word("asc");
+            }
+            order.push((term, Descending(descending)));
+            if !self.take_symbol(Symbol::Comma) {
+                return Ok(order);
+            }
         }
-        Ok((term, Descending(descending)))
     }
 
     fn insert(&mut self) -> Parsed<RawStatement> {
         self.expect_word("into")?;
-        let table = self.table(messages::EXPECTED_TABLE)?;
+        let span = self.span();
+        let Source { table, index } = self.source(messages::EXPECTED_TABLE)?;
+        if index.is_some() {
+            let text = messages::single_table_name(&place(self.text, span));
+            return Err(PartiqlFault::new(text));
+        }
         self.expect_word("value")?;
         let value = self.term()?;
         Ok(RawStatement::Insert { table, value })
     }
 
     fn update(&mut self) -> Parsed<RawStatement> {
-        let table = self.table(messages::EXPECTED_TABLE)?;
+        let source = self.source(messages::EXPECTED_TABLE)?;
         self.refuse_alias()?;
         let changes = self.changes()?;
         let condition = self.where_clause()?;
         let returned = self.returning()?;
-        Ok(RawStatement::Update { table, changes, condition, returned })
+        Ok(RawStatement::Update { source, changes, condition, returned })
     }
 
     fn update_from(&mut self) -> Parsed<RawStatement> {
-        let table = self.table(messages::UNEXPECTED_TERM)?;
+        let source = self.source(messages::UNEXPECTED_TERM)?;
         self.refuse_alias()?;
         let condition = self.where_clause()?;
         let changes = self.changes()?;
         let returned = self.returning()?;
-        Ok(RawStatement::Update { table, changes, condition, returned })
+        Ok(RawStatement::Update { source, changes, condition, returned })
     }
 
     fn delete(&mut self) -> Parsed<RawStatement> {
         self.expect_word("from")?;
-        let table = self.table(messages::EXPECTED_TABLE)?;
+        let source = self.source(messages::EXPECTED_TABLE)?;
         self.refuse_alias()?;
         let condition = self.where_clause()?;
         let returned = self.returning()?;
-        Ok(RawStatement::Delete { table, condition, returned })
+        Ok(RawStatement::Delete { source, condition, returned })
+    }
+
+    /// A table, and an index of it behind a dot.
+    fn source(&mut self, otherwise: &str) -> Parsed<Source> {
+        let table = self.table(otherwise)?;
+        let index = if self.take_symbol(Symbol::Dot) {
+            Some(self.table(messages::INVALID_DOT_COMPONENT)?)
+        } else {
+            None
+        };
+        if self.peek() == Some(&TokenKind::Symbol(Symbol::Dot)) {
+            return Err(PartiqlFault::new(messages::TOO_MANY_PATH_COMPONENTS));
+        }
+        if table.is_empty() || index.as_deref() == Some("") {
+            return Err(PartiqlFault::new(messages::EMPTY_PATH_COMPONENT));
+        }
+        Ok(Source { table, index })
     }
 
     /// A name of a table or index.
@@ -290,28 +315,23 @@ impl Parser {
 
     /// Any expression.
     fn term(&mut self) -> Parsed<Term> {
-        self.depth += 1;
-        if self.depth > PARTIQL_PARSER_DEPTH_MAX {
-            return malformed("");
-        }
-        let mut left = self.conjunction()?;
+        self.deepen(1)?;
+        let mut operands = vec![self.conjunction()?];
         while self.take_word("or") {
             self.require_right_side()?;
-            let right = self.conjunction()?;
-            left = binary(Binary::Or, left, right);
+            operands.push(self.conjunction()?);
         }
         self.depth -= 1;
-        Ok(left)
+        joined(Binary::Or, operands)
     }
 
     fn conjunction(&mut self) -> Parsed<Term> {
-        let mut left = self.negation()?;
+        let mut operands = vec![self.negation()?];
         while self.take_word("and") {
             self.require_right_side()?;
-            let right = self.negation()?;
-            left = binary(Binary::And, left, right);
+            operands.push(self.negation()?);
         }
-        Ok(left)
+        joined(Binary::And, operands)
     }
 
     fn negation(&mut self) -> Parsed<Term> {
@@ -319,15 +339,19 @@ impl Parser {
         let mut count = 0_usize;
         while self.take_word("not") {
             count += 1;
-            if count > PARTIQL_PARSER_DEPTH_MAX {
-                return malformed("");
-            }
+            self.deepen(1)?;
         }
         let mut term = self.comparison()?;
+        self.depth -= count;
         for _ in 0..count {
             term = Term { kind: TermKind::Not(Box::new(term)), span };
         }
         Ok(term)
+    }
+
+    fn deepen(&mut self, levels: usize) -> Parsed<()> {
+        self.depth += levels;
+        if self.depth > PARTIQL_PARSER_DEPTH_MAX { malformed("") } else { Ok(()) }
     }
 
     fn require_right_side(&self) -> Parsed<()> {
@@ -424,14 +448,18 @@ impl Parser {
 
     fn sum(&mut self) -> Parsed<Term> {
         let mut left = self.primary()?;
+        let mut count = 0_usize;
         loop {
             let operator = if self.take_symbol(Symbol::Plus) {
                 Binary::Plus
             } else if self.take_symbol(Symbol::Minus) {
                 Binary::Minus
             } else {
+                self.depth -= count;
                 return Ok(left);
             };
+            count += 1;
+            self.deepen(1)?;
             self.require_right_side()?;
             left = binary(operator, left, self.primary()?);
         }
@@ -451,14 +479,9 @@ impl Parser {
             Some(TokenKind::Number(text)) => term(TermKind::Number(text)),
             Some(TokenKind::Quoted(name)) => self.path(name, span),
             Some(TokenKind::Word(word)) => self.word(word, span),
-            Some(TokenKind::Symbol(Symbol::Minus)) => match self.next().map(|token| token.kind) {
-                Some(TokenKind::Number(text)) => term(TermKind::Number(format!("-{text}"))),
-                _ => malformed(messages::UNEXPECTED_TERM),
-            },
-            Some(TokenKind::Symbol(Symbol::Plus)) => match self.next().map(|token| token.kind) {
-                Some(TokenKind::Number(text)) => term(TermKind::Number(text)),
-                _ => malformed(messages::UNEXPECTED_TERM),
-            },
+            Some(TokenKind::Symbol(sign @ (Symbol::Minus | Symbol::Plus))) => {
+                self.signed_number(sign == Symbol::Minus).and_then(|text| term(TermKind::Number(text)))
+            }
             Some(TokenKind::Symbol(Symbol::Parameter)) => {
                 self.parameters += 1;
                 term(TermKind::Parameter(self.parameters - 1))
@@ -489,6 +512,19 @@ impl Parser {
                 | Symbol::GreaterOrEqual,
             )) => malformed(messages::UNEXPECTED_OPERATOR),
             Some(TokenKind::Symbol(_)) | None => malformed(messages::UNEXPECTED_TERM),
+        }
+    }
+
+    /// The number behind one sign or several.
+    fn signed_number(&mut self, mut is_negative: bool) -> Parsed<String> {
+        loop {
+            match self.next().map(|token| token.kind) {
+                Some(TokenKind::Number(text)) if is_negative => return Ok(format!("-{text}")),
+                Some(TokenKind::Number(text)) => return Ok(text),
+                Some(TokenKind::Symbol(Symbol::Minus)) => is_negative = !is_negative,
+                Some(TokenKind::Symbol(Symbol::Plus)) => {}
+                _ => return malformed(messages::UNEXPECTED_TERM),
+            }
         }
     }
 
@@ -532,19 +568,35 @@ impl Parser {
                     _ => return malformed(messages::INVALID_DOT_COMPONENT),
                 }
             } else if self.take_symbol(Symbol::OpenBracket) {
-                match self.next().map(|token| token.kind) {
-                    Some(TokenKind::Number(digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-                        steps.push(Step::Index(digits));
-                    }
-                    Some(TokenKind::Text(name)) => steps.push(Step::Field(name)),
-                    _ => return malformed(messages::UNEXPECTED_TERM),
-                }
+                steps.push(self.bracketed()?);
                 end = self.span().end;
                 self.expect_symbol(Symbol::CloseBracket)?;
             } else {
                 let span = Span { start: span.start, end };
                 return Ok(Term { kind: TermKind::Path(Path { first, steps }), span });
             }
+        }
+    }
+
+    /// What stands in the brackets of a path.
+    fn bracketed(&mut self) -> Parsed<Step> {
+        let is_negative = self.take_symbol(Symbol::Minus);
+        let span = self.span();
+        match self.next().map(|token| token.kind) {
+            Some(TokenKind::Number(digits)) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let index: Option<usize> =
+                    digits.parse().ok().filter(|index| *index <= DOCUMENT_PATH_INDEX_MAX);
+                match index {
+                    Some(index) if !is_negative || index == 0 => Ok(Step::Index(index)),
+                    _ => {
+                        let written = format!("{}{digits}", if is_negative { "-" } else { "" });
+                        let text = messages::list_index_out_of_range(&written, &place(self.text, span));
+                        Err(PartiqlFault::new(text))
+                    }
+                }
+            }
+            Some(TokenKind::Text(name)) if !is_negative => Ok(Step::Field(name)),
+            _ => malformed(messages::UNEXPECTED_TERM),
         }
     }
 
@@ -585,6 +637,22 @@ impl Parser {
 fn binary(operator: Binary, left: Term, right: Term) -> Term {
     let span = left.span;
     Term { kind: TermKind::Binary { operator, left: Box::new(left), right: Box::new(right) }, span }
+}
+
+/// Operands of one operator as a tree of little depth: it does not matter to AND and OR how they are grouped.
+fn joined(operator: Binary, mut operands: Vec<Term>) -> Parsed<Term> {
+    while operands.len() > 1 {
+        let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));
+        let mut left = operands.into_iter();
+        while let Some(one) = left.next() {
+            pairs.push(match left.next() {
+                Some(other) => binary(operator, one, other),
+                None => one,
+            });
+        }
+        operands = pairs;
+    }
+    operands.pop().map_or_else(|| malformed(""), Ok)
 }
 
 fn negate(negated: bool, term: Term) -> Term {

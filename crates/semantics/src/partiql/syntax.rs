@@ -8,8 +8,7 @@ use super::lexer::Span;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Field(String),
-    /// The digits as written.
-    Index(String),
+    Index(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +162,8 @@ pub(super) struct RawSelect {
     pub columns: Option<Vec<Term>>,
     pub source: Source,
     pub condition: Option<Term>,
-    pub order: Option<(Term, Descending)>,
+    /// Nothing if there is no such clause.
+    pub order: Vec<(Term, Descending)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ pub(super) enum Returned {
 }
 
 impl Returned {
-    const fn text(self) -> &'static str {
+    pub(super) const fn text(self) -> &'static str {
         match self {
             Self::AllOld => "ALL OLD",
             Self::AllNew => "ALL NEW",
@@ -202,13 +202,13 @@ pub(super) enum RawStatement {
         value: Term,
     },
     Update {
-        table: String,
+        source: Source,
         changes: Vec<RawChange>,
         condition: Option<Term>,
         returned: Option<Returned>,
     },
     Delete {
-        table: String,
+        source: Source,
         condition: Option<Term>,
         returned: Option<Returned>,
     },
@@ -239,7 +239,7 @@ impl Display for Path {
                     formatter.write_str(".")?;
                     quote(formatter, name, '"')?;
                 }
-                Step::Index(digits) => write!(formatter, "[{digits}]")?,
+                Step::Index(index) => write!(formatter, "[{index}]")?,
             }
         }
         Ok(())
@@ -300,7 +300,8 @@ impl Display for Term {
                 // Comparisons do not chain.
                 left.within(formatter, if tightness == 3 { 4 } else { tightness })?;
                 write!(formatter, " {} ", operator.text())?;
-                right.within(formatter, tightness + 1)
+                let joins = matches!(operator, Binary::Or | Binary::And);
+                right.within(formatter, if joins { tightness } else { tightness + 1 })
             }
             TermKind::In { subject, list: candidates } => {
                 subject.within(formatter, 4)?;
@@ -330,24 +331,28 @@ fn table(formatter: &mut Formatter<'_>, name: &str) -> fmt::Result {
     quote(formatter, name, '"')
 }
 
+impl Display for Source {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        table(formatter, &self.table)?;
+        let Some(index) = &self.index else { return Ok(()) };
+        formatter.write_str(".")?;
+        table(formatter, index)
+    }
+}
+
 impl Display for RawSelect {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
         match &self.columns {
             None => formatter.write_str("SELECT *")?,
             Some(columns) => list(formatter, columns, ("SELECT ", ""))?,
         }
-        formatter.write_str(" FROM ")?;
-        table(formatter, &self.source.table)?;
-        if let Some(index) = &self.source.index {
-            formatter.write_str(".")?;
-            table(formatter, index)?;
-        }
+        write!(formatter, " FROM {}", self.source)?;
         where_clause(formatter, self.condition.as_ref())?;
-        match &self.order {
-            None => Ok(()),
-            Some((term, Descending(true))) => write!(formatter, " ORDER BY {term} DESC"),
-            Some((term, Descending(false))) => write!(formatter, " ORDER BY {term}"),
+        for (place, (term, Descending(descending))) in self.order.iter().enumerate() {
+            let start = if place > 0 { ", " } else { " ORDER BY " };
+            write!(formatter, "{start}{term}{}", if *descending { " DESC" } else { "" })?;
         }
+        Ok(())
     }
 }
 
@@ -363,9 +368,8 @@ impl Display for RawStatement {
                 table(formatter, name)?;
                 write!(formatter, " VALUE {value}")
             }
-            Self::Update { table: name, changes, condition, returned } => {
-                formatter.write_str("UPDATE ")?;
-                table(formatter, name)?;
+            Self::Update { source, changes, condition, returned } => {
+                write!(formatter, "UPDATE {source}")?;
                 for change in changes {
                     match change {
                         RawChange::Set(path, value) => write!(formatter, " SET {path} = {value}")?,
@@ -375,9 +379,8 @@ impl Display for RawStatement {
                 where_clause(formatter, condition.as_ref())?;
                 returned.map_or(Ok(()), |returned| write!(formatter, " RETURNING {} *", returned.text()))
             }
-            Self::Delete { table: name, condition, returned } => {
-                formatter.write_str("DELETE FROM ")?;
-                table(formatter, name)?;
+            Self::Delete { source, condition, returned } => {
+                write!(formatter, "DELETE FROM {source}")?;
                 where_clause(formatter, condition.as_ref())?;
                 returned.map_or(Ok(()), |returned| write!(formatter, " RETURNING {} *", returned.text()))
             }

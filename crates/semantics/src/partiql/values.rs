@@ -1,13 +1,13 @@
 //! Literals and parameters to attribute values.
 
 use super::PartiqlFault;
-use super::lexer::Span;
+use super::lexer::{Span, place};
 use super::syntax::{Term, TermKind};
 use crate::limits::NESTING_LEVELS_MAX;
 use crate::messages::Wording;
 use crate::messages::{partiql as messages, value as value_messages};
 use crate::number::{Number, NumberFault};
-use crate::value::{AttributeValue, Item, ValueFault};
+use crate::value::{AttributeValue, Item, ValueFault, ValueType};
 
 /// What values and places are read from.
 #[derive(Clone, Copy)]
@@ -17,13 +17,8 @@ pub(super) struct Scope<'s> {
 }
 
 impl<'s> Scope<'s> {
-    /// Line, column and length, each counted in characters from 1.
     pub(super) fn place(&self, span: Span) -> String {
-        let before = self.text.get(..span.start).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        let length = self.text.get(span.start..span.end).unwrap_or_default().chars().count();
-        format!("{line}:{column}:{length}")
+        place(self.text, span)
     }
 
     pub(super) fn parameter(&self, place: usize) -> Result<&'s AttributeValue, PartiqlFault> {
@@ -32,36 +27,41 @@ impl<'s> Scope<'s> {
 
     /// The value of a literal or parameter, at the root of an attribute.
     pub(super) fn value(&self, term: &Term) -> Result<AttributeValue, PartiqlFault> {
-        self.value_at(term, "root")
+        match &term.kind {
+            TermKind::Parameter(place) => self.parameter(*place).cloned(),
+            _ => self.literal(term, "root", 0),
+        }
     }
 
-    fn value_at(&self, term: &Term, path: &str) -> Result<AttributeValue, PartiqlFault> {
-        let value = match &term.kind {
+    /// The value of a literal within `depth` others: parameters do not stand in literals (observed).
+    fn literal(&self, term: &Term, path: &str, depth: usize) -> Result<AttributeValue, PartiqlFault> {
+        if depth >= NESTING_LEVELS_MAX {
+            return Err(PartiqlFault::new(messages::nested_too_deep(path)));
+        }
+        Ok(match &term.kind {
             TermKind::Text(text) => AttributeValue::S(text.clone()),
             TermKind::Number(text) => AttributeValue::N(number(text, path)?),
             TermKind::Bool(value) => AttributeValue::Bool(*value),
             TermKind::Null => AttributeValue::Null,
-            TermKind::Parameter(place) => self.parameter(*place)?.clone(),
             TermKind::List(elements) => {
-                let element = |(place, element)| self.value_at(element, &format!("{path}[{place}]"));
+                let element =
+                    |(place, element)| self.literal(element, &format!("{path}[{place}]"), depth + 1);
                 AttributeValue::L(elements.iter().enumerate().map(element).collect::<Result<_, _>>()?)
             }
             TermKind::Struct(members) => {
-                AttributeValue::M(self.members(members, |name| format!("{path}.{name}"))?)
+                let member =
+                    |name: &str, term: &Term| self.literal(term, &format!("{path}.{name}"), depth + 1);
+                AttributeValue::M(members_of(members, path, member)?)
             }
-            TermKind::Bag(elements) => self.set(elements, path)?,
+            TermKind::Bag(elements) => self.set(elements, path, depth + 1)?,
             _ => return Err(self.unsupported(term, path)),
-        };
-        if value.nesting_levels() > NESTING_LEVELS_MAX {
-            return Err(PartiqlFault::new(value_messages::fault(&ValueFault::TooDeep, Wording::Former)));
-        }
-        Ok(value)
+        })
     }
 
     /// The item that an INSERT brings.
     pub(super) fn item(&self, term: &Term) -> Result<Item, PartiqlFault> {
         match &term.kind {
-            TermKind::Struct(members) => self.members(members, |_| "root".to_owned()),
+            TermKind::Struct(members) => members_of(members, "root", |_, term| self.value(term)),
             TermKind::Parameter(place) => match self.parameter(*place)? {
                 AttributeValue::M(item) => Ok(item.clone()),
                 _ => Err(self.unsupported(term, "root")),
@@ -70,44 +70,56 @@ impl<'s> Scope<'s> {
         }
     }
 
-    fn members(
-        &self,
-        members: &[(String, Term)],
-        path: impl Fn(&str) -> String,
-    ) -> Result<Item, PartiqlFault> {
-        members.iter().map(|(name, term)| Ok((name.clone(), self.value_at(term, &path(name))?))).collect()
-    }
-
-    fn set(&self, elements: &[Term], path: &str) -> Result<AttributeValue, PartiqlFault> {
-        let (mut texts, mut numbers, mut binaries) = (Vec::new(), Vec::new(), Vec::new());
-        for (place, element) in elements.iter().enumerate() {
-            match self.value_at(element, &format!("{path}[{place}]"))? {
+    /// A set has members of one kind, texts or numbers.
+    fn set(&self, elements: &[Term], path: &str, depth: usize) -> Result<AttributeValue, PartiqlFault> {
+        if elements.is_empty() {
+            return Err(PartiqlFault::new(messages::EMPTY_BAG));
+        }
+        let (mut texts, mut numbers) = (Vec::new(), Vec::new());
+        for element in elements {
+            match self.literal(element, path, depth)? {
                 AttributeValue::S(text) => texts.push(text),
                 AttributeValue::N(number) => numbers.push(number),
-                AttributeValue::B(bytes) => binaries.push(bytes),
-                _ => return Err(self.unsupported(element, path)),
+                _ => return Err(PartiqlFault::new(messages::MIXED_BAG)),
             }
         }
-        let set = match (texts.is_empty(), numbers.is_empty(), binaries.is_empty()) {
-            (true, true, true) => return Err(PartiqlFault::new(messages::EMPTY_BAG)),
-            (false, true, true) => AttributeValue::string_set(texts),
-            (true, false, true) => AttributeValue::number_set(numbers),
-            (true, true, false) => AttributeValue::binary_set(binaries),
-            _ => {
-                let mixed = elements.first().ok_or_else(|| PartiqlFault::new(messages::EMPTY_BAG))?;
-                return Err(self.unsupported(mixed, path));
-            }
+        let set = match (texts.is_empty(), numbers.is_empty()) {
+            (false, true) => AttributeValue::string_set(texts),
+            (true, false) => AttributeValue::number_set(numbers),
+            _ => return Err(PartiqlFault::new(messages::MIXED_BAG)),
         };
-        set.map_err(|fault| PartiqlFault::new(value_messages::fault(&fault, Wording::Former)))
+        set.map_err(|fault| match fault {
+            ValueFault::DuplicateInSet { set_type: ValueType::Ns, .. } => {
+                let written: Vec<String> = elements.iter().map(ToString::to_string).collect();
+                PartiqlFault::new(messages::duplicate_number(&written.join(", "), path))
+            }
+            fault => PartiqlFault::new(value_messages::fault(&fault, Wording::Former)),
+        })
     }
 
     fn unsupported(&self, term: &Term, path: &str) -> PartiqlFault {
         let what = match &term.kind {
+            TermKind::Parameter(_) => "Parameter".to_owned(),
             TermKind::Call { name, .. } => name.to_ascii_lowercase(),
             _ => term.to_string(),
         };
         PartiqlFault::new(messages::unsupported_data_type(&what, path, &self.place(term.span)))
     }
+}
+
+/// Members by their names, none twice.
+fn members_of(
+    members: &[(String, Term)],
+    path: &str,
+    value: impl Fn(&str, &Term) -> Result<AttributeValue, PartiqlFault>,
+) -> Result<Item, PartiqlFault> {
+    let mut found = Item::new();
+    for (name, term) in members {
+        if found.insert(name.clone(), value(name, term)?).is_some() {
+            return Err(PartiqlFault::new(messages::duplicate_member(name, path)));
+        }
+    }
+    Ok(found)
 }
 
 /// A number as the service reads it: an exponent or a scale beyond 32 bits is no literal at all.

@@ -1,6 +1,8 @@
 //! Statements by their canonical texts, and the exact words of what is refused.
 
-use super::{Access, Statement, canonical, prepare};
+mod reads;
+
+use super::{KeyForms, Statement, canonical, prepare};
 use crate::value::AttributeValue;
 
 #[rustfmt::skip]
@@ -96,6 +98,26 @@ const REFUSED: &[(&str, &str)] = &[
     ("UPDATE T SET a = 1 SET a = 2 WHERE pk = 1",
         "Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [a], path two: [a]"),
     ("SELECT * FROM T WHERE pk = ?", "Number of parameters in request and statement don't match."),
+    ("SELECT * FROM T WHERE pk = 1 ORDER BY m.x", "Unexpected path component at 1:39:3"),
+    (r#"SELECT * FROM "T"."i"."j" WHERE pk = 1"#, "A path may contain at most 2 components in the FROM clause"),
+    (r#"SELECT * FROM "" WHERE pk = 1"#, "Path component cannot be an empty string"),
+    (r#"UPDATE "T"."i" SET a = 1 WHERE pk = 1"#, "This operation is not supported on an index"),
+    (r#"DELETE FROM "T"."i" WHERE pk = 1"#, "This operation is not supported on an index"),
+    (r#"INSERT INTO "T"."i" VALUE {'pk': 1}"#,
+        "FROM clause may only contain a single table name in data manipulation statements at 1:13:3"),
+    ("DELETE FROM T WHERE pk = 1 RETURNING MODIFIED NEW *",
+        "Invalid returning clause: RETURNING MODIFIED NEW *. Only RETURNING ALL OLD * is allowed in DELETE statements."),
+    ("SELECT l[-1] FROM T", "List index is not within the allowable range; index: [-1] at 1:11:1"),
+    ("SELECT l[2147483648] FROM T", "List index is not within the allowable range; index: [2147483648] at 1:10:10"),
+    ("SELECT * FROM T WHERE attribute_type(a, 'X')",
+        "Invalid attribute type name found; type: X, valid types: {N,BS,L,B,NULL,M,S,SS,NS,BOOL}"),
+    ("SELECT * FROM T WHERE (a = 1) > false",
+        "Incorrect operand type for operator or function; operator or function: >, operand type: BOOL"),
+    ("UPDATE T SET a = [?] WHERE pk = 1", "Number of parameters in request and statement don't match."),
+    ("INSERT INTO T VALUE {'pk': 1, 'b': <<1, 'a'>>}",
+        "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"),
+    ("UPDATE T SET a = 'x' + 1 WHERE pk = 1",
+        "Incorrect operand type for operator or function; operator or function: +, operand type: S"),
     ("SELECT * FROM T ORDER BY pk", "Must have WHERE clause in the statement when using ORDER BY clause."),
 ];
 
@@ -119,42 +141,28 @@ fn deep_nesting_ends_in_an_error_and_not_in_a_crash() {
     }
 }
 
-fn access(text: &str) -> Result<(usize, bool), String> {
-    let Ok(Statement::Select(select)) = prepare(&format!("SELECT * FROM T WHERE {text}"), &[]) else {
-        panic!("{text}");
-    };
-    let access = select.condition.expect("there is one").access("pk", Some("sk"));
-    match access.map_err(|fault| fault.text().to_owned())? {
-        Access::Scan(filter) => Ok((0, filter.is_some())),
-        Access::Ranges { ranges, filter } => Ok((ranges.len(), filter.is_some())),
-    }
-}
-
+/// As long as a statement can be, on the stack that a thread of a server has.
 #[test]
-fn keys_in_a_where_clause_become_ranges() {
-    const OVERLAP: &str = "Overlapping conditions with range keys are not supported in where clause";
-    for (text, expected) in [
-        ("pk = 'a'", Ok((1, false))),
-        ("'a' = pk AND x = 1", Ok((1, true))),
-        ("pk = 'a' AND sk > '1' AND sk < '5'", Ok((1, true))),
-        ("pk = 'a' AND begins_with(sk, 'x')", Ok((1, false))),
-        ("pk IN ['a', 'b', 'a'] AND sk = '1'", Ok((2, false))),
-        ("pk = 'a' AND sk IN ['1', '2', '3']", Ok((3, false))),
-        ("sk = '1'", Ok((0, true))),
-        ("pk > 'a'", Ok((0, true))),
-        ("pk = 'a' OR x = 1", Ok((0, true))),
-        ("pk = 'a' OR pk = 'b'", Ok((2, true))),
-        ("pk = 'a' AND sk = '1' OR pk = 'a' AND sk = '2'", Ok((2, true))),
-        ("pk = 'a' AND sk = '1' OR pk = 'a' AND sk = '1'", Err(OVERLAP)),
-        ("pk = 'a' AND sk > '1' OR pk = 'a' AND sk = '2'", Err(OVERLAP)),
-        ("pk = 'a' AND sk > '2' OR pk = 'a' AND sk = '2'", Ok((2, true))),
-        ("pk = 'a' AND x = '1' OR pk = 'a' AND sk = '2'", Err(OVERLAP)),
-        ("pk = 'a' AND sk <> '1' OR pk = 'a' AND sk = '2'", Ok((1, true))),
-        ("pk = 'a' OR pk = 'a' AND NOT sk = '1'", Ok((1, true))),
-        ("NOT pk = 'a'", Ok((0, true))),
-    ] {
-        assert_eq!(access(text), expected.map_err(str::to_owned), "{text}");
-    }
+fn long_chains_of_operators_take_no_stack() {
+    let run = || {
+        for (term, joint) in
+            [("a=1", " OR "), ("a=1", " AND "), ("NOT a=1", " OR "), ("(a=1)=(b=2)", " AND ")]
+        {
+            let count = 8000 / (term.len() + joint.len());
+            let text = format!("SELECT * FROM T WHERE {}", vec![term; count].join(joint));
+            if let Ok(Statement::Select(select)) = prepare(&text, &[]) {
+                let condition = select.condition.expect("there is one");
+                condition.condition().evaluate(None);
+                reads::access(&condition).expect("a scan");
+                assert_eq!(canonical(&text), canonical(&canonical(&text).expect("read")), "{term}{joint}");
+            }
+        }
+        let sums = format!("UPDATE T SET a = {} WHERE pk = 1", vec!["b"; 3900].join("+"));
+        prepare(&sums, &[]).expect_err("too many operators");
+        let truths = format!("SELECT * FROM T WHERE {}a=1{}", "(".repeat(60), "=a)".repeat(60));
+        let _ = prepare(&truths, &[]);
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread").join().expect("no fault");
 }
 
 #[test]
@@ -164,8 +172,8 @@ fn parameters_stand_in_the_order_written() {
     else {
         panic!("a well-formed statement");
     };
-    let key = condition.expect("there is one").key_match(&["pk"]).expect("it names the key").key;
-    assert_eq!(key["pk"], AttributeValue::from(5));
+    let found = condition.expect("there is one").key_match(&["pk"], KeyForms::Equal);
+    assert_eq!(found.key["pk"], AttributeValue::from(5));
 }
 
 #[test]
@@ -175,4 +183,7 @@ fn a_member_of_a_set_is_written_once() {
     let expected = crate::messages::value::fault(&fault, crate::messages::Wording::Former);
     let refused = prepare("UPDATE T SET ss = set_add(ss, <<'x', 'x'>>) WHERE pk = 1", &[]);
     assert_eq!(refused.expect_err("a repeated member").text(), expected);
+    let refused = prepare("UPDATE T SET n = set_add(n, <<2, 2.0>>) WHERE pk = 1", &[]);
+    let expected = crate::messages::partiql::duplicate_number("2, 2.0", "root");
+    assert_eq!(refused.expect_err("a repeated number").text(), expected);
 }
