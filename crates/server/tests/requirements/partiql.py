@@ -90,7 +90,7 @@ def q02_select_reads_what_it_must_and_no_more():
     equal(refused(f"SELECT * FROM {name} WHERE n = 1 ORDER BY sk")[1],
           "Must have at least one non-optional hash key condition in WHERE clause when using ORDER BY clause.")
     equal(refused(f"SELECT * FROM {name} WHERE pk = 'a' ORDER BY n")[1],
-          "Variable reference n in ORDER BY clause must be part of the primary key")
+          "Attribute n in ORDER BY clause must be part of the primary key")
     equal(refused(f"SELECT * FROM {name} WHERE pk = 'a' AND n = 1 OR pk = 'a' AND sk = '02'")[1],
           "Overlapping conditions with range keys are not supported in where clause")
     equal(refused('SELECT * FROM "no-such-table"')[0], "ResourceNotFoundException")
