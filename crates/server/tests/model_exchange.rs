@@ -176,8 +176,11 @@ fn r86_templates_and_scripts_carry_the_same_tables_as_the_requests() {
     assert_eq!(ttl.last(), Some(&"Enabled=true,AttributeName=expiresAt"));
 }
 
-/// The ten access patterns of the e-commerce example: index, key condition, values, and how many items come back.
-const TEN: [(Option<&str>, &str, &[(&str, &str)], u64); 10] = [
+/// Index, key condition, values, and how many items come back.
+type Pattern = (Option<&'static str>, &'static str, &'static [(&'static str, &'static str)], u64);
+
+/// The ten access patterns of the e-commerce example.
+const TEN: [Pattern; 10] = [
     (None, "PK = :p AND SK = :s", &[(":p", "c#12345"), (":s", "c#12345")], 1),
     (None, "PK = :p AND SK = :s", &[(":p", "p#12345"), (":s", "p#12345")], 1),
     (None, "PK = :p", &[(":p", "o#12345")], 4),
