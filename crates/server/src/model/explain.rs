@@ -20,12 +20,10 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), String> {
         }
         return Ok(());
     };
-    match rule(id) {
-        Some(rule) => banner::say(explain(rule).trim_end()),
-        None => {
-            let hint = did_you_mean(id, RULES.iter().map(|rule| rule.id));
-            return Err(format!("there is no rule `{id}`{hint}"));
-        }
-    }
+    let Some(rule) = rule(id) else {
+        let hint = did_you_mean(id, RULES.iter().map(|rule| rule.id));
+        return Err(format!("there is no rule `{id}`{hint}"));
+    };
+    banner::say(explain(rule).trim_end());
     Ok(())
 }
