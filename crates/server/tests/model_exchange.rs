@@ -330,3 +330,23 @@ fn existing_files_are_kept_unless_told_otherwise() {
     assert_eq!(std::fs::read_to_string(folder.path().join("m.yaml")).unwrap(), "mine");
     printed(folder.path(), &["import", file.to_str().unwrap(), "-o", "m.yaml", "--force"]);
 }
+
+#[test]
+fn r69_the_steps_are_shown_and_a_pattern_marks_what_it_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/ecommerce.yaml");
+    let model = model.to_str().unwrap();
+    let steps = printed(folder.path(), &["show", model]);
+    let titles = ["Patterns", "Entities", "Keys", "Indexes", "Denormalisation", "Validation"];
+    let mut rest = steps.as_str();
+    for title in titles {
+        let at = rest.find(&format!("{title} ")).unwrap_or_else(|| panic!("{title} is not there: {steps}"));
+        rest = &rest[at..];
+    }
+    let marked = printed(folder.path(), &["show", model, "--pattern", "P5"]);
+    assert!(marked.contains("  > i#55443  Invoice\n"), "{marked}");
+    let keys = printed(folder.path(), &["show", model, "keys", "checklist", "--format", "markdown"]);
+    assert!(keys.contains("| Product | p#{productId} | p#{productId} | - |"), "{keys}");
+    let unknown = keywright(folder.path(), &["show", model, "everything"]);
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("[possible values: patterns, entities, keys,"));
+}

@@ -17,4 +17,5 @@ pub mod model;
 pub mod price;
 pub mod report;
 pub mod run;
+pub mod views;
 pub use check::check;

@@ -13,6 +13,7 @@ mod files;
 mod heat;
 mod import;
 mod init;
+mod show;
 
 use clap::{Args, Subcommand};
 
@@ -35,6 +36,7 @@ enum Command {
     Heat(heat::HeatArguments),
     Import(Box<import::ImportArguments>),
     Init(init::InitArguments),
+    Show(show::ShowArguments),
     /// Prints the JSON Schema of model files, for editors.
     Schema,
     Prices(cost::PricesArguments),
@@ -55,6 +57,7 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
         }
         Command::Import(arguments) => import::run(arguments),
         Command::Init(arguments) => init::run(arguments),
+        Command::Show(arguments) => show::run(arguments),
         Command::Schema => {
             banner::say(keywright_workbench::model::schema().trim_end());
             Ok(())

@@ -50,6 +50,7 @@ pub(super) fn blank(pattern: &Pattern) -> PatternReport {
         items_returned: 0,
         touched: Vec::new(),
         returned: Vec::new(),
+        read: Vec::new(),
         strangers: Vec::new(),
         bytes_returned: 0,
         more: false,
@@ -182,8 +183,12 @@ impl Asking<'_> {
         if self.report.key.is_none() {
             self.report.key = Some(request.described(&condition));
         }
+        let bare = request.clone();
         let filter = self.filter(&mut request)?;
         let projection = self.projection(&mut request.expression);
+        if filter.is_some() {
+            self.look_behind_the_filter(&bare, &condition)?;
+        }
         let parts = QueryParts {
             table_name: self.plan.table.name.clone(),
             index_name: self.plan.index.map(|index| index.name.clone()),
@@ -202,6 +207,27 @@ impl Asking<'_> {
         let answer = self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
         let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
         self.page(page);
+        Ok(())
+    }
+
+    /// Which items a filtered query reads: the same one without its filter, whose cost is nobody's.
+    fn look_behind_the_filter(&mut self, request: &Made, condition: &str) -> Result<(), String> {
+        let parts = QueryParts {
+            table_name: self.plan.table.name.clone(),
+            index_name: self.plan.index.map(|index| index.name.clone()),
+            key_condition_expression: Some(condition.to_owned()),
+            expression_attribute_names: request.expression.some_names(),
+            expression_attribute_values: request.some_values(),
+            scan_index_forward: self.read.order.map(|order| order == Order::Ascending),
+            limit: self.limit(),
+            ..QueryParts::default()
+        };
+        let query = Query::sense(parts).map_err(|fault| fault.message)?;
+        let answer = self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
+        let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
+        for item in page.items.into_iter().flatten() {
+            self.report.read.push(key_texts(self.plan.table, &item.decode()));
+        }
         Ok(())
     }
 
@@ -276,6 +302,9 @@ impl Asking<'_> {
             self.report.strangers.push(texts.clone());
         }
         self.report.items_returned += 1;
+        if self.report.filter.is_none() {
+            self.report.read.push(texts.clone());
+        }
         self.report.bytes_returned += u64::try_from(item.size_bytes()).unwrap_or(u64::MAX);
         self.report.returned.push(texts);
     }
@@ -294,7 +323,7 @@ pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<It
 }
 
 /// The parts of a request's expressions.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Made {
     expression: Expression,
     values: Vec<(String, AttributeValue)>,

@@ -50,6 +50,8 @@ pub struct PatternReport {
     pub touched: Vec<(String, ItemKey)>,
     /// The table's key of each item returned, in order.
     pub returned: Vec<ItemKey>,
+    /// The table's key of each item read, before a filter.
+    pub read: Vec<ItemKey>,
     /// Items returned that belong to no entity of the pattern.
     pub strangers: Vec<ItemKey>,
     /// Bytes of all items returned.

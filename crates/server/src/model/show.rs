@@ -1,0 +1,64 @@
+//! `keywright model show`: views of a model, step by step.
+
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
+
+use super::files;
+use crate::banner;
+
+/// Shows a model: patterns, entities, keys, indexes, denormalisation, validation (the six steps of modelling), its item
+/// collections, what the numbers advise, and a checklist. A model that does not pass its check is shown as well.
+#[derive(Debug, Args)]
+pub(crate) struct ShowArguments {
+    /// The model file
+    model: PathBuf,
+    /// What to show [default: the six steps, in order]
+    #[arg(value_name = "VIEW", value_parser = view_parser())]
+    views: Vec<View>,
+    /// Mark, in the item collections, what this pattern reads and returns
+    #[arg(long, value_name = "ID")]
+    pattern: Option<String>,
+    /// How to print it; Markdown draws entities as a Mermaid diagram
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Markdown,
+}
+
+/// A view by its name on the command line.
+fn view_parser() -> impl TypedValueParser<Value = View> {
+    let names = VIEWS.map(|view| PossibleValue::new(view.name()).help(view.about()));
+    PossibleValuesParser::new(names)
+        .try_map(|name| VIEWS.into_iter().find(|view| view.name() == name).ok_or("no view has this name"))
+}
+
+pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
+    let model = files::read_model(&arguments.model)?;
+    let folder = arguments.model.parent().unwrap_or(Path::new("")).to_path_buf();
+    let read_file = |name: &str| files::read(&folder.join(name));
+    let looked = Looked::at(&model, &read_file, &mut |_| {}).map_err(|faults| {
+        let file = arguments.model.display().to_string();
+        faults.iter().map(|fault| fault.in_file(&file)).collect::<Vec<_>>().join("\n")
+    })?;
+    let chosen: Vec<View> = match (arguments.views.as_slice(), &arguments.pattern) {
+        ([], None) => VIEWS.into_iter().take(STEPS).collect(),
+        ([], Some(_)) => vec![View::Collections],
+        (some, _) => some.to_vec(),
+    };
+    let pages = chosen.into_iter().map(|view| {
+        let page = looked.show(view, arguments.pattern.as_deref());
+        match arguments.format {
+            Format::Text => page.text(),
+            Format::Markdown => page.markdown(),
+        }
+    });
+    banner::say(pages.collect::<Vec<_>>().join("\n").trim_end());
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! The item collections: the sample's items grouped by partition, of the table and of each index, sorted as a Query reads
+//! them; with a pattern, what it read and what it returned.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use keywright_semantics::key::{KeyValueRef, encode_sort};
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::{Looked, Page};
+use crate::data::{Sample, key_text};
+use crate::model::{Index, KeyPart, Table};
+use crate::run::{OperationKind, PatternReport};
+
+/// More partitions of one path are counted, not drawn.
+const PARTITIONS_MAX: usize = 40;
+/// More items of one partition are counted, not drawn.
+const ITEMS_MAX: usize = 40;
+
+pub(super) fn page(looked: &Looked<'_>, pattern: Option<&str>) -> Page {
+    let mut page = Page::new(format!("Item collections of {}", looked.model.name));
+    let run = pattern.and_then(|id| looked.checked.report.pattern(id));
+    if let (Some(id), None) = (pattern, run) {
+        let known: Vec<&str> = looked.model.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
+        page.say(format!("There is no pattern {id}; there are {}.", known.join(", ")));
+        return page;
+    }
+    if let Some(run) = run {
+        page.say(told(run));
+    }
+    for table in &looked.model.tables {
+        let paths = std::iter::once(None).chain(table.indexes.iter().map(Some));
+        for index in paths {
+            let wanted = run.is_none_or(|run| {
+                run.table == table.name && run.index.as_deref() == index.map(|index| index.name.as_str())
+            });
+            if wanted {
+                path(looked, table, index, run, &mut page);
+            }
+        }
+    }
+    page
+}
+
+/// What the pattern did, in a sentence, and what the marks mean.
+fn told(run: &PatternReport) -> String {
+    format!(
+        "{}: {} {} — {} items read, {} returned.\n`>` read and returned, `x` read and left out by the filter.",
+        run.id,
+        run.operation.name(),
+        run.key.as_deref().unwrap_or_default(),
+        run.items_read,
+        run.items_returned
+    )
+}
+
+/// An item as a collection shows it.
+struct Entry<'a> {
+    sample: &'a Sample,
+    /// Sort key and table key, so that equal sort keys have an order.
+    order: Vec<u8>,
+    shown: String,
+    mark: char,
+}
+
+fn path(
+    looked: &Looked<'_>,
+    table: &Table,
+    index: Option<&Index>,
+    run: Option<&PatternReport>,
+    page: &mut Page,
+) {
+    let (partition, sort): (Vec<&KeyPart>, Vec<&KeyPart>) = match index {
+        None => (vec![&table.partition], table.sort.iter().collect()),
+        Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
+    };
+    let mut partitions: BTreeMap<String, Vec<Entry<'_>>> = BTreeMap::new();
+    for sample in latest(looked, table) {
+        let (Some(name), Some(shown)) = (texts(&sample.item, &partition), texts(&sample.item, &sort)) else {
+            continue;
+        };
+        let mut order = Vec::new();
+        for part in sort.iter().copied().chain(table.key_parts()) {
+            if let Some(value) = sample.item.get(&part.name).and_then(KeyValueRef::from_value) {
+                encode_sort(value, &mut order);
+            }
+        }
+        let mark = run.map_or(' ', |run| mark(table, &sample.item, run));
+        partitions.entry(name).or_default().push(Entry { sample, order, shown, mark });
+    }
+    let names =
+        |parts: &[&KeyPart]| parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+");
+    let place = index.map_or_else(
+        || format!("Table {}", table.name),
+        |index| format!("Index {}.{}", table.name, index.name),
+    );
+    let keys = if sort.is_empty() {
+        names(&partition)
+    } else {
+        format!("{} → {}", names(&partition), names(&sort))
+    };
+    page.heading(format!("{place}: {keys}"));
+    let items: usize = partitions.values().map(Vec::len).sum();
+    page.say(format!("{} partitions, {items} items.", partitions.len()));
+    page.draw(drawn(partitions), None);
+}
+
+/// Each key once: an item that was put over another is the one that is there.
+fn latest<'a>(looked: &'a Looked<'_>, table: &Table) -> Vec<&'a Sample> {
+    let own: Vec<&KeyPart> = table.key_parts().collect();
+    let mut found: BTreeMap<Option<String>, &Sample> = BTreeMap::new();
+    for sample in looked.samples.iter().filter(|sample| sample.table == table.name) {
+        found.insert(texts(&sample.item, &own), sample);
+    }
+    found.into_values().collect()
+}
+
+/// The values of some attributes as one text; nothing if one is missing, for then the item is not there.
+fn texts(item: &Item, parts: &[&KeyPart]) -> Option<String> {
+    let values: Option<Vec<String>> = parts
+        .iter()
+        .map(|part| item.get(&part.name).map(|value| key_text(value).unwrap_or_else(|| hex(value))))
+        .collect();
+    values.map(|values| values.join(" | "))
+}
+
+fn hex(value: &AttributeValue) -> String {
+    let AttributeValue::B(bytes) = value else { return String::new() };
+    bytes.iter().fold("0x".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn mark(table: &Table, item: &Item, run: &PatternReport) -> char {
+    let key: Vec<String> = table
+        .key_parts()
+        .filter_map(|part| item.get(&part.name))
+        .map(|value| key_text(value).unwrap_or_default())
+        .collect();
+    let read = run.operation == OperationKind::Scan || run.read.contains(&key);
+    match (run.returned.contains(&key), read) {
+        (true, _) => '>',
+        (false, true) => 'x',
+        (false, false) => ' ',
+    }
+}
+
+fn drawn(partitions: BTreeMap<String, Vec<Entry<'_>>>) -> String {
+    let mut all: Vec<(String, Vec<Entry<'_>>)> = partitions.into_iter().collect();
+    // What the pattern touched comes first, so that it is drawn even if not everything is.
+    all.sort_by_key(|(_, entries)| entries.iter().all(|entry| entry.mark == ' '));
+    let more = all.len().saturating_sub(PARTITIONS_MAX);
+    let mut out = String::new();
+    for (name, mut entries) in all.into_iter().take(PARTITIONS_MAX) {
+        entries.sort_by(|one, other| one.order.cmp(&other.order));
+        let _ = writeln!(out, "[{name}]");
+        let width =
+            entries.iter().take(ITEMS_MAX).map(|entry| entry.shown.chars().count()).max().unwrap_or(0);
+        for entry in entries.iter().take(ITEMS_MAX) {
+            let padding = " ".repeat(width.saturating_sub(entry.shown.chars().count()));
+            let entity = entry.sample.entity.as_deref().unwrap_or("(no entity)");
+            let _ = writeln!(out, "  {} {}{padding}  {entity}", entry.mark, entry.shown);
+        }
+        if let Some(left) = entries.len().checked_sub(ITEMS_MAX).filter(|left| *left > 0) {
+            let _ = writeln!(out, "    … and {left} more items");
+        }
+    }
+    if more > 0 {
+        let _ = writeln!(out, "… and {more} more partitions");
+    }
+    out
+}

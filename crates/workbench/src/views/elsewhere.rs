@@ -1,0 +1,136 @@
+//! Work that does not fit: analytics, full text; and reads that a cache would serve better.
+
+use super::Looked;
+use super::facts::{priced, rate_text, touched};
+use crate::cost::{Bill, Costing, bill};
+use crate::model::{Consistency, Pattern, Read, ReadKind};
+use crate::price::{Item, Money};
+
+/// A question that returns more than one item of so many is not a lookup.
+const SHARE_OF_ALL: u64 = 10;
+/// Fewer items of an entity are read whole without harm.
+const COUNT_LARGE: u64 = 10_000;
+/// A cluster that survives the loss of a node has three (developer guide, DAX cluster components).
+const CACHE_NODES: i128 = 3;
+/// So many reads a second on one key that a partition cannot serve them, in millionths: 3000 read units, two eventually
+/// consistent reads each (seed of the requirement: "data modeling building blocks", write sharding).
+const KEY_READS_MICRO: u64 = 6_000_000_000;
+
+const ANALYTICS_WORDS: [&str; 10] = [
+    "report",
+    "reports",
+    "statistics",
+    "analytics",
+    "average",
+    "total",
+    "totals",
+    "trend",
+    "trends",
+    "aggregate",
+];
+const SEARCH_WORDS: [&str; 6] = ["search", "searches", "fulltext", "full-text", "fuzzy", "containing"];
+
+pub(super) fn advice(looked: &Looked<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    for pattern in &looked.model.patterns {
+        let Some(read) = pattern.read() else { continue };
+        if let Some(reason) = full_text(pattern, read) {
+            found.push(format!(
+                "{}: {reason}. Send changes by a stream to a search service (OpenSearch) and ask that; a filter reads, and pays for, everything.",
+                pattern.id
+            ));
+        } else if let Some(reason) = analytics(looked, pattern, read) {
+            found.push(format!(
+                "{}: {reason}. Export the table to an object store and ask there (Athena, Redshift), or keep the figure in an item that a stream updates.",
+                pattern.id
+            ));
+        }
+        found.extend(hot_reads(looked, pattern, read));
+    }
+    found.extend(cache(looked));
+    found
+}
+
+fn said(pattern: &Pattern, words: &[&str]) -> Option<String> {
+    let text = pattern.text.as_deref()?.to_lowercase();
+    let mut spoken = text.split(|letter: char| !(letter.is_alphanumeric() || letter == '-'));
+    // An entity may well be called a report.
+    let entity = |word: &str| {
+        let names = touched(pattern);
+        names.iter().any(|name| name.to_lowercase() == word.strip_suffix('s').unwrap_or(word))
+    };
+    spoken.find(|word| words.contains(word) && !entity(word)).map(|word| format!("its text says “{word}”"))
+}
+
+fn full_text(pattern: &Pattern, read: &Read) -> Option<String> {
+    let contains = read.filter.as_ref().filter(|filter| filter.replace(' ', "").contains("contains("));
+    contains
+        .map(|filter| format!("it looks for a part of a text (`{filter}`)"))
+        .or_else(|| said(pattern, &SEARCH_WORDS))
+}
+
+fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
+    let count: u64 = read
+        .entities
+        .iter()
+        .filter_map(|name| looked.model.entity(name))
+        .filter_map(|entity| entity.count)
+        .sum();
+    if read.kind == ReadKind::Scan && !pattern.admin {
+        return Some(format!("it reads all {count} items to answer"));
+    }
+    let returned = pattern.returns.and_then(|returns| returns.average).unwrap_or(0);
+    if count >= COUNT_LARGE && returned.saturating_mul(SHARE_OF_ALL) >= count {
+        return Some(format!("it returns {returned} of {count} items"));
+    }
+    said(pattern, &ANALYTICS_WORDS)
+}
+
+/// Eventual reads whose busiest key gets more than one partition gives.
+fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
+    let eventual = read.consistency == Consistency::Eventual;
+    let skewed = read.entities.iter().filter_map(|name| looked.model.entity(name)).find_map(|entity| {
+        entity.skew.iter().find_map(|(attribute, skew)| match skew {
+            crate::model::Skew::Hottest { share_ppm } => Some((attribute, *share_ppm)),
+            _ => None,
+        })
+    });
+    let (attribute, share_ppm) = skewed.filter(|_| eventual)?;
+    let peak = u128::from(pattern.rate?.peak.0) * u128::from(share_ppm) / 1_000_000;
+    let peak = u64::try_from(peak).unwrap_or(u64::MAX);
+    (peak > KEY_READS_MICRO).then(|| {
+        format!(
+            "{}: at the peak one `{attribute}` gets {} reads a second, and a partition gives 6000 eventually consistent ones of up to 4 KB. Put a read cache in front.",
+            pattern.id,
+            rate_text(crate::model::MicroPerSecond(peak))
+        )
+    })
+}
+
+/// What a cache of three nodes costs, against what the eventual reads it would serve cost.
+fn cache(looked: &Looked<'_>) -> Option<String> {
+    priced(looked.model, |costing| {
+        let bill = bill(looked.model, &looked.checked.report, costing).ok()?;
+        let nodes = cluster(costing)?;
+        let reads = cacheable(looked, &bill);
+        (reads > nodes).then(|| {
+            format!(
+                "A cache: eventually consistent reads cost {reads} a month; {CACHE_NODES} cache nodes cost {nodes} and would serve those that repeat. \
+                 Strong reads pass by a cache."
+            )
+        })
+    })
+}
+
+fn cluster(costing: &Costing<'_>) -> Option<Money> {
+    let hour = costing.prices.of(Item::CacheNodeHour)?;
+    Some(hour.times(i128::from(costing.settings.month.hours) * CACHE_NODES, 1))
+}
+
+fn cacheable(looked: &Looked<'_>, bill: &Bill) -> Money {
+    let eventual = |id: &str| {
+        let read = looked.model.pattern(id).and_then(Pattern::read);
+        read.is_some_and(|read| read.consistency == Consistency::Eventual)
+    };
+    bill.lines.iter().filter(|line| eventual(&line.pattern)).map(|line| line.monthly.reads).sum()
+}

@@ -1,0 +1,129 @@
+//! Views of a model: the six steps from questions to validation, the item collections, and what the numbers advise.
+//!
+//! A view shows what the model says and what its run measured. It judges nothing by rules of its own: verdicts are those
+//! of `lint`, money is `cost`'s, heat is `heat`'s; what only a view says (several tables, another service, growth without
+//! end) stands with its numbers.
+
+mod advice;
+mod checklist;
+mod collections;
+mod denormalisation;
+mod elsewhere;
+mod entities;
+mod facts;
+mod indexes;
+mod keys;
+mod page;
+mod patterns;
+mod several_tables;
+mod validation;
+
+use crate::check;
+use crate::data::{self, ReadFile, Sample};
+use crate::model::{Faults, Model};
+use crate::report::Checked;
+use crate::run::Progress;
+
+pub use entities::{Cardinality, Relation, relations};
+pub use page::{Block, Page, Table};
+
+/// One view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    Patterns,
+    Entities,
+    Keys,
+    Indexes,
+    Denormalisation,
+    Validation,
+    Collections,
+    Advice,
+    Checklist,
+}
+
+/// All views; the first six are the steps of modelling, in their order.
+pub const VIEWS: [View; 9] = [
+    View::Patterns,
+    View::Entities,
+    View::Keys,
+    View::Indexes,
+    View::Denormalisation,
+    View::Validation,
+    View::Collections,
+    View::Advice,
+    View::Checklist,
+];
+
+/// The views that are steps: list patterns, entities, keys, indexes, denormalisation, validation.
+pub const STEPS: usize = 6;
+
+impl View {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Patterns => "patterns",
+            Self::Entities => "entities",
+            Self::Keys => "keys",
+            Self::Indexes => "indexes",
+            Self::Denormalisation => "denormalisation",
+            Self::Validation => "validation",
+            Self::Collections => "collections",
+            Self::Advice => "advice",
+            Self::Checklist => "checklist",
+        }
+    }
+
+    /// What it shows, in a line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Patterns => "Step 1: the questions and changes, with rates, sizes and consistency",
+            Self::Entities => "Step 2: the entities and how they relate, drawn",
+            Self::Keys => "Step 3: the key template of every entity in the table and every index",
+            Self::Indexes => "Step 4: the indexes, who is in them and which patterns they serve",
+            Self::Denormalisation => "Step 5: the copied attributes, who updates them, and what that writes",
+            Self::Validation => "Step 6: pattern, operation, index and result of the run",
+            Self::Collections => {
+                "The item collections of every table and index; --pattern marks what it reads"
+            }
+            Self::Advice => {
+                "Sparse indexes, splits, shards, time to live, other tables and services, where numbers speak for them"
+            }
+            Self::Checklist => "What a table needs before production",
+        }
+    }
+}
+
+/// A model with everything a view looks at.
+#[derive(Clone, Debug)]
+pub struct Looked<'a> {
+    pub model: &'a Model,
+    pub samples: Vec<Sample>,
+    pub checked: Checked,
+}
+
+impl<'a> Looked<'a> {
+    /// Runs and judges a model, and keeps its items.
+    pub fn at(
+        model: &'a Model,
+        read_file: ReadFile<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Self, Faults> {
+        let samples = data::load(model, read_file)?;
+        let checked = check(model, read_file, progress)?;
+        Ok(Self { model, samples, checked })
+    }
+
+    /// A view's page. `pattern` marks, in the item collections, what that pattern reads and returns.
+    pub fn show(&self, view: View, pattern: Option<&str>) -> Page {
+        match view {
+            View::Patterns => patterns::page(self),
+            View::Entities => entities::page(self),
+            View::Keys => keys::page(self),
+            View::Indexes => indexes::page(self),
+            View::Denormalisation => denormalisation::page(self),
+            View::Validation => validation::page(self),
+            View::Collections => collections::page(self, pattern),
+            View::Advice => advice::page(self),
+            View::Checklist => checklist::page(self),
+        }
+    }
+}
