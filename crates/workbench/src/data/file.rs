@@ -5,8 +5,7 @@ use keywright_semantics::value::Item;
 use crate::exchange::json::Json;
 use crate::exchange::to_model::node;
 use crate::exchange::workbench_json::Document;
-use crate::exchange::yaml;
-use crate::model::{Model, Node};
+use crate::model::{At, Fault, Faults, Model, Node, NodeKind, did_you_mean, read_yaml};
 
 /// What a file holds.
 #[derive(Default)]
@@ -18,41 +17,70 @@ pub(super) struct Contents {
     pub(super) items: Vec<(String, Item)>,
 }
 
-pub(super) fn read(model: &Model, text: &str) -> Result<Contents, String> {
-    let root = match Json::parse(text) {
-        Ok(root) => root,
-        Err(_) if is_lines(text) => return lines(model, text),
-        Err(_) => yaml::parse(text).map_err(|fault| fault.to_string())?,
-    };
-    if Document::looks_like(&root) {
-        return workbench(root);
+/// Reads a file; faults have their places in it.
+pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
+    let json = Json::parse(text);
+    if json.is_err() && is_lines(text) {
+        return lines(model, text);
     }
+    if json.as_ref().is_ok_and(Document::looks_like) {
+        return json.map_or_else(|_| Ok(Contents::default()), workbench);
+    }
+    // JSON is YAML but for some escapes; YAML's reader knows the places.
+    let root = match (read_yaml(text), json) {
+        (Ok(root), _) => root,
+        (Err(_), Ok(json)) => node(&json),
+        (Err(fault), Err(_)) => return Err(vec![fault]),
+    };
     let mut contents = Contents::default();
     if let Some(items) = root.get("Items") {
-        contents.stored = items
-            .elements()
-            .iter()
-            .map(|item| Ok((only_table(model)?, node(item))))
-            .collect::<Result<_, String>>()?;
+        let table = only_table(model).map_err(|fault| vec![Fault::new(items.at, fault)])?;
+        contents.stored = items.elements().iter().map(|item| (table.clone(), item.clone())).collect();
         return Ok(contents);
     }
+    let mut faults = Faults::new();
+    if !matches!(root.kind, NodeKind::Map(_)) {
+        let text = format!(
+            "{} stands where records belong: write `Entity: [{{attribute: value}}, …]`",
+            root.description()
+        );
+        faults.push(Fault::new(root.at, text));
+    }
     for (name, list) in root.members() {
+        if let Err(fault) = contents.list(model, name, list) {
+            faults.push(fault);
+        }
+    }
+    if faults.is_empty() { Ok(contents) } else { Err(faults) }
+}
+
+impl Contents {
+    /// Requests of a batch, records of an entity or items of a table.
+    fn list(&mut self, model: &Model, name: &str, list: &Node) -> Result<(), Fault> {
         for element in list.elements() {
             let put = element.get("PutRequest").and_then(|put| put.get("Item"));
             match put {
-                Some(item) => contents.stored.push((name.clone(), node(item))),
-                None if model.entity(name).is_some() => contents.records.push((name.clone(), node(element))),
-                None if model.table(name).is_some() => contents.stored.push((name.clone(), node(element))),
-                None => return Err(format!("`{name}` is no entity and no table of the model")),
+                Some(item) => self.stored.push((name.to_owned(), item.clone())),
+                None if model.entity(name).is_some() => self.records.push((name.to_owned(), element.clone())),
+                None if model.table(name).is_some() => self.stored.push((name.to_owned(), element.clone())),
+                None => {
+                    let entities = model.entities.iter().map(|entity| &*entity.name);
+                    let known = entities.chain(model.tables.iter().map(|table| &*table.name));
+                    let hint = did_you_mean(name, known);
+                    return Err(Fault::new(
+                        list.at,
+                        format!("there is no entity and no table `{name}`{hint}"),
+                    ));
+                }
             }
         }
+        Ok(())
     }
-    Ok(contents)
 }
 
-fn workbench(root: Json) -> Result<Contents, String> {
+fn workbench(root: Json) -> Result<Contents, Faults> {
     let faults = |faults: Vec<crate::exchange::fault::ExchangeFault>| {
-        faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        faults.iter().map(|fault| Fault::new(At::default(), fault.to_string())).collect::<Faults>()
     };
     let draft = Document::of(root).map_err(faults)?.read().map_err(faults)?.draft;
     let items = draft.tables.into_iter().flat_map(|table| {
@@ -69,15 +97,19 @@ fn is_lines(text: &str) -> bool {
         .is_some_and(|line| line.trim_start().starts_with("{\"Item\""))
 }
 
-fn lines(model: &Model, text: &str) -> Result<Contents, String> {
-    let table = only_table(model)?;
+fn lines(model: &Model, text: &str) -> Result<Contents, Faults> {
+    let at = |number: usize| At { line: number + 1, column: 1 };
+    let table = only_table(model).map_err(|fault| vec![Fault::new(at(0), fault)])?;
     let mut contents = Contents::default();
+    let mut faults = Faults::new();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let row = Json::parse(line).map_err(|fault| format!("line {}: {fault}", number + 1))?;
-        let item = row.get("Item").ok_or_else(|| format!("line {}: no `Item`", number + 1))?;
-        contents.stored.push((table.clone(), node(item)));
+        match Json::parse(line).as_ref().map(|row| row.get("Item")) {
+            Ok(Some(item)) => contents.stored.push((table.clone(), Node { at: at(number), ..node(item) })),
+            Ok(None) => faults.push(Fault::new(at(number), "write `{\"Item\": {…}}` on each line")),
+            Err(fault) => faults.push(Fault::new(at(number), fault.to_string())),
+        }
     }
-    Ok(contents)
+    if faults.is_empty() { Ok(contents) } else { Err(faults) }
 }
 
 fn only_table(model: &Model) -> Result<String, String> {

@@ -10,7 +10,7 @@ mod value;
 
 use keywright_semantics::value::Item;
 
-use crate::model::{At, Fault, Faults, Model, Node};
+use crate::model::{At, Fault, Faults, KeyType, Model, Node, NodeKind, did_you_mean};
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
 pub use generate::{generate, generate_record};
@@ -31,7 +31,7 @@ pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
 /// All items of a model's data section, in its order: records, stored items, files, generated ones.
 pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Faults> {
-    let mut loader = Loader { model, samples: Vec::new(), faults: Vec::new() };
+    let mut loader = Loader { model, samples: Vec::new(), faults: Vec::new(), file: None };
     for records in &model.data.records {
         for record in &records.records {
             loader.record(&records.entity, record);
@@ -44,7 +44,11 @@ pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Fault
     }
     for (name, at) in &model.data.files {
         match read_file(name) {
-            Ok(text) => loader.file(name, *at, &text),
+            Ok(text) => {
+                loader.file = Some((name, *at));
+                loader.file(&text);
+                loader.file = None;
+            }
             Err(reason) => loader.faults.push(Fault::new(*at, format!("cannot read `{name}`: {reason}"))),
         }
     }
@@ -61,15 +65,35 @@ struct Loader<'a> {
     model: &'a Model,
     samples: Vec<Sample>,
     faults: Faults,
+    /// The file that is being read and where the model names it.
+    file: Option<(&'a str, At)>,
 }
 
 impl Loader<'_> {
+    /// A fault at a place of the model file, or of the file that is being read.
+    fn fault(&mut self, at: At, text: impl Into<String>) {
+        let fault = Fault::new(at, text);
+        self.faults.push(match self.file {
+            Some((name, named_at)) => Fault::new(named_at, fault.in_file(name)),
+            None => fault,
+        });
+    }
+
+    /// Where the model file has or names what stands at a place.
+    fn place(&self, at: At) -> At {
+        self.file.map_or(at, |(_, named_at)| named_at)
+    }
+
     /// A record of an entity: its attributes by name, keys left to the templates.
     fn record(&mut self, name: &str, node: &Node) {
         let Some(entity) = self.model.entity(name) else {
-            self.faults.push(Fault::new(node.at, format!("there is no entity `{name}`")));
-            return;
+            return self.fault(node.at, format!("there is no entity `{name}`"));
         };
+        if !matches!(node.kind, NodeKind::Map(_)) {
+            let text =
+                format!("a record of `{name}` is {} here: write `{{attribute: value}}`", node.description());
+            return self.fault(node.at, text);
+        }
         let mut item = Item::new();
         for (attribute, node) in node.members() {
             let value = match entity.attribute(attribute) {
@@ -77,14 +101,14 @@ impl Loader<'_> {
                 None if entity.template(attribute).is_some() => from_untyped_node(node),
                 None => Err(format!(
                     "`{name}` has no attribute `{attribute}`{}",
-                    crate::model::did_you_mean(attribute, entity.attributes.iter().map(|known| &*known.name))
+                    did_you_mean(attribute, entity.attributes.iter().map(|known| &*known.name))
                 )),
             };
             match value {
                 Ok(value) => {
                     item.insert(attribute.to_owned(), value);
                 }
-                Err(fault) => self.faults.push(Fault::new(node.at, format!("`{attribute}`: {fault}"))),
+                Err(fault) => self.fault(node.at, format!("`{attribute}`: {fault}")),
             }
         }
         match complete(self.model, entity, item) {
@@ -92,43 +116,70 @@ impl Loader<'_> {
                 table: entity.table.clone(),
                 entity: Some(name.to_owned()),
                 item,
-                at: node.at,
+                at: self.place(node.at),
             }),
-            Err(fault) => self.faults.push(Fault::new(node.at, format!("a record of `{name}`: {fault}"))),
+            Err(fault) => self.fault(node.at, format!("a record of `{name}`: {fault}")),
         }
     }
 
     /// An item as it is stored.
     fn stored(&mut self, table: &str, node: &Node) {
+        let Some(schema) = self.model.table(table) else {
+            let known = self.model.tables.iter().map(|table| &*table.name);
+            return self.fault(node.at, format!("there is no table `{table}`{}", did_you_mean(table, known)));
+        };
         let mut item = Item::new();
         for (name, node) in node.members() {
             match from_typed_node(node) {
                 Ok(value) => {
                     item.insert(name.to_owned(), value);
                 }
-                Err(fault) => self.faults.push(Fault::new(node.at, format!("`{name}`: {fault}"))),
+                Err(fault) => self.fault(node.at, format!("`{name}`: {fault}")),
             }
+        }
+        if let Some(part) = schema.key_parts().find(|part| !item.contains_key(&part.name)) {
+            let text = format!(
+                "an item of table `{table}` lacks `{name}`: write `{name}: {{{kind}: …}}`",
+                name = part.name,
+                kind = type_name(part.key_type)
+            );
+            return self.fault(node.at, text);
         }
         let entity = entity_of(self.model, table, &item);
-        self.samples.push(Sample { table: table.to_owned(), entity, item, at: node.at });
+        self.samples.push(Sample { table: table.to_owned(), entity, item, at: self.place(node.at) });
     }
 
-    fn file(&mut self, name: &str, at: At, text: &str) {
-        match file::read(self.model, text) {
-            Ok(contents) => {
-                for (entity, record) in &contents.records {
-                    self.record(entity, record);
-                }
-                for (table, item) in &contents.stored {
-                    self.stored(table, item);
-                }
-                for (table, item) in contents.items {
-                    let entity = entity_of(self.model, &table, &item);
-                    self.samples.push(Sample { table, entity, item, at });
-                }
-            }
-            Err(fault) => self.faults.push(Fault::new(at, format!("`{name}`: {fault}"))),
+    fn file(&mut self, text: &str) {
+        let contents = match file::read(self.model, text) {
+            Ok(contents) => contents,
+            Err(faults) => return faults.into_iter().for_each(|fault| self.fault(fault.at, fault.text)),
+        };
+        for (entity, record) in &contents.records {
+            self.record(entity, record);
         }
+        for (table, item) in &contents.stored {
+            self.stored(table, item);
+        }
+        let at = self.place(At::default());
+        for (table, item) in contents.items {
+            if self.model.table(&table).is_none() {
+                let known = self.model.tables.iter().map(|table| &*table.name);
+                return self.fault(
+                    At::default(),
+                    format!("there is no table `{table}`{}", did_you_mean(&table, known)),
+                );
+            }
+            let entity = entity_of(self.model, &table, &item);
+            self.samples.push(Sample { table, entity, item, at });
+        }
+    }
+}
+
+const fn type_name(key_type: KeyType) -> &'static str {
+    match key_type {
+        KeyType::S => "S",
+        KeyType::N => "N",
+        KeyType::B => "B",
     }
 }
 

@@ -282,30 +282,24 @@ pub(super) fn not_projected(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
         let Some(table) = context.model.table(&report.table) else { continue };
-        let Some(index) = report.index.as_ref().and_then(|name| table.index(name)) else { continue };
-        if read.attributes.is_empty() {
-            continue;
-        }
+        // A local index fetches from its table what it lacks.
+        let index = report.index.as_ref().and_then(|name| table.index(name));
+        let Some(index) = index.filter(|index| index.kind == IndexKind::Global) else { continue };
+        // Who names no attributes wants all of them, or has not thought about it.
+        let (severity, fix) = if read.attributes.is_empty() {
+            (Severity::Warning, "say which are needed, `attributes: […]`, or project the rest")
+        } else {
+            (Severity::Error, "add them to the index's `project`, or write `project: all`")
+        };
         for entity in read.entities.iter().filter_map(|name| context.model.entity(name)) {
             let missing = missing(table, index, entity, read);
             if !missing.is_empty() {
-                found.push(finding(
-                    "L036",
-                    Severity::Error,
-                    pattern.at,
-                    &pattern.id,
-                    format!(
-                        "{} needs {} of {}, which index `{}` does not hold",
-                        pattern.id,
-                        missing.join(", "),
-                        entity.name,
-                        index.name
-                    ),
-                    format!(
-                        "write `project: [{}]` (with what is there) or `project: all`",
-                        missing.join(", ")
-                    ),
-                ));
+                let (id, names) = (&pattern.id, missing.join(", "));
+                let text = format!(
+                    "{id} needs {names} of {}, which index `{}` does not hold",
+                    entity.name, index.name
+                );
+                found.push(finding("L036", severity, pattern.at, id, text, fix));
             }
         }
     }

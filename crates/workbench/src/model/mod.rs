@@ -29,4 +29,5 @@ pub use read::parse;
 pub use schema::{schema, starter};
 pub use template::{Part, Template};
 pub use write::write;
+pub(crate) use yaml::read_yaml;
 pub use yaml::{Node, NodeKind};

@@ -8,8 +8,8 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
 use super::fault::{At, Fault};
 
-/// Values of one document, aliases expanded; a file that needs more is an attack.
-const NODES_MAX: usize = 2_000_000;
+/// Values that aliases may add to those that are written: a file that needs more is an attack.
+const ALIASED_MAX: usize = 2_000_000;
 
 /// Levels of one document: values nest 32 levels, each two in typed form, and the rest of the file is around them.
 const LEVELS_MAX: usize = 120;
@@ -116,6 +116,16 @@ impl Node {
 
 /// Reads one document.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
+    let root = read_document(text)?;
+    root.ok_or_else(|| Fault::new(At { line: 1, column: 1 }, "the file is empty: begin with `format: 1`"))
+}
+
+/// Reads one document of any kind; an empty one is an empty mapping.
+pub(crate) fn read_yaml(text: &str) -> Result<Node, Fault> {
+    Ok(read_document(text)?.unwrap_or(NodeKind::Map(Vec::new()).into()))
+}
+
+fn read_document(text: &str) -> Result<Option<Node>, Fault> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
@@ -125,9 +135,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
         let at = place(&span.start);
         builder.take(event, at).map_err(|reason| Fault::new(at, reason))?;
     }
-    builder
-        .root
-        .ok_or_else(|| Fault::new(At { line: 1, column: 1 }, "the file is empty: begin with `format: 1`"))
+    Ok(builder.root)
 }
 
 fn place(marker: &Marker) -> At {
@@ -139,7 +147,7 @@ struct Builder {
     anchors: BTreeMap<usize, Node>,
     open: Vec<Open>,
     root: Option<Node>,
-    nodes: usize,
+    aliased: usize,
 }
 
 /// A collection whose end has not come yet.
@@ -162,7 +170,10 @@ impl Builder {
             }
             Event::Alias(anchor) => {
                 let node = self.anchors.get(&anchor).cloned().ok_or("an alias to nothing")?;
-                self.nodes += count(&node);
+                self.aliased += count(&node);
+                if self.aliased > ALIASED_MAX {
+                    return Err(format!("more than {ALIASED_MAX} values by aliases: write them out"));
+                }
                 self.done(node, 0)
             }
             Event::SequenceStart(anchor, _) => self.begin(anchor, at, OpenKind::List(Vec::new())),
@@ -192,10 +203,6 @@ impl Builder {
     }
 
     fn done(&mut self, node: Node, anchor: usize) -> Result<(), String> {
-        self.nodes += 1;
-        if self.nodes > NODES_MAX {
-            return Err(format!("more than {NODES_MAX} values"));
-        }
         if anchor > 0 {
             self.anchors.insert(anchor, node.clone());
         }

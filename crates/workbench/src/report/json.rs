@@ -41,6 +41,7 @@ fn pattern(pattern: &PatternReport) -> Json {
         ("complaints", texts(&complaints(pattern))),
         ("operation", Json::text(pattern.operation.name())),
         ("requests", Json::number(pattern.requests)),
+        ("partitions", Json::number(pattern.partitions)),
         ("table", Json::text(&pattern.table)),
         ("index", optional(pattern.index.as_ref())),
         ("entities", texts(&pattern.entities)),

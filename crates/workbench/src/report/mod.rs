@@ -8,7 +8,7 @@ mod markdown;
 mod text;
 
 use crate::lint::Finding;
-use crate::run::{PatternReport, Report};
+use crate::run::{OperationKind, PatternReport, Report};
 
 pub use crate::run::units;
 pub use json::json;
@@ -32,8 +32,11 @@ fn path(pattern: &PatternReport) -> String {
 }
 
 fn operation(pattern: &PatternReport) -> String {
-    let name = pattern.operation.name();
-    if pattern.requests > 1 { format!("Query × {}", pattern.requests) } else { name.to_owned() }
+    let name = match pattern.operation {
+        OperationKind::ScatterGather => format!("Query × {}", pattern.partitions),
+        operation => operation.name().to_owned(),
+    };
+    if pattern.requests > pattern.partitions { format!("{name}, {} pages", pattern.requests) } else { name }
 }
 
 fn verdict(pattern: &PatternReport) -> &'static str {

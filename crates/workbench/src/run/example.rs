@@ -97,14 +97,15 @@ fn attribute_type(model: &Model, entities: &[String], name: &str) -> ValueType {
 
 /// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared with.
 pub(super) fn placeholder(
-    entity: Option<&Entity>,
+    entities: &[&Entity],
     expression: &str,
     name: &str,
     examples: &[(String, Node)],
     item: Option<&Item>,
 ) -> Result<AttributeValue, String> {
     let attribute = beside(expression, name);
-    let known = entity.zip(attribute.as_deref()).and_then(|(entity, attribute)| entity.attribute(attribute));
+    let known =
+        attribute.as_deref().and_then(|name| entities.iter().find_map(|entity| entity.attribute(name)));
     if let Some((_, node)) = examples.iter().find(|(known, _)| known == name) {
         let value = match known {
             Some(known) => from_node(node, known.value_type).or_else(|_| from_untyped_node(node)),

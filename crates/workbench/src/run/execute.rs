@@ -2,7 +2,7 @@
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::request::parts::{
-    GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, ValuePart,
+    AttributeMapPart, GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, ValuePart,
 };
 use keywright_semantics::request::{GetItem, Query, Request, Scan};
 use keywright_semantics::response::{ConsumedCapacity, PageOutput, Response};
@@ -17,7 +17,10 @@ use super::range::{Bound, Inclusive, Known};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::steps;
 use crate::data::{Sample, key_text};
-use crate::model::{Consistency, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table};
+use crate::model::{Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table};
+
+/// Pages of one question; more are no sample.
+const PAGES_MAX: usize = 100_000;
 
 pub(super) fn pattern(
     database: &mut Database,
@@ -41,6 +44,7 @@ pub(super) fn blank(pattern: &Pattern) -> PatternReport {
         at: pattern.at,
         operation: OperationKind::Nothing,
         requests: 0,
+        partitions: 1,
         table: String::new(),
         index: None,
         entities: Vec::new(),
@@ -115,10 +119,8 @@ impl Asking<'_> {
                 } else {
                     OperationKind::Query
                 };
-                for partition in partitions {
-                    self.query(partition, sort)?;
-                }
-                Ok(())
+                self.report.partitions = u32::try_from(partitions.len()).unwrap_or(u32::MAX);
+                partitions.iter().try_for_each(|partition| self.query(partition, sort))
             }
         }
     }
@@ -203,11 +205,36 @@ impl Asking<'_> {
             return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..QueryParts::default()
         };
-        let query = Query::sense(parts).map_err(|fault| fault.message)?;
-        let answer = self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
-        let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
-        self.page(page);
-        Ok(())
+        self.pages(|database, start| {
+            let parts = QueryParts { exclusive_start_key: start, ..parts.clone() };
+            let query = Query::sense(parts).map_err(|fault| fault.message)?;
+            match database.execute(Request::Query(Box::new(query))) {
+                Ok(Response::Query(page)) => Ok(page),
+                Ok(_) => Err(UNEXPECTED.to_owned()),
+                Err(fault) => Err(fault.message),
+            }
+        })
+    }
+
+    /// Asks for page after page until nothing is left; a `limit` asks for one.
+    fn pages(
+        &mut self,
+        ask: impl Fn(&Database, Option<AttributeMapPart>) -> Result<PageOutput, String>,
+    ) -> Result<(), String> {
+        let mut start = None;
+        for _ in 0..PAGES_MAX {
+            let page = ask(self.database, start)?;
+            start = page.last_evaluated_key.as_ref().map(|key| parts_of(&key.decode()));
+            self.page(page);
+            // A program that knows how many there are at most does not ask for the empty page behind them.
+            let all = self.pattern.returns.and_then(|returns| returns.max);
+            let enough = all.is_some_and(|all| self.report.items_returned >= all);
+            if start.is_none() || self.read.limit.is_some() || enough {
+                self.report.more |= start.is_some();
+                return Ok(());
+            }
+        }
+        Err(format!("it has more than {PAGES_MAX} pages: write a larger `page` or a `limit`"))
     }
 
     /// Which items a filtered query reads: the same one without its filter, whose cost is nobody's.
@@ -248,11 +275,15 @@ impl Asking<'_> {
             return_consumed_capacity: Some(ReturnConsumedCapacity::Indexes),
             ..ScanParts::default()
         };
-        let scan = Scan::sense(parts).map_err(|fault| fault.message)?;
-        let answer = self.database.execute(Request::Scan(Box::new(scan))).map_err(|fault| fault.message)?;
-        let Response::Scan(page) = answer else { return Err(UNEXPECTED.to_owned()) };
-        self.page(page);
-        Ok(())
+        self.pages(|database, start| {
+            let parts = ScanParts { exclusive_start_key: start, ..parts.clone() };
+            let scan = Scan::sense(parts).map_err(|fault| fault.message)?;
+            match database.execute(Request::Scan(Box::new(scan))) {
+                Ok(Response::Scan(page)) => Ok(page),
+                Ok(_) => Err(UNEXPECTED.to_owned()),
+                Err(fault) => Err(fault.message),
+            }
+        })
     }
 
     fn limit(&self) -> Option<i64> {
@@ -262,15 +293,21 @@ impl Asking<'_> {
 
     /// The author's filter and the givens that no key takes.
     fn filter(&mut self, request: &mut Made) -> Result<Option<String>, String> {
-        for given in &self.plan.residual {
-            request.given(given);
+        for residual in &self.plan.residual {
+            request.given(&residual.known);
+            if !residual.of_all {
+                let name = request.expression.name(&residual.known.attribute);
+                let clause = request.clauses.pop().unwrap_or_default();
+                request.clauses.push(format!("(attribute_not_exists({name}) OR {clause})"));
+            }
         }
         if let Some(text) = &self.read.filter {
-            let entity = self.read.entities.first().and_then(|name| self.model.entity(name));
+            let entities: Vec<&Entity> =
+                self.read.entities.iter().filter_map(|name| self.model.entity(name)).collect();
             let mut own = Expression::default();
             let _ = own.join(text);
             for name in own.values {
-                let value = placeholder(entity, text, &name, &self.pattern.example, None)?;
+                let value = placeholder(&entities, text, &name, &self.pattern.example, None)?;
                 request.values.push((format!(":{name}"), value));
             }
             let text = request.expression.join(text);
@@ -287,7 +324,6 @@ impl Asking<'_> {
     fn page(&mut self, page: PageOutput) {
         self.report.requests += 1;
         self.report.items_read += page.scanned_count;
-        self.report.more |= page.last_evaluated_key.is_some();
         for item in page.items.into_iter().flatten() {
             self.returned(&item, None);
         }

@@ -15,9 +15,24 @@ pub(super) struct Plan<'a> {
     pub(super) index: Option<&'a Index>,
     pub(super) access: Access,
     /// Givens that no key takes: they filter what was read.
-    pub(super) residual: Vec<Known>,
+    pub(super) residual: Vec<Residual>,
     /// Whether the index holds every attribute that is wanted.
     pub(super) covers: bool,
+}
+
+/// A given that filters.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Residual {
+    pub(super) known: Known,
+    /// Whether all entities of the question have the attribute; those that do not have it are not filtered by it.
+    pub(super) of_all: bool,
+}
+
+/// The givens that one entity's key takes.
+#[derive(Default)]
+struct Used {
+    partition: Vec<String>,
+    sort: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +56,9 @@ impl Plan<'_> {
     /// Whether an attribute can be asked of the path by its name.
     pub(super) fn holds(&self, name: &str) -> bool {
         let keys = self.index.into_iter().flat_map(Index::key_parts).chain(self.table.key_parts());
-        match self.index.map(|index| &index.projection) {
+        // A local index fetches from its table what it does not hold.
+        let global = self.index.filter(|index| index.kind == IndexKind::Global);
+        match global.map(|index| &index.projection) {
             None | Some(Projection::All) => true,
             Some(Projection::KeysOnly) => keys.into_iter().any(|part| part.name == name),
             Some(Projection::Include(names)) => {
@@ -70,7 +87,8 @@ pub(super) fn plan<'a>(
     let question = Question { model, table, read, known, entities };
     if read.kind == ReadKind::Scan {
         let index = pattern.uses.as_deref().and_then(|name| table.index(name));
-        return Ok(Plan { table, index, access: Access::Scan, residual: known.to_vec(), covers: true });
+        let residual = question.residual(&[], false);
+        return Ok(Plan { table, index, access: Access::Scan, residual, covers: true });
     }
     let mut plans = Vec::new();
     let mut reasons = Vec::new();
@@ -122,38 +140,67 @@ impl<'a> Question<'a, '_> {
         };
         let mut partitions: Option<Vec<Vec<(String, AttributeValue)>>> = None;
         let mut bounds: Vec<Vec<(String, Bound)>> = Vec::new();
-        let mut residual: Vec<Known> = Vec::new();
+        let mut used: Vec<Used> = Vec::new();
         for entity in &self.entities {
-            let mut used = Vec::new();
-            let rows = self.partitions(entity, &partition, &mut used)?;
+            let mut own = Used::default();
+            let rows = self.partitions(entity, &partition, &mut own.partition)?;
             if partitions.as_ref().is_some_and(|others| *others != rows) {
                 return Err("the entities do not share a partition".to_owned());
             }
             partitions = Some(rows);
-            bounds.push(self.sort(entity, &sort, &mut used)?);
-            let left = self.known.iter().filter(|given| {
-                entity.attribute(&given.attribute).is_some() && !used.contains(&given.attribute)
-            });
-            for given in left {
-                if !residual.contains(given) {
-                    residual.push(given.clone());
-                }
-            }
+            bounds.push(self.sort(entity, &sort, &mut own.sort)?);
+            used.push(own);
         }
         let partitions = partitions.unwrap_or_default();
-        let sort = self.together(index, &partition, &sort, &bounds);
-        let access = self.get(index, &partitions, &sort).unwrap_or(Access::Query { partitions, sort });
+        let same = bounds.windows(2).all(|pair| matches!(pair, [one, other] if one == other));
+        let residual = self.residual(&used, same);
+        if let Some(key) = residual
+            .iter()
+            .find(|left| partition.iter().chain(&sort).any(|part| part.name == left.known.attribute))
+        {
+            let name = &key.known.attribute;
+            return Err(format!(
+                "the entities do not share a range of `{name}`, and no filter can name a key attribute"
+            ));
+        }
+        let sort = self.together(index, &partition, &sort, bounds);
+        let access =
+            self.get(index, &partitions, &sort, &residual).unwrap_or(Access::Query { partitions, sort });
         Ok(Plan { table: self.table, index, access, residual, covers: self.covers(index) })
     }
 
-    /// A whole key of the table is a GetItem, unless the author asks for a query.
+    /// What filters: givens that no key takes, and those whose range in the sort key is not the same for all entities,
+    /// so that one condition that covers them lets more through.
+    fn residual(&self, used: &[Used], same: bool) -> Vec<Residual> {
+        let nothing = Used::default();
+        let mut left = Vec::new();
+        for known in self.known {
+            let name = &known.attribute;
+            let having: Vec<&Used> = (0..self.entities.len())
+                .zip(&self.entities)
+                .filter(|(_, entity)| entity.attribute(name).is_some())
+                .map(|(place, _)| used.get(place).unwrap_or(&nothing))
+                .collect();
+            let taken = |used: &&Used| used.partition.contains(name) || (same && used.sort.contains(name));
+            if !having.iter().all(taken) {
+                left.push(Residual { known: known.clone(), of_all: having.len() == self.entities.len() });
+            }
+        }
+        left
+    }
+
+    /// A whole key of the table is a GetItem, unless the author asks for a query or something is left to filter by.
     fn get(
         &self,
         index: Option<&Index>,
         partitions: &[Vec<(String, AttributeValue)>],
         sort: &[(String, Bound)],
+        residual: &[Residual],
     ) -> Option<Access> {
         let [row] = partitions else { return None };
+        if !residual.is_empty() {
+            return None;
+        }
         if index.is_some() || self.read.kind != ReadKind::Get {
             return None;
         }
@@ -270,26 +317,23 @@ impl<'a> Question<'a, '_> {
         index: Option<&Index>,
         partition: &[&KeyPart],
         sort: &[&KeyPart],
-        bounds: &[Vec<(String, Bound)>],
+        bounds: Vec<Vec<(String, Bound)>>,
     ) -> Vec<(String, Bound)> {
-        match bounds {
-            [] => Vec::new(),
-            [only] if self.alone(index, partition) => {
-                // A bare prefix selects the entity; nothing else is there to keep out.
-                only.clone()
-            }
-            [only] => only.clone(),
-            several => {
-                let first = sort.first().map(|part| part.name.clone());
-                let of_first =
-                    |row: &Vec<(String, Bound)>| row.first().map_or(Bound::Free, |(_, bound)| bound.clone());
-                let covered = cover(&several.iter().map(of_first).collect::<Vec<_>>());
-                match (covered, first) {
-                    (Bound::Free, _) | (_, None) => Vec::new(),
-                    (_, Some(_)) if self.alone(index, partition) && !self.ranged() => Vec::new(),
-                    (bound, Some(name)) => vec![(name, bound)],
-                }
-            }
+        if let [only] = bounds.as_slice() {
+            return only.clone();
+        }
+        if self.alone(index, partition) && !self.ranged() {
+            return Vec::new();
+        }
+        let firsts: Vec<Bound> =
+            bounds.iter().map(|row| row.first().map_or(Bound::Free, |(_, bound)| bound.clone())).collect();
+        let mut rows = bounds.into_iter();
+        if let Some(first) = rows.next().filter(|first| rows.all(|row| row == *first)) {
+            return first;
+        }
+        match (cover(&firsts), sort.first()) {
+            (Bound::Free, _) | (_, None) => Vec::new(),
+            (bound, Some(part)) => vec![(part.name.clone(), bound)],
         }
     }
 
@@ -317,7 +361,8 @@ impl<'a> Question<'a, '_> {
 
     fn covers(&self, index: Option<&Index>) -> bool {
         index.is_none_or(|index| {
-            self.entities.iter().all(|entity| missing(self.table, index, entity, self.read).is_empty())
+            index.kind == IndexKind::Local
+                || self.entities.iter().all(|entity| missing(self.table, index, entity, self.read).is_empty())
         })
     }
 }

@@ -34,8 +34,10 @@ pub struct PatternReport {
     pub text: Option<String>,
     pub at: At,
     pub operation: OperationKind,
-    /// Requests it took: one, but for a scatter-gather.
+    /// Requests it took: one for each page of each partition.
     pub requests: u32,
+    /// Partitions it asked: one, but for a scatter-gather.
+    pub partitions: u32,
     pub table: String,
     /// `None`: the table itself.
     pub index: Option<String>,
@@ -56,7 +58,7 @@ pub struct PatternReport {
     pub strangers: Vec<ItemKey>,
     /// Bytes of all items returned.
     pub bytes_returned: u64,
-    /// Whether there was more than one page.
+    /// Whether more was there than its `limit` let it read.
     pub more: bool,
     /// What each table and its indexes consumed.
     pub capacity: Vec<CapacityOf>,

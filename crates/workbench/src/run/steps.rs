@@ -379,7 +379,7 @@ impl Action<'_> {
             if self.values.iter().any(|(known, _)| *known == placeholder_name) {
                 continue;
             }
-            let value = placeholder(Some(self.entity), text, &name, example, Some(&self.item))?;
+            let value = placeholder(&[self.entity], text, &name, example, Some(&self.item))?;
             self.values.push((placeholder_name, Ok(value)));
         }
         Ok(joined)

@@ -1,0 +1,278 @@
+//! What the run makes of questions: pages, filters, every kind of key, and items from files. Each on the engine.
+
+use keywright_workbench::model::{Fault, parse};
+use keywright_workbench::report::text;
+use keywright_workbench::run::{Outcome, PatternReport, Report, run};
+
+fn told(faults: &[Fault]) -> String {
+    faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
+}
+
+fn ran(model: &str) -> Report {
+    ran_with(model, &|name| Err(format!("no {name} in this test")))
+}
+
+fn ran_with(model: &str, read_file: &dyn Fn(&str) -> Result<String, String>) -> Report {
+    let model = parse(model).unwrap_or_else(|faults| panic!("{}", told(&faults)));
+    run(&model, read_file, &mut |_| {}).unwrap_or_else(|faults| panic!("{}", told(&faults)))
+}
+
+fn pattern<'a>(report: &'a Report, id: &str) -> &'a PatternReport {
+    let pattern = report.pattern(id).expect(id);
+    assert!(pattern.outcome.is_good(), "{id}: {:?}", pattern.outcome);
+    pattern
+}
+
+/// The sort keys that came, in their order.
+fn sorts(pattern: &PatternReport) -> Vec<&str> {
+    pattern.returned.iter().filter_map(|key| key.last()).map(String::as_str).collect()
+}
+
+const POSTS: &str = "
+format: 1
+model: posts
+tables: {T: {key: {pk: S, sk: S}}}
+entities:
+  User: {count: 1, key: {pk: \"u#{user}\", sk: PROFILE}, attrs: {user: S}}
+  Post:
+    count: 60
+    parent: User
+    key: {pk: \"u#{user}\", sk: \"POST#{n:pad(4)}\"}
+    attrs: {user: S, n: {type: N, format: sequence}, text: {type: S, size: SIZE}}
+patterns:
+  - {id: All, query: Post, given: {user: eq}, rate: 1, PAGED}
+data: {generate: {seed: 1, sample: 60}}
+";
+
+#[test]
+fn every_page_of_a_question_is_read_and_paid_for() {
+    let report = ran(&POSTS.replace("SIZE", "20").replace("PAGED", "returns: {max: 60, page: 25}"));
+    let all = pattern(&report, "All");
+    assert_eq!((all.requests, all.partitions, all.items_returned, all.more), (3, 1, 60, false));
+    // Each page is rounded up on its own.
+    assert_eq!(all.read_units().0, 3);
+}
+
+#[test]
+fn a_limit_reads_one_page_and_says_that_there_is_more() {
+    let report = ran(&POSTS.replace("SIZE", "20").replace("PAGED", "limit: 25"));
+    let all = pattern(&report, "All");
+    assert_eq!((all.requests, all.items_returned, all.more), (1, 25, true));
+}
+
+#[test]
+fn a_question_over_a_megabyte_has_the_pages_that_the_service_makes() {
+    let report = ran(&POSTS.replace("SIZE", "50000").replace("PAGED", "returns: {max: 60}"));
+    let all = pattern(&report, "All");
+    assert_eq!((all.items_returned, all.more), (60, false));
+    assert_eq!(all.requests, 3);
+}
+
+const FAMILY: &str = "
+format: 1
+model: family
+tables:
+  T:
+    key: {pk: S, sk: S}
+    indexes:
+      recent: {local: true, sk: at, project: keys}
+      byStatus: {pk: [shop, status], sk: [day, total], project: all}
+      byTotal: {pk: shop, sk: total, project: all}
+entities:
+  Customer: {count: 1, key: {pk: \"c#{c}\", sk: C}, attrs: {c: S, name: S}}
+  Order:
+    count: 3
+    parent: Customer
+    key: {pk: \"c#{c}\", sk: \"ORDER#{day}\"}
+    attrs: {c: S, day: S, at: S, shop: S, status: S, total: N, note: S}
+  Payment:
+    count: 3
+    parent: Customer
+    key: {pk: \"c#{c}\", sk: \"PAY#{day}\"}
+    attrs: {c: S, day: S}
+patterns:
+PATTERNS
+data:
+  inline:
+    Customer: [{c: \"1\", name: Ada}]
+    Order:
+      - {c: \"1\", day: \"2026-01-01\", at: c, shop: s, status: OPEN, total: 9, note: one}
+      - {c: \"1\", day: \"2026-01-02\", at: b, shop: s, status: PAID, total: 10, note: two}
+      - {c: \"1\", day: \"2026-01-03\", at: a, shop: s, status: OPEN, total: 100, note: three}
+    Payment:
+      - {c: \"1\", day: \"2026-01-01\"}
+      - {c: \"1\", day: \"2026-01-02\"}
+      - {c: \"1\", day: \"2026-01-03\"}
+";
+
+fn family(patterns: &str) -> Report {
+    ran(&FAMILY.replace("PATTERNS", patterns))
+}
+
+#[test]
+fn a_filter_on_one_entitys_attribute_leaves_the_others_in() {
+    let report = family(
+        "  - {id: P, query: [Customer, Order, Payment], given: {c: eq, status: eq}, example: {c: \"1\", status: OPEN}}
+  - {id: Q, query: [Customer, Order, Payment], given: {c: eq}, filter: \"status <> :closed\", example: {c: \"1\", closed: PAID}}",
+    );
+    let days =
+        ["C", "ORDER#2026-01-01", "ORDER#2026-01-03", "PAY#2026-01-01", "PAY#2026-01-02", "PAY#2026-01-03"];
+    assert_eq!(sorts(pattern(&report, "P")), days);
+    // The author's own expression is taken as it is: an absent attribute differs from every value.
+    assert_eq!(sorts(pattern(&report, "Q")), days);
+}
+
+#[test]
+fn a_range_over_several_entities_is_read_as_one_and_filtered_to_each() {
+    let report = family(
+        "  - {id: P, query: [Order, Payment], given: {c: eq, day: ge}, example: {c: \"1\", day: \"2026-01-02\"}}",
+    );
+    let both = pattern(&report, "P");
+    assert_eq!(sorts(both), ["ORDER#2026-01-02", "ORDER#2026-01-03", "PAY#2026-01-02", "PAY#2026-01-03"]);
+    assert_eq!(both.items_read, 5, "the first payment lies between the orders asked for and the payments");
+}
+
+#[test]
+fn a_given_that_no_key_takes_filters_a_get_as_well() {
+    let report = family(
+        "  - {id: Open, get: Order, given: {c: eq, day: eq, status: eq}, example: {c: \"1\", day: \"2026-01-02\", status: OPEN}}
+  - {id: Any, get: Order, given: {c: eq, day: eq}, example: {c: \"1\", day: \"2026-01-02\"}}",
+    );
+    assert_eq!(pattern(&report, "Open").items_returned, 0);
+    assert_eq!(pattern(&report, "Any").items_returned, 1);
+}
+
+#[test]
+fn a_local_index_is_read_strongly_and_fetches_what_it_does_not_hold() {
+    let report = family(
+        "  - {id: P, query: Order, given: {c: eq, at: le}, order: desc, consistency: strong, uses: recent, attributes: [note], example: {c: \"1\", at: b}}
+  - {id: K, query: Order, given: {c: eq, at: le}, uses: recent, attributes: [at], example: {c: \"1\", at: b}}",
+    );
+    let fetched = pattern(&report, "P");
+    assert_eq!(sorts(fetched), ["ORDER#2026-01-02", "ORDER#2026-01-03"]);
+    // One unit for the index, one for each item fetched from the table.
+    assert_eq!(fetched.read_units().0, 6);
+    assert_eq!(pattern(&report, "K").read_units().0, 1, "keys alone are not fetched");
+}
+
+#[test]
+fn the_planner_finds_a_local_index_by_itself() {
+    let report = family("  - {id: P, query: Order, given: {c: eq, at: le}, example: {c: \"1\", at: b}}");
+    assert_eq!(pattern(&report, "P").index.as_deref(), Some("recent"));
+}
+
+#[test]
+fn keys_of_several_attributes_are_bound_from_the_left() {
+    let report = family(
+        "  - {id: All, query: Order, given: {shop: eq, status: eq}, example: {shop: s, status: OPEN}}
+  - {id: Day, query: Order, given: {shop: eq, status: eq, day: eq, total: gt}, example: {shop: s, status: OPEN, day: \"2026-01-03\", total: 99}}
+  - {id: From, query: Order, given: {shop: eq, status: eq, day: between}, order: desc, example: {shop: s, status: OPEN, day: [\"2026-01-02\", \"2026-01-09\"]}}
+  - {id: Half, query: Order, given: {shop: eq, status: eq, total: gt}, uses: byStatus, example: {shop: s, status: OPEN, total: 99}}",
+    );
+    let keys = |id: &str| {
+        let pattern = pattern(&report, id);
+        assert_eq!(pattern.index.as_deref(), Some("byStatus"), "{id}");
+        sorts(pattern)
+    };
+    assert_eq!(keys("All"), ["ORDER#2026-01-01", "ORDER#2026-01-03"]);
+    assert_eq!(keys("Day"), ["ORDER#2026-01-03"]);
+    assert_eq!(keys("From"), ["ORDER#2026-01-03"]);
+    assert_eq!(pattern(&report, "Day").filter, None);
+}
+
+#[test]
+fn numbers_are_keys_that_sort_as_numbers() {
+    let report = family(
+        "  - {id: P, query: Order, given: {shop: eq, total: ge}, uses: byTotal, example: {shop: s, total: 10}}",
+    );
+    assert_eq!(sorts(pattern(&report, "P")), ["ORDER#2026-01-02", "ORDER#2026-01-03"]);
+}
+
+const FILED: &str = "
+format: 1
+model: filed
+tables: {T: {key: {pk: S, sk: S}}}
+entities:
+  Post: {count: 2, key: {pk: \"u#{user}\", sk: \"POST#{n:pad(4)}\"}, attrs: {user: S, n: N}}
+patterns:
+  - {id: P, query: Post, given: {user: eq}, example: {user: a}}
+data: {files: [items]}
+";
+
+#[test]
+fn items_come_from_files_in_every_form() {
+    let item = |n: u32| {
+        format!(
+            "{{\"pk\": {{\"S\": \"u#a\"}}, \"sk\": {{\"S\": \"POST#000{n}\"}}, \"user\": {{\"S\": \"a\"}}, \"n\": {{\"N\": \"{n}\"}}}}"
+        )
+    };
+    for (form, text) in [
+        ("records in YAML", "Post:\n  - {user: a, n: 1}\n  - {user: a, n: 2}\n".to_owned()),
+        (
+            "records in JSON",
+            "{\"Post\": [{\"user\": \"a\", \"n\": 1}, {\"user\": \"a\", \"n\": 2}]}".to_owned(),
+        ),
+        ("an answer of Scan or Query", format!("{{\"Items\": [{}, {}], \"Count\": 2}}", item(1), item(2))),
+        (
+            "a request of BatchWriteItem",
+            format!(
+                "{{\"T\": [{{\"PutRequest\": {{\"Item\": {}}}}}, {{\"PutRequest\": {{\"Item\": {}}}}}]}}",
+                item(1),
+                item(2)
+            ),
+        ),
+        ("items by table", format!("{{\"T\": [{}, {}]}}", item(1), item(2))),
+        ("an export's lines", format!("{{\"Item\": {}}}\n\n{{\"Item\": {}}}\n", item(1), item(2))),
+    ] {
+        let report =
+            ran_with(FILED, &|name| if name == "items" { Ok(text.clone()) } else { Err("no".to_owned()) });
+        let pattern = pattern(&report, "P");
+        assert_eq!(sorts(pattern), ["POST#0001", "POST#0002"], "{form}");
+        assert_eq!(report.entity("Post").map(|post| post.items), Some(2), "{form}");
+    }
+}
+
+#[test]
+fn items_come_from_a_workbench_document() {
+    let document = include_str!("data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
+    let model = "
+format: 1
+model: filed
+tables:
+  SimpleAWSEcommerce:
+    key: {PK: S, SK: S}
+entities:
+  Customer: {count: 1, key: {PK: \"{PK}\", SK: \"{SK}\"}, attrs: {PK: S, SK: S}}
+patterns:
+  - {id: P, query: Customer, given: {PK: eq}, example: {PK: \"c#12345\"}, admin: true}
+data: {file: shop.json}
+";
+    let report = ran_with(model, &|_| Ok(document.to_owned()));
+    assert!(pattern(&report, "P").items_returned > 0, "{report:?}");
+}
+
+#[test]
+fn a_scatter_gather_asks_every_shard_and_every_page_of_it() {
+    let report = ran("
+format: 1
+model: shards
+tables: {T: {key: {pk: S, sk: S}}}
+entities:
+  Hit: {count: 40, key: {pk: \"{page}#{id|shard(4)}\", sk: \"{id}\"}, attrs: {page: {type: S, values: [home]}, id: S}}
+patterns:
+  - {id: P, scatter-gather: Hit, given: {page: eq}, returns: {max: 40, page: 5}, example: {page: home}}
+data: {generate: {seed: 1, sample: 40}}
+");
+    let gathered = pattern(&report, "P");
+    assert_eq!((gathered.partitions, gathered.items_returned), (4, 40));
+    assert!(gathered.requests > 8, "{}", gathered.requests);
+    let checked = keywright_workbench::report::Checked { report: report.clone(), findings: Vec::new() };
+    assert!(text(&checked, "x.yaml").contains(&format!("Query × 4, {} pages", gathered.requests)));
+}
+
+#[test]
+fn what_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
+    let report = family("  - {id: P, query: Order, given: {note: eq}, example: {note: one}}");
+    let Outcome::NoPlan(reasons) = &report.patterns[0].outcome else { panic!("a plan") };
+    assert_eq!(reasons.len(), 4, "{reasons:?}");
+}
