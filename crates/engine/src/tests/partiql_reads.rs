@@ -1,6 +1,9 @@
 //! SELECT by its reads: which rows, in which order, over which pages, and what is refused in which words.
 
+use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::messages::partiql as messages;
+use keywright_semantics::partiql::{Statement, prepare};
+use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
@@ -11,11 +14,8 @@ fn shown(bench: &Bench<MemoryStore>, tail: &str) -> String {
     match run(bench, parts(&format!("SELECT * FROM {tail}"))) {
         Err(error) => error.message,
         Ok(output) => {
-            let key = |row: &keywright_semantics::value::Item| match (&row["pk"], &row["sk"]) {
-                (
-                    keywright_semantics::value::AttributeValue::S(pk),
-                    keywright_semantics::value::AttributeValue::S(sk),
-                ) => format!("{pk}{sk}"),
+            let key = |row: &Item| match (&row["pk"], &row["sk"]) {
+                (AttributeValue::S(pk), AttributeValue::S(sk)) => format!("{pk}{sk}"),
                 other => panic!("{other:?}"),
             };
             rows(&output).iter().map(key).collect::<Vec<_>>().join(" ")
@@ -157,4 +157,74 @@ fn a_write_names_one_item_by_equalities() {
         let outcome = run(&bench, parts(statement)).map(|_| ()).map_err(|error| error.message);
         assert_eq!(outcome, expected.map_err(str::to_owned), "{statement}");
     }
+}
+
+/// A random condition on keys and one other attribute.
+fn random_clause(dice: &mut fastrand::Rng, depth: usize) -> String {
+    let value = |dice: &mut fastrand::Rng| format!("'{}'", dice.u8(1..5));
+    let name = |dice: &mut fastrand::Rng| *dice.choice(&["pk", "pk", "sk", "sk", "x"]).expect("a name");
+    match dice.u8(0..if depth == 0 { 6 } else { 10 }) {
+        0 | 1 => format!("{} = {}", name(dice), value(dice)),
+        2 => format!("{} IN [{}, {}]", name(dice), value(dice), value(dice)),
+        3 => {
+            let comparator = dice.choice(&["<", "<=", ">", ">=", "<>"]).expect("a comparator");
+            format!("{} {comparator} {}", name(dice), value(dice))
+        }
+        4 => format!("{} BETWEEN {} AND {}", name(dice), value(dice), value(dice)),
+        5 => format!("begins_with({}, {})", name(dice), value(dice)),
+        6 => format!("NOT ({})", random_clause(dice, depth - 1)),
+        7 => format!("({} OR {})", random_clause(dice, depth - 1), random_clause(dice, depth - 1)),
+        _ => format!("{} AND {}", random_clause(dice, depth - 1), random_clause(dice, depth - 1)),
+    }
+}
+
+/// The service refuses some conditions that it could answer; what is answered must be right, over pages of any size.
+#[test]
+fn a_random_clause_selects_the_rows_that_fulfil_it() {
+    let bench = bench();
+    let mut all = Vec::new();
+    for (pk, sk, x) in (0..64).map(|number| (number / 16 + 1, number / 4 % 4 + 1, number % 4 + 1)) {
+        if (pk + sk * 2 + x) % 4 == 0 {
+            let row =
+                item([("pk", s(&pk.to_string())), ("sk", s(&sk.to_string())), ("x", s(&x.to_string()))]);
+            bench.put(row.clone()).expect("put");
+            all.push(row);
+        }
+    }
+    let (mut answered, mut by_key) = (0, 0);
+    for seed in 0..3000 {
+        let mut dice = fastrand::Rng::with_seed(seed);
+        let clause = random_clause(&mut dice, 3);
+        let mut request = parts(&format!("SELECT * FROM t WHERE {clause}"));
+        request.limit = Some(dice.i64(1..20));
+        let Ok(Statement::Select(select)) = prepare(&request.statement, &[]) else {
+            continue;
+        };
+        let condition = select.condition.expect("there is one").condition();
+        let mut found = Vec::new();
+        let refused = loop {
+            match run(&bench, request.clone()) {
+                Err(error) => break Some(error.message),
+                Ok(page) => {
+                    found.extend(rows(&page));
+                    request.next_token = page.next_token;
+                }
+            }
+            if request.next_token.is_none() {
+                break None;
+            }
+        };
+        if refused.is_some() {
+            continue;
+        }
+        answered += 1;
+        by_key += usize::from(!clause.contains("OR") && clause.starts_with("pk = "));
+        let mut expected = all.clone();
+        expected.retain(|row| condition.evaluate(Some(EncodedItem::encode(row).view())));
+        let key = |row: &Item| format!("{:?}", (&row["pk"], &row["sk"]));
+        found.sort_by_key(key);
+        expected.sort_by_key(key);
+        assert_eq!(found, expected, "seed {seed}: {clause}");
+    }
+    assert!(answered > 1000 && by_key > 100, "{answered} answered, {by_key} by key");
 }
