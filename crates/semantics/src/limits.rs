@@ -70,6 +70,8 @@ pub const TRANSACTION_TOKEN_MS: u64 = 10 * 60 * 1000;
 pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// A table's name (developer guide: naming rules).
 pub const TABLE_NAME_BYTES_MAX: usize = 255;
+/// Bytes that a table's or an index's name has at least.
+pub const TABLE_NAME_BYTES_MIN: usize = 3;
 /// Streams on one page of ListStreams (API reference: ListStreams).
 pub const STREAMS_PER_PAGE_MAX: usize = 100;
 /// Shards on one page of DescribeStream (API reference: DescribeStream).

@@ -44,9 +44,9 @@ fn all_faults_come_at_once_with_their_places_and_what_to_write() {
 model: shop
 tables:
   Shop: {key: {pk: S, sk: X}, biling: on-demand}
-  Other: {key: {pk: S, sk: S}, indexes: {g: {pk: a, sk: b}}}
+  Other: {key: {pk: S, sk: S}, indexes: {gsi: {pk: a, sk: b}}}
 entities:
-  A: {table: Other, key: {pk: \"a#{idd}\", sk: A}, gg: {pk: x}, attrs: {id: S, n: {type: Q}}}
+  A: {table: Other, key: {pk: \"a#{idd}\", sk: A}, gssi: {pk: x}, attrs: {id: S, n: {type: Q}}}
 patterns:
   - {id: P1, query: B, given: {id: eq}, tabel: x}
   - {id: P2, query: A, given: {id: equal, idx: eq}, rate: often}
@@ -55,27 +55,17 @@ patterns:
         &expect![[r#"
             shop.yaml:4:27: the type of a key attribute cannot be `X`; known are S, N, B
             shop.yaml:4:31: unknown field `biling` of a table; did you mean `billing`?
-            shop.yaml:5:42: no entity has a value for `a`, a key attribute of index `g`: write `g: {pk: "…", sk: "…"}` in an entity
-            shop.yaml:5:42: no entity has a value for `b`, a key attribute of index `g`: write `g: {pk: "…", sk: "…"}` in an entity
+            shop.yaml:5:42: no entity has a value for `a`, a key attribute of index `gsi`: write `gsi: {pk: "…", sk: "…"}` in an entity
+            shop.yaml:5:42: no entity has a value for `b`, a key attribute of index `gsi`: write `gsi: {pk: "…", sk: "…"}` in an entity
             shop.yaml:7:26: `a#{idd}`: `A` has no attribute `idd`; did you mean `id`?
-            shop.yaml:7:50: `gg` is no field of an entity and no index of `Other`; did you mean `g`?
-            shop.yaml:7:88: an attribute's type cannot be `Q`; known are S, N, B, BOOL, NULL, L, M, SS, NS, BS
-            shop.yaml:9:5: there is no entity `B`; known are A
+            shop.yaml:7:50: `gssi` is no field of an entity and no index of `Other`; did you mean `gsi`?
+            shop.yaml:7:90: an attribute's type cannot be `Q`; known are S, N, B, BOOL, NULL, L, M, SS, NS, BS
+            shop.yaml:9:21: there is no entity `B`; known are A
             shop.yaml:9:41: unknown field `tabel` of a pattern; known are id, text, get, query, scan, scatter-gather, put, update, delete, transact, batch, given, order, filter, attributes, returns, limit, rate, consistency, uses, example, expect, admin, if, set, remove, add, returnValues
             shop.yaml:10:36: how an attribute is given cannot be `equal`; did you mean `eq`?
             shop.yaml:10:43: `A` has no attribute `idx`; did you mean `id`?
             shop.yaml:10:59: `rate` is `often` here: write a number with at most 6 decimals
             shop.yaml:11:5: pattern `P2` does nothing: write one of get, query, scan, scatter-gather, put, update, delete, transact, batch
         "#]],
-    );
-}
-
-#[test]
-fn what_is_no_yaml_is_placed() {
-    faults(
-        "format: 1\nmodel: {a\n",
-        &expect![[r"
-        shop.yaml:3:1: this is not YAML: while parsing a flow mapping, did not find expected ',' or '}'
-    "]],
     );
 }

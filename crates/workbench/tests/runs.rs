@@ -31,7 +31,7 @@ fn sorts(pattern: &PatternReport) -> Vec<&str> {
 const POSTS: &str = "
 format: 1
 model: posts
-tables: {T: {key: {pk: S, sk: S}}}
+tables: {Tab: {key: {pk: S, sk: S}}}
 entities:
   User: {count: 1, key: {pk: \"u#{user}\", sk: PROFILE}, attrs: {user: S}}
   Post:
@@ -72,7 +72,7 @@ const FAMILY: &str = "
 format: 1
 model: family
 tables:
-  T:
+  Tab:
     key: {pk: S, sk: S}
     indexes:
       recent: {local: true, sk: at, project: keys}
@@ -191,7 +191,7 @@ fn numbers_are_keys_that_sort_as_numbers() {
 const FILED: &str = "
 format: 1
 model: filed
-tables: {T: {key: {pk: S, sk: S}}}
+tables: {Tab: {key: {pk: S, sk: S}}}
 entities:
   Post: {count: 2, key: {pk: \"u#{user}\", sk: \"POST#{n:pad(4)}\"}, attrs: {user: S, n: N}}
 patterns:
@@ -216,12 +216,12 @@ fn items_come_from_files_in_every_form() {
         (
             "a request of BatchWriteItem",
             format!(
-                "{{\"T\": [{{\"PutRequest\": {{\"Item\": {}}}}}, {{\"PutRequest\": {{\"Item\": {}}}}}]}}",
+                "{{\"Tab\": [{{\"PutRequest\": {{\"Item\": {}}}}}, {{\"PutRequest\": {{\"Item\": {}}}}}]}}",
                 item(1),
                 item(2)
             ),
         ),
-        ("items by table", format!("{{\"T\": [{}, {}]}}", item(1), item(2))),
+        ("items by table", format!("{{\"Tab\": [{}, {}]}}", item(1), item(2))),
         ("an export's lines", format!("{{\"Item\": {}}}\n\n{{\"Item\": {}}}\n", item(1), item(2))),
     ] {
         let report =
@@ -256,7 +256,7 @@ fn a_scatter_gather_asks_every_shard_and_every_page_of_it() {
     let report = ran("
 format: 1
 model: shards
-tables: {T: {key: {pk: S, sk: S}}}
+tables: {Tab: {key: {pk: S, sk: S}}}
 entities:
   Hit: {count: 40, key: {pk: \"{page}#{id|shard(4)}\", sk: \"{id}\"}, attrs: {page: {type: S, values: [home]}, id: S}}
 patterns:

@@ -225,7 +225,7 @@ const BUSY: &str = r#"
 format: 1
 model: busy
 tables:
-  T: {key: {PK: S, SK: S}, billing: on-demand, ttl: gone}
+  Tab: {key: {PK: S, SK: S}, billing: on-demand, ttl: gone}
 entities:
   Ticket:
     count: 100000
@@ -300,7 +300,7 @@ fn r80_sparse_indexes_splits_shards_and_time_to_live_are_advised_with_their_numb
 fn r81_several_tables_are_advised_where_nothing_joins_entities_that_differ() {
     let page = shown(&model(BUSY), View::Advice, None);
     for wanted in [
-        "T: several tables are better. Nothing joins Login; Page; Session; Ticket; Vote, and they differ:",
+        "Tab: several tables are better. Nothing joins Login; Page; Session; Ticket; Vote, and they differ:",
         "consistency: Session is read strongly, Login; Page; Ticket; Vote eventually",
         "load: Login; Vote is mostly written, Page; Session; Ticket mostly read",
         "time to live: Session expires, Login; Page; Ticket; Vote stays",

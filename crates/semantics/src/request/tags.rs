@@ -5,11 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::parts::{ListTagsOfResourceParts, TagParts, TagResourceParts, UntagResourceParts};
 use super::table_ref::ArnScope;
 use crate::error::{Error, ErrorKind};
-use crate::limits::{TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
+use crate::limits::{TABLE_NAME_BYTES_MIN, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
 use crate::messages::{table, tags};
-
-/// A table's name in an ARN (developer guide: naming rules).
-const TABLE_NAME_BYTES_MIN: usize = 3;
 
 /// The table that an ARN names.
 #[derive(Clone, Debug, PartialEq, Eq)]

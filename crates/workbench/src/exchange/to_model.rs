@@ -151,7 +151,7 @@ impl Maker {
         if !draft.items.is_empty() {
             let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
             let items = draft.items.iter().map(|item| node(&write_item(item, &order))).collect();
-            self.items.push(RawItems { table: definition.name.clone(), items });
+            self.items.push(RawItems { at: At::default(), table: definition.name.clone(), items });
         }
     }
 

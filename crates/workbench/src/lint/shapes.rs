@@ -167,7 +167,7 @@ mod tests {
 
     fn entity(attributes: &str) -> Entity {
         let text = format!(
-            "format: 1\nmodel: m\ntables: {{T: {{key: {{pk: S}}}}}}\nentities:\n  E: {{key: {{pk: k}}, attrs: {attributes}}}\n"
+            "format: 1\nmodel: m\ntables: {{Tab: {{key: {{pk: S}}}}}}\nentities:\n  E: {{key: {{pk: k}}, attrs: {attributes}}}\n"
         );
         crate::model::parse(&text).expect("a model").entities.remove(0)
     }

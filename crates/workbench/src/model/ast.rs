@@ -375,12 +375,14 @@ pub struct DataSource {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Records {
+    pub at: At,
     pub entity: String,
     pub records: Vec<Node>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RawItems {
+    pub at: At,
     pub table: String,
     pub items: Vec<Node>,
 }

@@ -2,6 +2,8 @@
 //!
 //! This file has the file's top level and the tools for the rest; tables, entities and patterns have their own files.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use keywright_semantics::schema::KeyType;
 
 use super::ast::{DataSource, Generate, Model, RawItems, Records};
@@ -79,7 +81,7 @@ fn complete(reader: &mut Reader, model: &mut Model) {
         }
     }
     for entity in &model.entities {
-        if entity.table.is_empty() {
+        if entity.table.is_empty() && reader.broken.is_empty() {
             reader.fault(entity.at, format!("which table holds `{}`? Write `table: …`", entity.name));
         }
     }
@@ -129,13 +131,15 @@ fn data(reader: &mut Reader, node: &Node) -> DataSource {
     for (entity, records) in
         fields.get("inline").map(|node| reader.members(node, "`inline`")).unwrap_or_default()
     {
-        let records = reader.list(records, "the records of an entity").to_vec();
-        source.records.push(Records { entity: entity.to_owned(), records });
+        let at = records.at;
+        let records = reader.list(records, &format!("`{entity}`")).to_vec();
+        source.records.push(Records { at, entity: entity.to_owned(), records });
     }
     for (table, items) in fields.get("items").map(|node| reader.members(node, "`items`")).unwrap_or_default()
     {
-        let items = reader.list(items, "the items of a table").to_vec();
-        source.items.push(RawItems { table: table.to_owned(), items });
+        let at = items.at;
+        let items = reader.list(items, &format!("`{table}`")).to_vec();
+        source.items.push(RawItems { at, table: table.to_owned(), items });
     }
     source.generate = fields.get("generate").and_then(|node| generate(reader, node));
     source
@@ -156,6 +160,10 @@ fn generate(reader: &mut Reader, node: &Node) -> Option<Generate> {
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) faults: Faults,
+    /// Where the fields of things are that are named by others' names, by the thing's own place.
+    places: BTreeMap<(At, &'static str), At>,
+    /// Tables and entities that are there but could not be read: one fault is enough.
+    broken: BTreeSet<String>,
 }
 
 /// The fields of a mapping whose names have been checked.
@@ -177,6 +185,27 @@ impl<'a> Fields<'a> {
 impl Reader {
     pub(super) fn fault(&mut self, at: At, text: impl Into<String>) {
         self.faults.push(Fault::new(at, text));
+    }
+
+    /// Remembers where some fields of a thing are.
+    pub(super) fn mark(&mut self, whole: At, fields: &Fields<'_>, names: &[&'static str]) {
+        for name in names.iter().filter(|name| fields.get(name).is_some()) {
+            self.places.insert((whole, name), fields.at(name));
+        }
+    }
+
+    /// The place of a thing's field that was remembered, or of the thing.
+    pub(super) fn place(&self, whole: At, names: &[&'static str]) -> At {
+        names.iter().find_map(|name| self.places.get(&(whole, name))).copied().unwrap_or(whole)
+    }
+
+    /// Something of that name is there and could not be read.
+    pub(super) fn broke(&mut self, name: &str) {
+        self.broken.insert(name.to_owned());
+    }
+
+    pub(super) fn is_broken(&self, name: &str) -> bool {
+        self.broken.contains(name)
     }
 
     /// The mapping, after complaints about fields it does not have.
@@ -203,7 +232,10 @@ impl Reader {
             NodeKind::Map(_) => node.members().filter(|(name, _)| !name.starts_with("x-")).collect(),
             NodeKind::Null => Vec::new(),
             _ => {
-                self.fault(node.at, format!("{what} is {} here: write a mapping", node.description()));
+                self.fault(
+                    node.at,
+                    format!("{what} is {} here: write a mapping, `name: …`", node.description()),
+                );
                 Vec::new()
             }
         }
@@ -214,7 +246,7 @@ impl Reader {
             NodeKind::List(elements) => elements,
             NodeKind::Null => &[],
             _ => {
-                self.fault(node.at, format!("{what} is {} here: write a list", node.description()));
+                self.fault(node.at, format!("{what} is {} here: write a list, `- …`", node.description()));
                 &[]
             }
         }
@@ -253,7 +285,8 @@ impl Reader {
     pub(super) fn integer(&mut self, node: &Node, what: &str) -> Option<u64> {
         let number = node.scalar().and_then(|text| text.replace('_', "").parse().ok());
         if number.is_none() {
-            self.fault(node.at, format!("{what} is {} here: write a whole number", shown(node)));
+            let text = format!("{what} is {} here: write a whole number that is not negative", shown(node));
+            self.fault(node.at, text);
         }
         number
     }
@@ -302,11 +335,19 @@ impl Reader {
     ) -> Vec<T> {
         let Some(node) = fields.get(name) else { return Vec::new() };
         let _ = self.members(node, &format!("`{name}`"));
-        let NodeKind::Map(members) = &node.kind else { return Vec::new() };
+        let NodeKind::Map(members) = &node.kind else {
+            self.broke("");
+            return Vec::new();
+        };
         let own = members.iter().filter_map(|(key, value)| key.scalar().map(|text| (text, key.at, value)));
-        own.filter(|(text, _, _)| !text.starts_with("x-"))
-            .filter_map(|(text, at, value)| read(self, &text, at, value))
-            .collect()
+        let mut found = Vec::new();
+        for (text, at, value) in own.filter(|(text, _, _)| !text.starts_with("x-")) {
+            match read(self, &text, at, value) {
+                Some(thing) => found.push(thing),
+                None => self.broke(&text),
+            }
+        }
+        found
     }
 }
 

@@ -32,7 +32,10 @@ const PPM: u64 = 1_000_000;
 
 pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Entity> {
     let NodeKind::Map(members) = &node.kind else {
-        reader.fault(node.at, format!("entity `{name}` is {} here: write a mapping", node.description()));
+        reader.fault(
+            node.at,
+            format!("entity `{name}` is {} here: write a mapping, `name: …`", node.description()),
+        );
         return None;
     };
     // A field with another name is an index's; whether there is such an index is known when all tables are read.
@@ -51,6 +54,7 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         .chain(ENTITY_FIELDS.iter().copied())
         .collect();
     let fields = reader.fields(node, "an entity", &own)?;
+    reader.mark(at, &fields, &["table", "parent", "skew", "unique"]);
     let attributes = fields.get("attrs").map(|node| attributes(reader, node)).unwrap_or_default();
     Some(Entity {
         name: name.to_owned(),
@@ -79,7 +83,10 @@ fn slot(reader: &mut Reader, at: At, node: &Node) -> Slot {
                 // Several templates under one role stand for the attributes of a multi-attribute key, in order.
                 Ok(template) if many => templates.push((format!("{name}.{place}"), template)),
                 Ok(template) => templates.push((name.to_owned(), template)),
-                Err(fault) => reader.fault(node.at, fault),
+                Err(fault) => {
+                    reader.fault(node.at, fault);
+                    templates.push((name.to_owned(), Template { parts: Vec::new() }));
+                }
             }
         }
     }

@@ -64,6 +64,9 @@ const READS: &[(&str, ReadKind)] = &[
     ("scan", ReadKind::Scan),
     ("scatter-gather", ReadKind::ScatterGather),
 ];
+/// Fields that name the entities of a pattern or step.
+pub(super) const TARGETS: &[&str] =
+    &["get", "query", "scan", "scatter-gather", "put", "update", "delete", "check"];
 const WRITES: &[(&str, WriteKind)] = &[
     ("put", WriteKind::Put),
     ("update", WriteKind::Update),
@@ -83,12 +86,14 @@ pub(super) const GIVEN_OPS: &[(&str, GivenOp)] = &[
 
 /// Rates are read to a millionth, units to a half.
 const RATE_DECIMALS: usize = 6;
-const UNIT_DECIMALS: usize = 1;
-const TENTHS_PER_HALF_UNIT: u64 = 5;
+const UNIT_DECIMALS: usize = 6;
+const MICRO_PER_HALF_UNIT: u64 = 500_000;
 
 pub(super) fn pattern(reader: &mut Reader, node: &Node) -> Option<Pattern> {
     let fields = reader.fields(node, "a pattern", PATTERN_FIELDS)?;
     let id = reader.required_text(&fields, "id");
+    reader.mark(node.at, &fields, TARGETS);
+    reader.mark(node.at, &fields, &["attributes", "uses", "expect"]);
     let operation = operation(reader, node, &fields, &id)?;
     Some(Pattern {
         id,
@@ -186,6 +191,7 @@ fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> 
         return None;
     };
     let entity = reader.required_text(fields, name);
+    reader.mark(node.at, fields, TARGETS);
     let examples = fields.get("example").map(|node| examples(reader, node)).unwrap_or_default();
     let n = reader.optional_integer(fields, "n");
     let examples_of_step = node.get("transact").is_none() && node.get("id").is_none();
@@ -290,11 +296,11 @@ fn fails_when(reader: &mut Reader, node: &Node) -> Vec<(String, String, Node)> {
 
 fn units(reader: &mut Reader, fields: &Fields<'_>, name: &str) -> Option<HalfUnits> {
     let node = fields.get(name)?;
-    let tenths = reader.decimal(node, &format!("`{name}`"), UNIT_DECIMALS)?;
-    if !tenths.is_multiple_of(TENTHS_PER_HALF_UNIT) {
+    let micro = reader.decimal(node, &format!("`{name}`"), UNIT_DECIMALS)?;
+    if !micro.is_multiple_of(MICRO_PER_HALF_UNIT) {
         reader.fault(node.at, format!("`{name}` counts in halves: 0.5, 1, 1.5 …"));
     }
-    Some(HalfUnits(tenths / TENTHS_PER_HALF_UNIT))
+    Some(HalfUnits(micro / MICRO_PER_HALF_UNIT))
 }
 
 /// The place of a pattern whose id is there twice.

@@ -73,7 +73,10 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
     if let Some(NodeKind::Map(members)) = fields.get("indexes").map(|node| &node.kind) {
         for (key, node) in members {
             let name = key.scalar().unwrap_or_default();
-            table.indexes.extend(index(reader, &table, &name, key.at, node));
+            match index(reader, &table, &name, key.at, node) {
+                Some(index) => table.indexes.push(index),
+                None => reader.broke(&name),
+            }
         }
     } else if let Some(node) = fields.get("indexes") {
         let _ = reader.members(node, "`indexes`");

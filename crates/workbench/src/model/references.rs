@@ -6,8 +6,9 @@ use super::ast::{Entity, Index, KeyPart, Model, Operation, Pattern, Read, ReadKi
 use super::fault::At;
 use super::names::did_you_mean;
 use super::read::Reader;
-use super::read_pattern::repeated;
+use super::read_pattern::{TARGETS, repeated};
 use super::template::Template;
+use keywright_semantics::limits::{TABLE_NAME_BYTES_MAX, TABLE_NAME_BYTES_MIN};
 
 pub(super) fn check(reader: &mut Reader, model: &Model) {
     for table in &model.tables {
@@ -23,17 +24,11 @@ pub(super) fn check(reader: &mut Reader, model: &Model) {
         check_pattern(reader, model, pattern);
     }
     for records in &model.data.records {
-        let _ = entity(reader, model, At::default(), &records.entity);
+        let _ = entity(reader, model, records.at, &records.entity);
     }
     for items in &model.data.items {
         if model.table(&items.table).is_none() {
-            unknown(
-                reader,
-                At::default(),
-                "table",
-                &items.table,
-                model.tables.iter().map(|table| &*table.name),
-            );
+            unknown(reader, items.at, "table", &items.table, model.tables.iter().map(|table| &*table.name));
         }
     }
 }
@@ -45,6 +40,9 @@ fn unknown<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str>,
 ) {
+    if reader.is_broken(name) {
+        return;
+    }
     let hint = did_you_mean(name, known);
     reader.fault(at, format!("there is no {kind} `{name}`{hint}"));
 }
@@ -58,6 +56,7 @@ fn entity<'a>(reader: &mut Reader, model: &'a Model, at: At, name: &str) -> Opti
 }
 
 fn check_table(reader: &mut Reader, model: &Model, table: &Table) {
+    check_name(reader, table.at, "a table", &table.name);
     for index in &table.indexes {
         check_index(reader, model, table, index);
     }
@@ -73,8 +72,20 @@ fn check_table(reader: &mut Reader, model: &Model, table: &Table) {
     }
 }
 
+/// The service's rule for names of tables and indexes (developer guide: `HowItWorks.NamingRulesDataTypes`).
+fn check_name(reader: &mut Reader, at: At, what: &str, name: &str) {
+    let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
+    if !letters || !(TABLE_NAME_BYTES_MIN..=TABLE_NAME_BYTES_MAX).contains(&name.len()) {
+        let text = format!(
+            "`{name}` cannot be the name of {what}: write {TABLE_NAME_BYTES_MIN} to {TABLE_NAME_BYTES_MAX} of a-z, A-Z, 0-9, `_`, `-` and `.`"
+        );
+        reader.fault(at, text);
+    }
+}
+
 /// A key attribute of an index is one that slots fill or an attribute of some entity; otherwise the index stays empty.
 fn check_index(reader: &mut Reader, model: &Model, table: &Table, index: &Index) {
+    check_name(reader, index.at, "an index", &index.name);
     let names: Vec<&str> = index.key_parts().map(|part| part.name.as_str()).collect();
     let distinct: BTreeSet<&str> = names.iter().copied().collect();
     if distinct.len() < names.len() {
@@ -101,7 +112,8 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
         }
     }
     for parent in &this.parents {
-        let _ = entity(reader, model, this.at, parent);
+        let at = reader.place(this.at, &["parent"]);
+        let _ = entity(reader, model, at, parent);
     }
     for attribute in &this.attributes {
         let Some((source, name)) = &attribute.copy_of else { continue };
@@ -109,9 +121,10 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
             known_attribute(reader, attribute.at, source, name);
         }
     }
-    let skewed = this.skew.iter().map(|(name, _)| name);
-    for name in skewed.chain(this.unique.iter().flatten()) {
-        known_attribute(reader, this.at, this, name);
+    let skewed = this.skew.iter().map(|(name, _)| (name, "skew"));
+    for (name, field) in skewed.chain(this.unique.iter().flatten().map(|name| (name, "unique"))) {
+        let at = reader.place(this.at, &[field]);
+        known_attribute(reader, at, this, name);
     }
     check_slots(reader, model, this);
 }
@@ -122,12 +135,16 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
     }
     let Some(table) = model.table(&this.table) else {
         let known = model.tables.iter().map(|table| &*table.name);
-        return unknown(reader, this.at, "table", &this.table, known);
+        let at = reader.place(this.at, &["table"]);
+        return unknown(reader, at, "table", &this.table, known);
     };
     check_slot(reader, this, &this.key, table.key_parts());
     for (name, slot) in &this.slots {
         if let Some(index) = table.index(name) {
             check_slot(reader, this, slot, index.key_parts());
+            continue;
+        }
+        if reader.is_broken(name) {
             continue;
         }
         let known = table.indexes.iter().map(|index| &*index.name);
@@ -146,7 +163,13 @@ fn check_slot<'a>(reader: &mut Reader, this: &Entity, slot: &Slot, parts: impl I
         }
     }
     if !missing.is_empty() && !slot.templates.is_empty() {
-        let text = format!("`{}` has no template for {}", this.name, missing.join(" and "));
+        let write: Vec<String> = missing.iter().map(|name| format!("{name}: \"…\"")).collect();
+        let text = format!(
+            "`{}` has no template for {}: write `{}`",
+            this.name,
+            missing.join(" and "),
+            write.join(", ")
+        );
         reader.fault(slot.at, text);
     }
     for (_, template) in &slot.templates {
@@ -184,28 +207,30 @@ fn check_pattern(reader: &mut Reader, model: &Model, pattern: &Pattern) {
     }
     let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
     for (name, attribute, _) in fails.map(|fails| fails.when.as_slice()).unwrap_or_default() {
-        if let Some(this) = entity(reader, model, pattern.at, name) {
-            known_attribute(reader, pattern.at, this, attribute);
+        let at = reader.place(pattern.at, &["expect"]);
+        if let Some(this) = entity(reader, model, at, name) {
+            known_attribute(reader, at, this, attribute);
         }
     }
 }
 
 fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read) {
+    let target = reader.place(pattern.at, TARGETS);
     let entities: Vec<&Entity> =
-        read.entities.iter().filter_map(|name| entity(reader, model, pattern.at, name)).collect();
+        read.entities.iter().filter_map(|name| entity(reader, model, target, name)).collect();
     if entities.len() < read.entities.len() {
         return;
     }
     let Some(first) = entities.first() else {
-        return reader.fault(pattern.at, format!("pattern `{}` returns no entity", pattern.id));
+        let text = format!("pattern `{}` returns no entity: write its name", pattern.id);
+        return reader.fault(target, text);
     };
     if entities.iter().any(|other| other.table != first.table) {
         let text = format!("pattern `{}` reads several tables: one request reads one", pattern.id);
-        reader.fault(pattern.at, text);
+        reader.fault(target, text);
     }
     if read.kind == ReadKind::Get && entities.len() > 1 {
-        reader
-            .fault(pattern.at, format!("pattern `{}`: a get returns one entity; write `query`", pattern.id));
+        reader.fault(target, format!("pattern `{}`: a get returns one entity; write `query`", pattern.id));
     }
     for given in &read.given {
         if !entities.iter().any(|entity| entity.attribute(&given.attribute).is_some()) {
@@ -214,7 +239,8 @@ fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read
     }
     for name in &read.attributes {
         if !entities.iter().any(|entity| entity.attribute(name).is_some()) {
-            known_attribute(reader, pattern.at, first, name);
+            let at = reader.place(pattern.at, &["attributes"]);
+            known_attribute(reader, at, first, name);
         }
     }
     check_uses(reader, model, pattern, first);
@@ -224,12 +250,14 @@ fn check_uses(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Ent
     let (Some(uses), Some(table)) = (&pattern.uses, model.table(&first.table)) else { return };
     if *uses != table.name && table.index(uses).is_none() {
         let known = table.indexes.iter().map(|index| &*index.name).chain([&*table.name]);
-        unknown(reader, pattern.at, "index", uses, known);
+        let at = reader.place(pattern.at, &["uses"]);
+        unknown(reader, at, "index", uses, known);
     }
 }
 
 fn check_step(reader: &mut Reader, model: &Model, step: &Write) {
-    let Some(this) = entity(reader, model, step.at, &step.entity) else { return };
+    let target = reader.place(step.at, TARGETS);
+    let Some(this) = entity(reader, model, target, &step.entity) else { return };
     for (name, _) in step.examples.iter().flatten() {
         // Whatever the expressions do not bind as a placeholder must be an attribute.
         let expressions = [&step.set, &step.remove, &step.add];

@@ -14,6 +14,9 @@ const ALIASED_MAX: usize = 2_000_000;
 /// Levels of one document: values nest 32 levels, each two in typed form, and the rest of the file is around them.
 const LEVELS_MAX: usize = 120;
 
+/// What most often is wrong where text is not YAML.
+const NOT_YAML_FIX: &str = "close brackets and quotation marks, indent with spaces, and quote texts with `: `, ` #`, `{`, `*` or `&` in them";
+
 /// A value and its place.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -130,7 +133,7 @@ fn read_document(text: &str) -> Result<Option<Node>, Fault> {
     let mut builder = Builder::default();
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| {
-            Fault::new(place(error.marker()), format!("this is not YAML: {}", error.info()))
+            Fault::new(place(error.marker()), format!("this is not YAML: {}; {NOT_YAML_FIX}", error.info()))
         })?;
         let at = place(&span.start);
         builder.take(event, at).map_err(|reason| Fault::new(at, reason))?;
