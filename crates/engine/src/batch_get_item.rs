@@ -89,7 +89,7 @@ impl Answer {
     /// Reads a table's keys until the answer is full; the rest is left to the client.
     async fn read<T: Snapshot>(&mut self, snapshot: &T, table: &BoundTable<'_>) -> Result<(), Error> {
         let asked = table.request;
-        let name = &asked.table.name;
+        let name = &asked.table.as_given;
         let mut items = Vec::new();
         let mut done = 0;
         'full: for keys in table.keys.chunks(CHUNK_KEYS_MAX) {

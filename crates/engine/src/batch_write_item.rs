@@ -122,7 +122,7 @@ impl Answer {
         match end {
             GroupEnd::Written(outcomes) => {
                 for (place, outcome) in group.iter().zip(&outcomes) {
-                    let name = &place.table.table.name;
+                    let name = &place.table.table.as_given;
                     self.meter.add(name, outcome.change.usage(&outcome.table, WriteMode::Plain));
                     self.collections.add(name, place.item(), outcome);
                 }
@@ -145,7 +145,7 @@ impl Answer {
 
     /// Gives a write back to the client to be sent again.
     fn leave(&mut self, place: Place<'_>) {
-        let name = &place.table.table.name;
+        let name = &place.table.table.as_given;
         let Some(parts) = place.table.parts.get(place.position).cloned() else { return };
         match self.unprocessed.iter_mut().find(|(table, _)| table == name) {
             Some((_, writes)) => writes.push(parts),

@@ -24,7 +24,7 @@ pub(crate) async fn delete_item<S: Store>(
         ReturnOld::AllOld => outcome.change.old.clone(),
     };
     let reported = Reported {
-        table_name: &request.table.name,
+        table_name: &request.table.as_given,
         item: &request.key,
         capacity: request.capacity,
         metrics: request.metrics,

@@ -34,7 +34,7 @@ pub(crate) async fn get_item<S: Store>(
         ..TableUsage::default()
     };
     Ok(GetItemOutput {
-        consumed_capacity: consumed(request.capacity, &request.table.name, CapacityForm::Plain, usage),
+        consumed_capacity: consumed(request.capacity, &request.table.as_given, CapacityForm::Plain, usage),
         item: found.map(|item| project(item, request.projection.as_ref())),
     })
 }

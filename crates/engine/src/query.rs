@@ -71,7 +71,7 @@ fn bind<'a>(table: &'a Table, request: &'a Query) -> Result<Plan<'a>, Error> {
         output,
         fetch,
         capacity: request.capacity,
-        table_name: &request.table.name,
+        table_name: &request.table.as_given,
         bytes_max: PAGE_BYTES_MAX,
     })
 }

@@ -37,7 +37,7 @@ pub(crate) async fn transact_get_items<S: Store>(
         let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
         bytes_read += bytes;
         let units = read_units(bytes, ReadMode::Transactional);
-        meter.add(&get.table.name, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
+        meter.add(&get.table.as_given, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
         let item = item.map(|item| project(item, get.projection.as_ref()));
         responses.push(item.filter(|item| !item.is_empty()));
     }

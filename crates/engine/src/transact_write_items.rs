@@ -84,7 +84,7 @@ fn new_token<S: Store>(
     let fingerprint = token.fingerprint;
     let expires_ms = TokenRow::expiry(engine.env().now_ms());
     let nonce = engine.env().random_u128();
-    let names: Vec<String> = request.actions.iter().map(|action| action.table.name.clone()).collect();
+    let names: Vec<String> = request.actions.iter().map(|action| action.table.as_given.clone()).collect();
     let row = move |outcomes: &[Outcome]| TokenRow {
         expires_ms,
         fingerprint,
@@ -146,10 +146,10 @@ fn written(request: &TransactWriteItems, outcomes: &[Outcome]) -> TransactWriteI
     let mut collections = CollectionReport::default();
     for (action, outcome) in request.actions.iter().zip(outcomes) {
         if request.capacity != ReturnConsumedCapacity::None {
-            meter.add(&action.table.name, outcome.change.usage(&outcome.table, WriteMode::Transactional));
+            meter.add(&action.table.as_given, outcome.change.usage(&outcome.table, WriteMode::Transactional));
         }
         if request.metrics == ReturnItemCollectionMetrics::Size && outcome.change.changes_item() {
-            collections.add(&action.table.name, item_of(&action.action), outcome);
+            collections.add(&action.table.as_given, item_of(&action.action), outcome);
         }
     }
     TransactWriteItemsOutput {

@@ -22,7 +22,7 @@ pub(crate) async fn update_item<S: Store>(
     let outcome = write_one(engine, request.on_condition_failure, || bind(engine, caller, request)).await?;
     let attributes = returned(&outcome.change, request.return_values);
     let reported = Reported {
-        table_name: &request.table.name,
+        table_name: &request.table.as_given,
         item: &request.key,
         capacity: request.capacity,
         metrics: request.metrics,

@@ -99,6 +99,8 @@ requirements! {
     o11_expressions_take_4096_bytes_before_names_are_put_in: "o11",
     o12_needless_parts_of_expressions_are_refused: "o12",
     o13_a_write_that_fails_its_condition_changes_neither_item_nor_index: "o13",
+    o14_a_table_asked_for_by_its_arn_is_answered_by_its_arn: "o14",
+    o15_what_a_key_condition_cannot_be_is_told_after_the_faults_of_other_expressions: "o15",
     q01_statements_do_what_the_native_requests_do: "q01",
     q02_select_reads_what_it_must_and_no_more: "q02",
     q03_pages_go_on_where_they_ended: "q03",

@@ -96,7 +96,7 @@ pub(super) async fn select<S: Store>(
             output,
             fetch,
             capacity: reading.capacity,
-            table_name: &select.table.name,
+            table_name: &select.table.as_given,
             bytes_max: budget.bytes,
         };
         let page = read_page(engine, plan).await?;

@@ -123,7 +123,7 @@ pub(super) async fn write<S: Store>(
     })?;
     let attributes: Option<EncodedItem> = returned(&outcome.change, return_value(returning));
     let reported = Reported {
-        table_name: &table.name,
+        table_name: &table.as_given,
         item: &key,
         capacity: answering.capacity,
         metrics: ReturnItemCollectionMetrics::None,

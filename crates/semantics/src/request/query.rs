@@ -8,7 +8,7 @@ use super::sense::{self, Dialects, Member, Selection};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{
-    Condition, ConditionKind, KeyCondition, Placeholders, Projection, legacy, parse_key_condition,
+    Condition, ConditionKind, KeyCondition, Placeholders, Projection, legacy, parse_condition,
 };
 use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
@@ -61,7 +61,8 @@ impl Query {
             Wording::Present,
         )?;
         let text = parts.key_condition_expression.as_deref();
-        let key_condition = text.map(|text| parse_key_condition(text, &mut placeholders)).transpose()?;
+        let key_condition =
+            text.map(|text| parse_condition(text, ConditionKind::Key, &mut placeholders)).transpose()?;
         let text = parts.filter_expression.as_ref();
         let filter = sense::condition(text, ConditionKind::Filter, &mut placeholders)?;
         let projection = sense::projection(
@@ -70,8 +71,9 @@ impl Query {
             &mut placeholders,
         )?;
         placeholders.finish()?;
+        // What a key condition cannot be is told after the faults of all other expressions (observed).
         let key_condition = match key_condition {
-            Some(key_condition) => key_condition,
+            Some(condition) => KeyCondition::from_condition(&condition)?,
             None => legacy::key_conditions(&parts.key_conditions.unwrap_or_default())?,
         };
         Ok(Self {

@@ -249,3 +249,34 @@ def o13_a_write_that_fails_its_condition_changes_neither_item_nor_index():
     equal(table.query(IndexName="byG", KeyConditionExpression=Key("g").eq("1"))["Items"], [{"pk": "p", "g": "1"}])
     equal(fault(table.put_item, Item={"pk": "p"}, ConditionExpression="attribute_not_exists(pk)",
                 ReturnValuesOnConditionCheckFailure="ALL_OLD")[2]["Item"], {"pk": {"S": "p"}, "g": {"S": "1"}})
+
+
+def o14_a_table_asked_for_by_its_arn_is_answered_by_its_arn():
+    table = make_table(("pk",), local=())
+    arn = client.describe_table(TableName=table.name)["Table"]["TableArn"]
+    units = {"ReturnConsumedCapacity": "TOTAL"}
+    key = {"pk": {"S": "p"}}
+    batch = client.batch_write_item(RequestItems={arn: [{"PutRequest": {"Item": key}}]}, **units)
+    got = client.batch_get_item(RequestItems={arn: {"Keys": [key]}}, **units)
+    equal(got["Responses"], {arn: [key]})
+    written = client.transact_write_items(TransactItems=[{"Put": {"TableName": arn, "Item": key}}], **units)
+    read = client.transact_get_items(TransactItems=[{"Get": {"TableName": arn, "Key": key}}], **units)
+    for answer in (batch, got, written, read):
+        equal([used["TableName"] for used in answer["ConsumedCapacity"]], [arn])
+    for answer in (client.put_item(TableName=arn, Item=key, **units), client.get_item(TableName=arn, Key=key, **units),
+                   client.update_item(TableName=arn, Key=key, **units), client.scan(TableName=arn, **units),
+                   client.query(TableName=arn, KeyConditionExpression="pk = :p", ExpressionAttributeValues={":p": {"S": "p"}}, **units),
+                   client.execute_statement(Statement=f'SELECT * FROM "{arn}"', **units),
+                   client.delete_item(TableName=arn, Key=key, **units)):
+        equal(answer["ConsumedCapacity"]["TableName"], arn)
+    equal(client.get_item(TableName=table.name, Key=key, **units)["ConsumedCapacity"]["TableName"], table.name)
+
+
+def o15_what_a_key_condition_cannot_be_is_told_after_the_faults_of_other_expressions():
+    table = make_table(("pk",))
+    several = "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"
+    for more, expected in [({}, several),
+                           ({"FilterExpression": ""}, "Invalid FilterExpression: The expression can not be empty;"),
+                           ({"ExpressionAttributeNames": {"#a": "a"}},
+                            "Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}")]:
+        equal(fault(table.query, KeyConditionExpression="pk = x", **more)[1], expected)
