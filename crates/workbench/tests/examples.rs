@@ -2,16 +2,27 @@
 
 use std::path::Path;
 
-use keywright_workbench::model::{parse, write};
+use keywright_workbench::data::load;
+use keywright_workbench::exchange::import::import;
+use keywright_workbench::exchange::of_model::{of_model, stored_items};
+use keywright_workbench::exchange::workbench_json::Document;
+use keywright_workbench::model::{Fault, Model, parse, write};
 use keywright_workbench::report::{Checked, text};
+use keywright_workbench::run::Outcome;
 
-fn checked(name: &str) -> Checked {
+fn example(name: &str) -> Model {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models").join(name);
     let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let told = |faults: Vec<keywright_workbench::model::Fault>| -> String {
-        faults.iter().map(|fault| fault.in_file(name) + "\n").collect()
-    };
-    let model = parse(&source).unwrap_or_else(|faults| panic!("{}", told(faults)));
+    parse(&source).unwrap_or_else(|faults| panic!("{}", in_file(name, &faults)))
+}
+
+fn in_file(name: &str, faults: &[Fault]) -> String {
+    faults.iter().map(|fault| fault.in_file(name) + "\n").collect()
+}
+
+fn checked(name: &str) -> Checked {
+    let told = |faults: Vec<Fault>| in_file(name, &faults);
+    let model = example(name);
     let again = parse(&write(&model)).unwrap_or_else(|faults| panic!("{}", told(faults)));
     assert_eq!(write(&model), write(&again), "{name} is written as it is read");
     keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
@@ -26,6 +37,119 @@ fn r72_the_models_of_the_seeds_pass() {
         let checked = checked(name);
         assert!(checked.passes(), "{}", text(&checked, name));
     }
+}
+
+/// The imported examples and the documents they were imported from.
+const IMPORTED: [(&str, &str); 8] = [
+    ("chat.yaml", "schema-examples/ChatSystemSchema.json"),
+    ("complaints.yaml", "schema-examples/ComplaintManagementSchema.json"),
+    ("connected-vehicles.yaml", "schema-examples/ConnectedVehiclesSchema.json"),
+    ("game-profiles.yaml", "schema-examples/GamePlayerProfilesSchema.json"),
+    ("online-shop.yaml", "an-online-shop/AnOnlineShop_facets.json"),
+    ("recurring-payments.yaml", "schema-examples/RecurringPaymentsSchema.json"),
+    ("sessions.yaml", "schema-examples/SessionManagementSchema.json"),
+    ("social-network.yaml", "schema-examples/SocialNetworkSchema.json"),
+];
+
+#[test]
+fn the_imported_examples_pass_with_every_pattern_proved_but_the_one_with_a_scan() {
+    let mut patterns = Vec::new();
+    for (name, _) in IMPORTED {
+        let checked = checked(name);
+        assert_eq!(checked.passes(), name != "complaints.yaml", "{}", text(&checked, name));
+        for pattern in &checked.report.patterns {
+            assert_eq!(pattern.outcome, Outcome::Met, "{name} {}", pattern.id);
+            assert_eq!(pattern.strangers, Vec::<Vec<String>>::new(), "{name} {}", pattern.id);
+        }
+        patterns.push(checked.report.patterns.len());
+    }
+    assert_eq!(patterns, [9, 6, 22, 10, 16, 8, 8, 7]);
+}
+
+#[test]
+fn the_imported_examples_hold_the_tables_and_items_of_their_documents_and_no_item_is_without_an_entity() {
+    for (name, document) in IMPORTED {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/workbench");
+        let source = std::fs::read_to_string(folder.join(document)).expect("the document is there");
+        let draft = Document::parse(&source).and_then(|document| document.read()).expect("readable").draft;
+        let model = example(name);
+        let samples = load(&model, &|_| Err("no files".to_owned())).expect("items");
+        let stored = stored_items(&model);
+        let made = of_model(&model, &stored);
+        assert_eq!(made.tables.len(), draft.tables.len(), "{name}");
+        for (own, table) in made.tables.iter().zip(&draft.tables) {
+            assert_eq!(own.definition, table.definition, "{name}");
+            assert_eq!(own.items, table.items, "{name}");
+        }
+        assert_eq!(samples.len(), stored.values().map(Vec::len).sum::<usize>(), "{name}");
+        for sample in &samples {
+            assert!(sample.entity.is_some(), "{name}: {:?} belongs to no entity", sample.item);
+        }
+    }
+}
+
+#[test]
+fn r73_every_document_imports_as_a_model_that_passes_its_check() {
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/workbench")];
+    let mut seen = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("the test data is there").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                let source = std::fs::read_to_string(&path).expect("the document can be read");
+                let imported = import("imported", &source, None).expect("a known format").model;
+                // As the command does: written as a model file and read from there.
+                let model = parse(&write(&imported)).expect("a model file");
+                let checked =
+                    keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
+                        .expect("it runs");
+                assert!(checked.passes(), "{}: {}", path.display(), text(&checked, "imported"));
+                let items: u64 = checked.report.tables.iter().map(|table| table.items).sum();
+                let kept: usize = stored_items(&imported).values().map(Vec::len).sum();
+                assert_eq!(usize::try_from(items).ok(), Some(kept), "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 31);
+}
+
+/// What is told of each example, kept in `tests/reports`; `KEYWRIGHT_BLESS=1` writes it anew.
+#[test]
+fn the_reports_of_the_examples_are_as_they_were() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut names: Vec<String> = std::fs::read_dir(examples)
+        .expect("the examples are there")
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 13);
+    for name in names {
+        let found = told(&checked(&name));
+        let path = folder.join(&name).with_extension("txt");
+        if std::env::var_os("KEYWRIGHT_BLESS").is_some() {
+            std::fs::write(&path, &found).expect("the report can be written");
+        }
+        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        assert_eq!(found, kept, "{name}");
+    }
+}
+
+/// The table of patterns, and which rule found what in what; how rules word it is theirs.
+fn told(checked: &Checked) -> String {
+    let report = text(checked, "");
+    let table = report.split("\n\n").next().unwrap_or_default();
+    let findings = checked
+        .findings
+        .iter()
+        .map(|finding| format!("{} {} {}\n", finding.rule, finding.severity.name(), finding.subject));
+    let findings: std::collections::BTreeSet<String> = findings.collect();
+    format!("{table}\n\n{}", findings.into_iter().collect::<String>())
 }
 
 #[test]

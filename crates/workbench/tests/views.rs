@@ -200,7 +200,7 @@ fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
     );
     let scan = shown(&example("complaints.yaml"), View::Collections, Some("P5"));
     assert_eq!(scan.matches("  > ").count(), 1);
-    assert_eq!(scan.matches("  x ").count(), 6, "{scan}");
+    assert_eq!(scan.matches("  x ").count(), 8, "{scan}");
     let unknown = shown(&example("orders.yaml"), View::Collections, Some("P99"));
     has(&unknown, &["There is no pattern P99; there are P1, P2, P3, P4, P5."]);
 }

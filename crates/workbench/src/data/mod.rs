@@ -8,9 +8,15 @@ mod generate;
 mod random;
 mod value;
 
-use keywright_semantics::value::Item;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use crate::model::{At, Fault, Faults, KeyType, Model, Node, NodeKind, did_you_mean};
+use keywright_semantics::value::{AttributeValue, Item};
+
+use crate::exchange::infer::fit;
+use crate::model::{
+    At, Entity, Fault, Faults, KeyPart, KeyType, Model, Node, NodeKind, Template, did_you_mean,
+};
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
 pub use generate::{generate, generate_record};
@@ -183,19 +189,91 @@ const fn type_name(key_type: KeyType) -> &'static str {
     }
 }
 
-/// The entity whose templates make the item's key from the item's own attributes; of several the one with most of its
-/// attributes there.
+/// The entity an item as it is stored belongs to: the one whose templates make its key, out of its attributes where it has
+/// them. Of several, the one whose templates have the most text of their own, then the one with most of its attributes
+/// there, then the first.
 pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
     let schema = model.table(table)?;
-    let fits = model.entities_of(table).filter(|entity| {
-        schema.key_parts().all(|part| {
-            let made =
-                entity.template(&part.name).and_then(|template| fill(&template, part.key_type, item).ok());
-            made.is_some() && made.as_ref() == item.get(&part.name)
-        })
+    let telling = |entity: &Entity| {
+        let mut words = 0;
+        let mut variables = BTreeMap::new();
+        for part in schema.key_parts() {
+            let template = entity.template(&part.name)?;
+            words += fitting(&template, part, item, &mut variables)?;
+        }
+        let present = entity.attributes.iter().filter(|known| item.contains_key(&known.name)).count();
+        Some((words, present))
+    };
+    let fits = model.entities_of(table).enumerate();
+    fits.filter_map(|(at, entity)| Some((telling(entity)?, Reverse(at), entity)))
+        .max_by_key(|(telling, at, _)| (*telling, *at))
+        .map(|(_, _, entity)| entity.name.clone())
+}
+
+/// How much text of its own a template has that makes this key attribute of the item; `None` if it does not make it.
+/// What the item does not have as an attribute is read from the key; it must be the same in all templates.
+fn fitting(
+    template: &Template,
+    part: &KeyPart,
+    item: &Item,
+    variables: &mut BTreeMap<String, String>,
+) -> Option<usize> {
+    let value = item.get(&part.name)?;
+    let text = template.to_string();
+    let words = fit::word_bytes(&text);
+    if fill(template, part.key_type, item).is_ok_and(|made| made == *value) {
+        return Some(words);
+    }
+    let AttributeValue::S(value) = value else {
+        return template.whole().filter(|name| !item.contains_key(*name)).map(|_| words);
+    };
+    let parts = fit::parts(&text);
+    let places = parts.iter().filter_map(|part| match part {
+        fit::Part::Place(place) => Some(*place),
+        fit::Part::Word(_) => None,
     });
-    fits.max_by_key(|entity| {
-        entity.attributes.iter().filter(|attribute| item.contains_key(&attribute.name)).count()
-    })
-    .map(|entity| entity.name.clone())
+    for (place, found) in places.zip(fit::fit(&parts, value)?) {
+        let name = fit::variable(place);
+        let other = item.get(name).is_some_and(|stored| key_text(stored).as_deref() != Some(found));
+        let earlier = variables.insert(name.to_owned(), found.to_owned());
+        if place == name && (other || earlier.is_some_and(|earlier| earlier != found)) {
+            return None;
+        }
+    }
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_item_belongs_to_the_entity_whose_templates_its_key_fits() {
+        let model = crate::model::parse(
+            r##"
+format: 1
+model: m
+tables: {T: {key: {PK: S, SK: S}}}
+entities:
+  Player: {key: {PK: "{player}", SK: "#META#{player}"}, attrs: {player: S}}
+  Item: {key: {PK: "{player}", SK: "ITEM#{item}"}, attrs: {player: S, item: S, weight: N}}
+  Any: {key: {PK: "{player}", SK: "{what}"}, attrs: {player: S, what: S}}
+"##,
+        )
+        .expect("a model");
+        let item = |pairs: &[(&str, &str)]| -> Item {
+            let pairs = pairs.iter();
+            pairs.map(|(name, text)| ((*name).to_owned(), AttributeValue::S((*text).to_owned()))).collect()
+        };
+        for (pairs, expected) in [
+            (&[("PK", "p1"), ("SK", "#META#p1")][..], Some("Player")),
+            (&[("PK", "p1"), ("SK", "#META#p2")], Some("Any")),
+            (&[("PK", "p1"), ("SK", "ITEM#7")], Some("Item")),
+            (&[("PK", "p1"), ("SK", "ITEM#7"), ("item", "7")], Some("Item")),
+            (&[("PK", "p1"), ("SK", "ITEM#7"), ("item", "8")], Some("Any")),
+            (&[("PK", "p1")], None),
+        ] {
+            assert_eq!(entity_of(&model, "T", &item(pairs)).as_deref(), expected, "{pairs:?}");
+        }
+    }
 }
