@@ -325,16 +325,27 @@ impl DigitReader {
         if self.overfull {
             return Err(NumberFault::TooManyDigits);
         }
-        let exponent = exponent - self.fraction + i64::from(self.held_zeros);
         if self.coefficient == 0 {
-            return Ok(Number::ZERO);
+            return zero_written_with(exponent);
         }
+        let exponent = exponent.saturating_sub(self.fraction).saturating_add(i64::from(self.held_zeros));
         let clamped = i32::try_from(exponent.clamp(-100_000, 100_000)).unwrap_or(0);
         Number::normalised(negative, self.coefficient, clamped)
     }
 }
 
-/// An exponent's digits; beyond what a text's zeros could make up for, the exact value no longer matters.
+/// Zero is held to the range by the exponent it is written with (observed: 0e125 is zero, 0e126 and 0e-131 are not).
+fn zero_written_with(exponent: i64) -> Result<Number, NumberFault> {
+    if exponent > i64::from(MAGNITUDE_MAX) {
+        return Err(NumberFault::Overflow);
+    }
+    if exponent < i64::from(MAGNITUDE_MIN) {
+        return Err(NumberFault::Underflow);
+    }
+    Ok(Number::ZERO)
+}
+
+/// An exponent's digits. Observed: one of more than 64 bits is no number at all, any other is a matter of the range.
 fn parse_exponent(bytes: &[u8]) -> Result<i64, NumberFault> {
     let (negative, digits) = match bytes {
         [b'-', rest @ ..] => (true, rest),
@@ -349,9 +360,13 @@ fn parse_exponent(bytes: &[u8]) -> Result<i64, NumberFault> {
         if !byte.is_ascii_digit() {
             return Err(NumberFault::NotNumeric);
         }
-        value = (value * 10 + i64::from(byte - b'0')).min(1_000_000_000_000);
+        let digit = i64::from(byte - b'0');
+        let next = value
+            .checked_mul(10)
+            .and_then(|tens| if negative { tens.checked_sub(digit) } else { tens.checked_add(digit) });
+        value = next.ok_or(NumberFault::NotNumeric)?;
     }
-    Ok(if negative { -value } else { value })
+    Ok(value)
 }
 
 impl Ord for Number {

@@ -69,7 +69,7 @@ impl ValueType {
 }
 
 /// What is wrong with a value that a client sent. Texts are in `messages::value`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueFault {
     /// `{}`: no type at all.
     Empty,
@@ -92,6 +92,11 @@ pub enum ValueFault {
     EmptyStringInSet,
     EmptyBinaryInSet,
     TooDeep,
+    /// By one level. The former validation takes such a value among those of an expression (observed: 32 maps around a
+    /// text, in transactions), so the value is kept.
+    TooDeepByOne(Box<AttributeValue>),
+    /// So deep that the present validation cannot read the request, and the former one answers it (observed: 63 maps).
+    TooDeepToRead,
 }
 
 impl AttributeValue {

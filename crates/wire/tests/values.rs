@@ -66,8 +66,15 @@ fn values_nest_32_levels_the_innermost_included() {
         for innermost in [r#"{"S":"x"}"#, r#"{"L":[]}"#, r#"{"M":{}}"#, r#"{"NS":["1"]}"#] {
             let deepest = nested(31, open, close, innermost);
             assert_eq!(round_trip(&deepest), deepest);
-            let too_deep = item_of(&nested(32, open, close, innermost)).pop().unwrap().1;
-            assert_eq!(too_deep, Err(ValueFault::TooDeep), "{innermost}");
+            let fault = |wraps| item_of(&nested(wraps, open, close, innermost)).pop().unwrap().1.unwrap_err();
+            assert!(
+                matches!(fault(32), ValueFault::TooDeepByOne(value) if value.nesting_levels() == 33),
+                "{innermost}"
+            );
+            assert_eq!(fault(33), ValueFault::TooDeep, "{innermost}");
+            assert_eq!(fault(61), ValueFault::TooDeep, "{innermost}");
+            assert_eq!(fault(63), ValueFault::TooDeepToRead, "{innermost}");
+            assert_eq!(fault(300), ValueFault::TooDeepToRead, "{innermost}");
         }
     }
 }

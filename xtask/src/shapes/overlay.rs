@@ -86,6 +86,10 @@ fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<
             extras.unchecked_enums.push((*shape).to_owned());
             Ok(())
         }
+        [shape, "key", key] => {
+            model.shape_mut(shape)?.key = Some((*key).to_owned());
+            Ok(())
+        }
         [shape, "min", value] => bound(&mut model.shape_mut(shape)?.min, value),
         [shape, "max", value] => bound(&mut model.shape_mut(shape)?.max, value),
         [shape, "pattern", value] => {

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::limits::{ATTRIBUTE_NAME_BYTES_MAX, PLACEHOLDER_BYTES_MAX};
 use crate::messages::{Wording, expression as messages};
 use crate::request::parts::{AttributeMapPart, ValuePart};
-use crate::value::AttributeValue;
+use crate::value::{AttributeValue, ValueFault};
 
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
@@ -97,6 +97,9 @@ fn check_values(
     }
     let entries = values.iter().map(|(placeholder, value)| match value {
         Ok(value) => Ok(Entry { placeholder: placeholder.as_str(), stands_for: value, used: false }),
+        Err(ValueFault::TooDeepByOne(value)) if wording == Wording::Former => {
+            Ok(Entry { placeholder: placeholder.as_str(), stands_for: &**value, used: false })
+        }
         Err(fault) => {
             let text = crate::messages::value::fault(fault, wording);
             Err(match wording {

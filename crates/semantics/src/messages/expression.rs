@@ -291,7 +291,7 @@ pub const fn key_no_attribute() -> &'static str {
 
 /// Observed.
 pub const fn key_repeated() -> &'static str {
-    "KeyConditionExpressions must only contain one condition per key"
+    "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"
 }
 
 /// Observed: the introduction of many texts about legacy members.

@@ -26,12 +26,10 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
             "One or more parameter values were invalid: Null attribute value types must have the value of true".to_owned()
         }
         ValueFault::Number { fault: NumberFault::NotNumeric, text } if text.is_empty() => not_numeric_nothing(wording),
-        ValueFault::Number { fault: NumberFault::Overflow, text }
-            if wording == Wording::Former && wraps_around(text) =>
-        {
-            number(NumberFault::Underflow, text)
-        }
-        ValueFault::Number { fault, text } => number(*fault, text),
+        ValueFault::Number { fault, text } => match wording {
+            Wording::Present => number(*fault, text),
+            Wording::Former => number(formerly(*fault, text), text),
+        },
         ValueFault::EmptySet(set_type) => match set_type {
             ValueType::Ss => {
                 "One or more parameter values were invalid: An string set  may not be empty".to_owned()
@@ -51,15 +49,25 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
         ValueFault::EmptyBinaryInSet => {
             "One or more parameter values were invalid: Binary sets may not contain null or empty values".to_owned()
         }
-        ValueFault::TooDeep => TOO_DEEP.to_owned(),
+        ValueFault::TooDeep | ValueFault::TooDeepByOne(_) | ValueFault::TooDeepToRead => {
+            TOO_DEEP.to_owned()
+        }
     }
 }
 
-/// Whether the magnitude of a number leaves 32 bits though its exponent does not: formerly it then counts as tiny
-/// (observed: 1e2147483647).
-fn wraps_around(text: &str) -> bool {
-    let Some((_, exponent)) = text.split_once(['e', 'E']) else { return false };
-    exponent.parse() == Ok(i32::MAX)
+/// How the former validation judges a number out of range: it reads it as Java's `BigDecimal`, whose scale has 32 bits.
+/// A magnitude that leaves them counts as tiny (observed: 1e2147483647); an exponent that leaves them is none.
+fn formerly(fault: NumberFault, text: &str) -> NumberFault {
+    let exponent = text.split_once(['e', 'E']).and_then(|(_, exponent)| exponent.parse::<i64>().ok());
+    match (fault, exponent) {
+        (NumberFault::Overflow, Some(exponent)) if exponent == i64::from(i32::MAX) => NumberFault::Underflow,
+        (NumberFault::Overflow | NumberFault::Underflow, Some(exponent))
+            if exponent.unsigned_abs() > i32::MIN.unsigned_abs().into() =>
+        {
+            NumberFault::NotNumeric
+        }
+        _ => fault,
+    }
 }
 
 fn not_numeric_nothing(wording: Wording) -> String {

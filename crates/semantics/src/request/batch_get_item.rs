@@ -10,8 +10,7 @@ use crate::codec::EncodedItem;
 use crate::error::Error;
 use crate::expression::{Placeholders, Projection};
 use crate::limits::BATCH_GET_KEYS_MAX;
-use crate::messages::Wording;
-use crate::messages::item as messages;
+use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
 
 const OPERATION: &str = "BatchGetItem";
@@ -39,12 +38,19 @@ impl BatchGetItem {
     /// a missing table, so they are looked for here.
     pub fn sense(parts: BatchGetItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
-            return Err(Error::validation(messages::request_items_required(OPERATION)));
+            let violation = shape::unechoed_violation("RequestItems", &shape::length_at_least(1));
+            return Err(Error::validation(shape::violations(&[violation])));
         }
+        let is_mixed = mixes_dialects(&parts);
         let mut keys_left = BATCH_GET_KEYS_MAX;
         let mut tables = Vec::with_capacity(parts.request_items.len());
         for (name, table) in parts.request_items {
             tables.push(BatchGetTable::sense(&name, table, &mut keys_left)?);
+        }
+        // Observed: it is refused; in which words and when is not recorded.
+        if is_mixed {
+            let text = messages::mixed_parameters(&["AttributesToGet"], &["ProjectionExpression"]);
+            return Err(Error::validation(text));
         }
         Ok(Self { tables, capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None) })
     }
@@ -74,6 +80,13 @@ impl BatchGetTable {
         let keys = distinct_keys(&parts, keys_left)?;
         Ok(Self { table, keys, projection, consistency: Consistency::of(parts.consistent_read), parts })
     }
+}
+
+/// Whether one table is asked in the legacy dialect and another in expressions.
+fn mixes_dialects(parts: &BatchGetItemParts) -> bool {
+    let tables = || parts.request_items.iter().map(|(_, table)| table);
+    tables().any(|table| table.attributes_to_get.is_some())
+        && tables().any(|table| table.projection_expression.is_some())
 }
 
 /// The keys, each once, as long as the batch takes any.

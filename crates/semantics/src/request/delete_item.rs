@@ -25,18 +25,22 @@ impl DeleteItem {
     /// Understands the parts, in the service's order of checks.
     pub fn sense(parts: DeleteItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        Self::understand(parts, table).map_err(sense::enveloped)
+        let values = sense::each_value(Some(&parts.key))
+            .chain(sense::each_value(parts.expression_attribute_values.as_ref()))
+            .chain(sense::each_expected(parts.expected.as_ref()));
+        let wording = sense::wording_for(values);
+        Self::understand(parts, table, wording).map_err(|error| sense::enveloped(error, wording))
     }
 
-    fn understand(parts: DeleteItemParts, table: TableRef) -> Result<Self, Error> {
-        check_dialects(&parts)?;
-        let key = sense::item(parts.key, Wording::Present)?;
+    fn understand(parts: DeleteItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
+        check_dialects(&parts, wording)?;
+        let key = sense::item(parts.key, wording)?;
         let return_values = sense::return_old(parts.return_values)?;
         let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
-            Wording::Present,
+            wording,
         )?;
         let text = parts.condition_expression.as_ref();
         let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
@@ -53,7 +57,7 @@ impl DeleteItem {
     }
 }
 
-fn check_dialects(parts: &DeleteItemParts) -> Result<(), Error> {
+fn check_dialects(parts: &DeleteItemParts, wording: Wording) -> Result<(), Error> {
     Dialects {
         legacy: &[
             Member::of("Expected", parts.expected.as_ref()),
@@ -63,7 +67,7 @@ fn check_dialects(parts: &DeleteItemParts) -> Result<(), Error> {
         expressions: &[Member::of("ConditionExpression", parts.condition_expression.as_ref())],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
-        wording: Wording::Present,
+        wording,
     }
     .check()
 }

@@ -5,6 +5,7 @@
 
 use super::parts::AttributeMapPart;
 use crate::codec::EncodedValue;
+use crate::value::ValueFault;
 
 /// What has been said so far.
 #[derive(Clone, Debug)]
@@ -49,10 +50,14 @@ impl Digest {
     }
 
     /// An item, a key or a map of placeholders; equal values have equal bytes. A value with a fault is left out: a
-    /// request that has one gets no fingerprint.
+    /// request that has one gets no fingerprint, unless the fault is none where the value stands.
     pub(super) fn values(&mut self, values: &AttributeMapPart) {
-        let mut sorted: Vec<_> =
-            values.iter().filter_map(|(name, value)| Some((name, value.as_ref().ok()?))).collect();
+        let readable = values.iter().filter_map(|(name, value)| match value {
+            Ok(value) => Some((name, value)),
+            Err(ValueFault::TooDeepByOne(value)) => Some((name, &**value)),
+            Err(_) => None,
+        });
+        let mut sorted: Vec<_> = readable.collect();
         sorted.sort_unstable_by_key(|(name, _)| *name);
         self.count(sorted.len());
         for (name, value) in sorted {

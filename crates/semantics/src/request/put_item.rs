@@ -26,18 +26,22 @@ impl PutItem {
     /// (observed: a missing table is answered first).
     pub fn sense(parts: PutItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        Self::understand(parts, table).map_err(sense::enveloped)
+        let values = sense::each_value(Some(&parts.item))
+            .chain(sense::each_value(parts.expression_attribute_values.as_ref()))
+            .chain(sense::each_expected(parts.expected.as_ref()));
+        let wording = sense::wording_for(values);
+        Self::understand(parts, table, wording).map_err(|error| sense::enveloped(error, wording))
     }
 
-    fn understand(parts: PutItemParts, table: TableRef) -> Result<Self, Error> {
-        check_dialects(&parts)?;
-        let item = sense::item(parts.item, Wording::Present)?;
+    fn understand(parts: PutItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
+        check_dialects(&parts, wording)?;
+        let item = sense::item(parts.item, wording)?;
         let return_values = sense::return_old(parts.return_values)?;
         let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
-            Wording::Present,
+            wording,
         )?;
         let text = parts.condition_expression.as_ref();
         let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
@@ -54,7 +58,7 @@ impl PutItem {
     }
 }
 
-fn check_dialects(parts: &PutItemParts) -> Result<(), Error> {
+fn check_dialects(parts: &PutItemParts, wording: Wording) -> Result<(), Error> {
     Dialects {
         legacy: &[
             Member::of("Expected", parts.expected.as_ref()),
@@ -64,7 +68,7 @@ fn check_dialects(parts: &PutItemParts) -> Result<(), Error> {
         expressions: &[Member::of("ConditionExpression", parts.condition_expression.as_ref())],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
-        wording: Wording::Present,
+        wording,
     }
     .check()
 }

@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 
 use super::parts::{
     AttributeMapPart, ConditionParts, ConditionalOperator, ExpectedAttributeValueParts, ReturnValue,
-    ReturnValuesOnConditionCheckFailure, Select,
+    ReturnValuesOnConditionCheckFailure, Select, ValuePart,
 };
 use super::{OnConditionFailure, ReturnOld, SelectMode};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection, legacy};
 use crate::expression::{parse_condition, parse_projection};
 use crate::limits::ATTRIBUTE_NAME_BYTES_MAX;
@@ -81,10 +81,30 @@ fn present(members: &[Member]) -> Vec<&'static str> {
     members.iter().filter(|member| member.present).map(|member| member.name).collect()
 }
 
+/// The validation that answers a PutItem, UpdateItem or DeleteItem with these values. Observed: the former one answers
+/// those with a value that the present one cannot read.
+pub(super) fn wording_for<'p>(mut values: impl Iterator<Item = &'p ValuePart>) -> Wording {
+    let unreadable = |value: &ValuePart| matches!(value, Err(ValueFault::TooDeepToRead));
+    if values.any(unreadable) { Wording::Former } else { Wording::Present }
+}
+
+/// Every value of such a map.
+pub(super) fn each_value(part: Option<&AttributeMapPart>) -> impl Iterator<Item = &ValuePart> {
+    part.into_iter().flatten().map(|(_, value)| value)
+}
+
+/// Every value of the legacy `Expected`.
+pub(super) fn each_expected(
+    conditions: Option<&Vec<(String, ExpectedAttributeValueParts)>>,
+) -> impl Iterator<Item = &ValuePart> {
+    let conditions = conditions.into_iter().flatten();
+    conditions.flat_map(|(_, parts)| parts.value.iter().chain(parts.attribute_value_list.iter().flatten()))
+}
+
 /// The envelope that PutItem, UpdateItem and DeleteItem put around every fault that needs no table.
-pub(super) fn enveloped(error: Error) -> Error {
-    match error.kind {
-        crate::error::ErrorKind::Validation => Error::validation(messages::enveloped(&error.message)),
+pub(super) fn enveloped(error: Error, wording: Wording) -> Error {
+    match (wording, error.kind) {
+        (Wording::Present, ErrorKind::Validation) => Error::validation(messages::enveloped(&error.message)),
         _ => error,
     }
 }
@@ -147,7 +167,9 @@ fn is_told_plainly(fault: &ValueFault) -> bool {
         | ValueFault::NullNotTrue
         | ValueFault::EmptyStringInSet
         | ValueFault::EmptyBinaryInSet
-        | ValueFault::TooDeep => false,
+        | ValueFault::TooDeep
+        | ValueFault::TooDeepByOne(_)
+        | ValueFault::TooDeepToRead => false,
     }
 }
 

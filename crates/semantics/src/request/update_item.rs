@@ -27,12 +27,17 @@ impl UpdateItem {
     /// Understands the parts, in the service's order of checks.
     pub fn sense(parts: UpdateItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        Self::understand(parts, table).map_err(sense::enveloped)
+        let values = sense::each_value(Some(&parts.key))
+            .chain(sense::each_value(parts.expression_attribute_values.as_ref()))
+            .chain(sense::each_expected(parts.expected.as_ref()))
+            .chain(parts.attribute_updates.iter().flatten().filter_map(|(_, update)| update.value.as_ref()));
+        let wording = sense::wording_for(values);
+        Self::understand(parts, table, wording).map_err(|error| sense::enveloped(error, wording))
     }
 
-    fn understand(parts: UpdateItemParts, table: TableRef) -> Result<Self, Error> {
-        check_dialects(&parts)?;
-        let key = sense::item(parts.key, Wording::Present)?;
+    fn understand(parts: UpdateItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
+        check_dialects(&parts, wording)?;
+        let key = sense::item(parts.key, wording)?;
         let updates = parts.attribute_updates.as_deref();
         updates.into_iter().flatten().try_for_each(|(name, _)| sense::check_name(name))?;
         let legacy_update = updates.map(legacy::attribute_updates).transpose()?;
@@ -40,7 +45,7 @@ impl UpdateItem {
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
-            Wording::Present,
+            wording,
         )?;
         let text = parts.update_expression.as_deref();
         let update = text.map(|text| parse_update(text, &mut placeholders)).transpose()?;
@@ -60,7 +65,7 @@ impl UpdateItem {
     }
 }
 
-fn check_dialects(parts: &UpdateItemParts) -> Result<(), Error> {
+fn check_dialects(parts: &UpdateItemParts, wording: Wording) -> Result<(), Error> {
     Dialects {
         legacy: &[
             Member::of("AttributeUpdates", parts.attribute_updates.as_ref()),
@@ -74,7 +79,7 @@ fn check_dialects(parts: &UpdateItemParts) -> Result<(), Error> {
         ],
         names: sense::names(parts.expression_attribute_names.as_ref()),
         values: sense::values(parts.expression_attribute_values.as_ref()),
-        wording: Wording::Present,
+        wording,
     }
     .check()
 }

@@ -5,7 +5,7 @@ use keywright_semantics::request::{BatchGetItem, Consistency};
 use keywright_semantics::value::{AttributeValue, ValueFault};
 
 use super::Dialect::{Any, Expression, Legacy};
-use super::{Row, check, map, names, some, text};
+use super::{Row, assert_fails, check, map, names, some, text};
 
 fn base() -> BatchGetItemParts {
     BatchGetItemParts {
@@ -38,7 +38,7 @@ fn with_projection(parts: &mut BatchGetItemParts) -> &mut KeysAndAttributesParts
 #[rustfmt::skip]
 const ROWS: &[Row<BatchGetItemParts>] = &[
     (Any, |p| p.request_items.clear(),
-        "The requestItems parameter is required for BatchGetItem"),
+        "1 validation error detected: Value at 'RequestItems' failed to satisfy constraint: Member must have length greater than or equal to 1"),
     (Any, |p| p.request_items.insert(0, ("arn:aws:dynamodb:us-east-1:1:backup/x".to_owned(), keys(0..1))),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
     (Any, |p| (first(p).attributes_to_get, first(p).projection_expression) = (Some(vec!["a".to_owned()]), some("")),
@@ -62,6 +62,17 @@ const ROWS: &[Row<BatchGetItemParts>] = &[
     (Any, |p| first(p).keys = keys(0..101).keys,
         "Too many items requested for the BatchGetItem call"),
 ];
+
+#[test]
+fn tables_are_all_asked_in_one_dialect() {
+    let mut parts = base();
+    with_projection(&mut parts);
+    let (_, second) = parts.request_items.last_mut().expect("the base request has tables");
+    second.attributes_to_get = Some(vec!["a".to_owned()]);
+    let message = "Can not use both expression and non-expression parameters in the same request: \
+         Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}";
+    assert_fails(BatchGetItem::sense(parts.clone()), message, &parts);
+}
 
 #[test]
 fn faults_are_told_in_the_services_order() {

@@ -5,7 +5,7 @@ use keywright_semantics::request::{DeleteItem, ReturnOld};
 use keywright_semantics::value::ValueFault;
 
 use super::Dialect::{Any, Expression, Legacy};
-use super::{Row, check, expected, map, names, some, text};
+use super::{Row, assert_fails, check, expected, map, names, some, text};
 
 fn base() -> DeleteItemParts {
     DeleteItemParts {
@@ -79,6 +79,24 @@ const ROWS: &[Row<DeleteItemParts>] = &[
 #[test]
 fn faults_are_told_in_the_services_order() {
     check(&base(), DeleteItem::sense, ROWS);
+}
+
+#[test]
+fn the_former_validation_answers_what_the_present_one_cannot_read() {
+    let too_deep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond \
+         supported limit";
+    let in_the_key = DeleteItemParts { key: map(&[("id", Err(ValueFault::TooDeepToRead))]), ..base() };
+    assert_fails(DeleteItem::sense(in_the_key.clone()), too_deep, &in_the_key);
+    let in_a_value = DeleteItemParts {
+        condition_expression: some("id = :v"),
+        expression_attribute_values: Some(map(&[(":v", Err(ValueFault::TooDeepToRead))])),
+        ..base()
+    };
+    let named = format!("ExpressionAttributeValues contains invalid value: {too_deep} for key :v");
+    assert_fails(DeleteItem::sense(in_a_value.clone()), &named, &in_a_value);
+    let with_return_values = DeleteItemParts { return_values: Some(ReturnValue::UpdatedNew), ..in_a_value };
+    let message = "ReturnValues can only be ALL_OLD or NONE";
+    assert_fails(DeleteItem::sense(with_return_values.clone()), message, &with_return_values);
 }
 
 #[test]

@@ -134,6 +134,16 @@ fn values_of_an_update_need_one_of_its_expressions() {
 }
 
 #[test]
+fn a_value_of_an_expression_may_nest_one_level_more() {
+    let value = AttributeValue::L(vec![AttributeValue::from("x")]);
+    let mut parts = base();
+    with_condition(&mut parts).expression_attribute_values =
+        Some(map(&[(":v", Err(ValueFault::TooDeepByOne(Box::new(value))))]));
+    with_condition(&mut parts).condition_expression = some("a = :v");
+    TransactWriteItems::sense(parts).expect("the former validation does not mind");
+}
+
+#[test]
 fn each_action_becomes_what_it_says_in_order() {
     let mut parts = base();
     first(&mut parts).return_values_on_condition_check_failure =

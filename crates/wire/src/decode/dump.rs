@@ -5,14 +5,38 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::json::{Node, member};
 use crate::shapes::{Kind, Member, Shape};
 
 /// A dump is cut after this many bytes, between two values.
 const DUMP_BYTES_MAX: usize = 4096;
 
-/// The members of an attribute value as Java prints them, in the model's order.
-const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &["S", "N", "B", "SS", "NS", "BS", "M", "L", "NULL", "BOOL"];
+/// The members of an attribute value as Java prints them, in the order of the service's own model, which has more than
+/// the public one.
+const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &[
+    "S",
+    "N",
+    "B",
+    "INT",
+    "DECIMAL",
+    "DOUBLE",
+    "SS",
+    "NS",
+    "BS",
+    "INTSET",
+    "DECIMALSET",
+    "DOUBLESET",
+    "M",
+    "L",
+    "NULL",
+    "BOOL",
+];
+
+/// Members that structures of the service's own model have besides the public ones, never set.
+const HIDDEN_MEMBERS: &[(&str, &str)] = &[("PutRequest", "workloadProfileName")];
 
 /// A member's name with its first letter in lower case, which is how the service's own objects spell it.
 pub(super) struct LowerFirst<'a>(pub(super) &'a str);
@@ -35,6 +59,42 @@ pub(super) fn value(shape: &Shape, node: &Node<'_>) -> String {
     let mut out = String::new();
     write_value(&mut out, shape, node);
     out
+}
+
+/// The JSON text of a value, as it was sent, without blanks.
+pub(super) fn json(node: &Node<'_>) -> String {
+    let mut out = String::new();
+    write_json(&mut out, node);
+    out
+}
+
+fn write_json(out: &mut String, node: &Node<'_>) {
+    if out.len() > DUMP_BYTES_MAX {
+        out.push_str("...");
+        return;
+    }
+    match node {
+        Node::List(list) => {
+            out.push('[');
+            write_between(out, ",", list.iter(), write_json);
+            out.push(']');
+        }
+        Node::Object(entries) => {
+            out.push('{');
+            write_between(out, ",", entries.iter(), |out, (name, inner)| {
+                let _ = write!(out, "{}:", serde_json::Value::from(name.as_ref()));
+                write_json(out, inner);
+            });
+            out.push('}');
+        }
+        Node::Text(value) => {
+            let _ = write!(out, "{}", serde_json::Value::from(value.as_ref()));
+        }
+        Node::Bytes(value) => {
+            let _ = write!(out, "\"{}\"", STANDARD.encode(value));
+        }
+        scalar => write_scalar(out, scalar),
+    }
 }
 
 fn write_value(out: &mut String, shape: &Shape, node: &Node<'_>) {
@@ -65,14 +125,19 @@ fn write_scalar(out: &mut String, node: &Node<'_>) {
 }
 
 /// Writes the values between commas, and an ellipsis for those past the bound.
-fn write_sequence<I>(
+fn write_sequence<I>(out: &mut String, items: impl Iterator<Item = I>, write: impl FnMut(&mut String, I)) {
+    write_between(out, ", ", items, write);
+}
+
+fn write_between<I>(
     out: &mut String,
+    separator: &str,
     items: impl Iterator<Item = I>,
     mut write: impl FnMut(&mut String, I),
 ) {
     for (index, item) in items.enumerate() {
         if index > 0 {
-            out.push_str(", ");
+            out.push_str(separator);
         }
         if out.len() > DUMP_BYTES_MAX {
             out.push_str("...");
@@ -106,6 +171,9 @@ fn write_structure(out: &mut String, name: &str, members: &[Member], entries: &[
             None => out.push_str("null"),
         }
     });
+    for (_, hidden) in HIDDEN_MEMBERS.iter().filter(|(structure, _)| *structure == name) {
+        let _ = write!(out, ", {hidden}=null");
+    }
     out.push(')');
 }
 

@@ -3,6 +3,7 @@
 //! Types and base64 have been checked; which fault is answered when is for `semantics` to say.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use keywright_semantics::limits::NESTING_LEVELS_MAX;
 use keywright_semantics::number::Number;
@@ -14,24 +15,40 @@ use crate::json::Node;
 
 /// The value that a node says, or its first fault in the order it was written.
 pub(super) fn attribute_value(node: Node<'_>) -> ValuePart {
-    value_at(node, 0)
+    let depth = Depth::default();
+    match (value_at(node, 0, &depth), depth.is_too_deep.get()) {
+        (Ok(value), true) => Err(ValueFault::TooDeepByOne(Box::new(value))),
+        // What is wrong with something behind a value that is too deep comes after it.
+        (Err(ValueFault::TooDeepToRead), _) => Err(ValueFault::TooDeepToRead),
+        (Err(_), true) => Err(ValueFault::TooDeep),
+        (result, false) => result,
+    }
 }
 
-/// A value inside that many lists and maps.
-fn value_at(node: Node<'_>, levels: usize) -> ValuePart {
+/// How deep values were found to nest.
+#[derive(Default)]
+struct Depth {
+    is_too_deep: Cell<bool>,
+}
+
+/// A value inside that many lists and maps; one level more than allowed is read too.
+fn value_at(node: Node<'_>, levels: usize, depth: &Depth) -> ValuePart {
     if levels >= NESTING_LEVELS_MAX {
-        return Err(ValueFault::TooDeep);
+        depth.is_too_deep.set(true);
+        if levels > NESTING_LEVELS_MAX {
+            return Err(if node.is_cut() { ValueFault::TooDeepToRead } else { ValueFault::TooDeep });
+        }
     }
     let entries = match node {
         Node::Object(entries) => without_repeats(entries),
-        Node::TooDeep => return Err(ValueFault::TooDeep),
+        Node::TooDeep => return Err(ValueFault::TooDeepToRead),
         _ => return Err(ValueFault::Empty),
     };
     let mut found = None;
     let mut count = 0_usize;
     for (name, node) in entries {
         let Some(value_type) = ValueType::from_name(&name).filter(|_| !node.is_null()) else { continue };
-        found = Some(typed(value_type, node, levels)?);
+        found = Some(typed(value_type, node, levels, depth)?);
         count += 1;
     }
     match found {
@@ -41,7 +58,7 @@ fn value_at(node: Node<'_>, levels: usize) -> ValuePart {
     }
 }
 
-fn typed(value_type: ValueType, node: Node<'_>, levels: usize) -> ValuePart {
+fn typed(value_type: ValueType, node: Node<'_>, levels: usize, depth: &Depth) -> ValuePart {
     match value_type {
         ValueType::S => Ok(AttributeValue::S(text(node))),
         ValueType::N => AttributeValue::number(&borrowed(&node)),
@@ -52,19 +69,19 @@ fn typed(value_type: ValueType, node: Node<'_>, levels: usize) -> ValuePart {
         ValueType::Ss => string_set(elements(node)),
         ValueType::Ns => number_set(&elements(node)),
         ValueType::Bs => binary_set(elements(node)),
-        ValueType::L | ValueType::M if node == Node::TooDeep => Err(ValueFault::TooDeep),
+        ValueType::L | ValueType::M if node == Node::TooDeep => Err(ValueFault::TooDeepToRead),
         ValueType::L => {
-            let inner = elements(node).into_iter().map(|node| value_at(node, levels + 1));
+            let inner = elements(node).into_iter().map(|node| value_at(node, levels + 1, depth));
             inner.collect::<Result<Vec<_>, _>>().map(AttributeValue::L)
         }
-        ValueType::M => map(node, levels).map(AttributeValue::M),
+        ValueType::M => map(node, levels, depth).map(AttributeValue::M),
     }
 }
 
-fn map(node: Node<'_>, levels: usize) -> Result<Item, ValueFault> {
+fn map(node: Node<'_>, levels: usize, depth: &Depth) -> Result<Item, ValueFault> {
     let Node::Object(entries) = node else { return Ok(Item::new()) };
     let inner = without_repeats(entries).into_iter().filter(|(_, node)| !node.is_null());
-    inner.map(|(name, node)| Ok((name.into_owned(), value_at(node, levels + 1)?))).collect()
+    inner.map(|(name, node)| Ok((name.into_owned(), value_at(node, levels + 1, depth)?))).collect()
 }
 
 fn elements(node: Node<'_>) -> Vec<Node<'_>> {

@@ -19,7 +19,8 @@ const VIOLATIONS_MAX: usize = 10;
 
 /// All violations of the body, as one error.
 pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Result<(), Error> {
-    let mut walk = Walk { input, path: Path::default(), found: Vec::new() };
+    let mut walk = Walk { operation, input, path: Path::default(), found: Vec::new() };
+    let mut formerly = false;
     if let (Kind::Structure { members, .. }, Node::Object(entries)) = (input.shape.kind, body) {
         let missing = |wanted: &&Member| {
             wanted.presence == Presence::RequiredFirst && member(entries, wanted.name).is_none()
@@ -28,11 +29,12 @@ pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Res
             return Err(Error::validation(text::parameter_required(missing.name)));
         }
         walk.structure(members, entries);
-        if let Some(fault) = present::conditional_operator(operation, &walk.found, entries) {
+        formerly = present::is_answered_formerly(operation, &walk.found, body);
+        if let Some(fault) = present::conditional_operator(operation, &walk.found, formerly, entries) {
             return Err(Error::validation(fault));
         }
     }
-    let texts = present::reworded(operation, walk.found);
+    let texts = present::reworded(operation, walk.found, formerly);
     if texts.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&texts))) }
 }
 
@@ -78,6 +80,7 @@ impl Path<'_> {
 }
 
 struct Walk<'w> {
+    operation: Operation,
     input: &'w Input,
     path: Path<'w>,
     found: Vec<Violation>,
@@ -182,7 +185,7 @@ impl<'w> Walk<'w> {
     ) {
         self.length(shape, node, count(entries.len()));
         if key.is_bounded() && entries.iter().any(|(name, _)| text_violates(key, name)) {
-            self.add(Constraint::Length, shape, node, &text::map_keys(&constraints(key)));
+            self.add(Constraint::Keys, shape, node, &text::map_keys(&constraints(key)));
         }
         let bounded = matches!(value.kind, Kind::List(_)) && value.is_bounded();
         if bounded && entries.iter().any(|(_, inner)| violates(value, inner)) {
@@ -225,7 +228,11 @@ impl<'w> Walk<'w> {
             return;
         }
         let violation = if self.input.echoes(kind) {
-            text::echoed_violation(&dump::value(shape, node), &self.path.spelled(true), constraint)
+            let echo = match (kind, self.operation) {
+                (Constraint::Keys, Operation::BatchGetItem) => dump::json(node),
+                _ => dump::value(shape, node),
+            };
+            text::echoed_violation(&echo, &self.path.spelled(true), constraint)
         } else {
             text::unechoed_violation(&self.path.spelled(false), constraint)
         };

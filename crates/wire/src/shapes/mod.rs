@@ -14,6 +14,8 @@ pub(crate) enum Constraint {
     Range,
     Pattern,
     Enum,
+    /// On the keys of a map.
+    Keys,
 }
 
 impl Constraint {
@@ -23,6 +25,7 @@ impl Constraint {
             Self::Range => 2,
             Self::Pattern => 4,
             Self::Enum => 8,
+            Self::Keys => 16,
         }
     }
 }

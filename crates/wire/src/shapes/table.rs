@@ -84,7 +84,7 @@ static BATCH_GET_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static BATCH_GET_REQUEST_MAP: Shape = Shape::map(&TABLE_ARN, &KEYS_AND_ATTRIBUTES).max(100);
+static BATCH_GET_REQUEST_MAP: Shape = Shape::map(&BATCH_TABLE_NAME, &KEYS_AND_ATTRIBUTES).max(100);
 
 static BATCH_STATEMENT_REQUEST: Shape = Shape::structure(
     "BatchStatementRequest",
@@ -96,6 +96,8 @@ static BATCH_STATEMENT_REQUEST: Shape = Shape::structure(
     ],
 );
 
+static BATCH_TABLE_NAME: Shape = Shape::text().min(3).max(255).arn_passes().pattern(Pattern::NameOrEmpty);
+
 static BATCH_WRITE_ITEM_INPUT: Shape = Shape::structure(
     "BatchWriteItemInput",
     &[
@@ -105,7 +107,7 @@ static BATCH_WRITE_ITEM_INPUT: Shape = Shape::structure(
     ],
 );
 
-static BATCH_WRITE_ITEM_REQUEST_MAP: Shape = Shape::map(&TABLE_ARN, &WRITE_REQUESTS).max(25);
+static BATCH_WRITE_ITEM_REQUEST_MAP: Shape = Shape::map(&BATCH_TABLE_NAME, &WRITE_REQUESTS).max(25);
 
 static BILLING_MODE: Shape = Shape::choice(&["PROVISIONED", "PAY_PER_REQUEST"]);
 

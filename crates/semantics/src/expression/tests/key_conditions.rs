@@ -50,7 +50,7 @@ fn each_condition_is_about_one_top_level_attribute() {
         (":b > :a AND a < :b", "Invalid condition in KeyConditionExpression: No key attribute specified"),
         (
             "b > :a AND b < :a and c = :a and d = :a",
-            "KeyConditionExpressions must only contain one condition per key",
+            "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key",
         ),
         (
             "begins_with(:s, b) and a > :b",
