@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use keywright_workbench::exchange::import::import;
 use keywright_workbench::exchange::json::Json;
-use keywright_workbench::exchange::of_model::of_model;
+use keywright_workbench::exchange::of_model::{of_model, stored_items};
 use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::exchange::workbench_json::Document;
+use keywright_workbench::model::{parse, write};
+use keywright_workbench::run::Outcome;
 
 /// Every document of the test data, by path.
 fn documents() -> Vec<(PathBuf, String)> {
@@ -119,4 +122,98 @@ fn a_document_goes_through_the_model_unchanged() {
             }
         }
     }
+}
+
+/// The shop's document with queries as the web modeler saves them, one of which nothing can make a pattern of.
+fn with_saved_queries() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
+    let mut document = Json::parse(&fs::read_to_string(path).expect("the document is there")).expect("JSON");
+    let queries = r#"{
+        "Customer": {"view": "SimpleAWSEcommerce", "PK": "c#12345", "SK": {"condition": "=", "values": ["c#12345"]}, "filter": []},
+        "Order with everything": {"view": "SimpleAWSEcommerce", "PK": "o#12345", "filter": []},
+        "Products of an order": {"view": "SimpleAWSEcommerce", "PK": "o#12345", "SK": {"condition": "begins", "values": ["p#"]}, "filter": []},
+        "Orders of a product in a range": {"view": "GSI1", "PK": "p#99887", "SK": {"condition": "between", "values": ["2023-04-25T00:00:00", "2023-04-25T23:59:59"]}, "filter": []},
+        "Ordered since": {"view": "GSI2", "PK": "c#12345", "SK": {"condition": ">=", "values": ["p#2023-04-15"]}, "filter": []},
+        "Many of a product": {"view": "SimpleAWSEcommerce", "PK": "o#12345", "SK": {"condition": "begins", "values": ["p#"]}, "filter": [{"attribute": "Quantity", "type": "Number", "condition": ">", "values": ["2"]}, {"operator": "OR", "attribute": "Price", "type": "Number", "condition": "between", "values": ["7", "8"]}]},
+        "Nowhere": {"view": "GSI9", "PK": "x", "filter": []}
+    }"#;
+    let Some(Json::List(tables)) = document.get_mut("DataModel") else { panic!("a list of tables") };
+    tables.first_mut().expect("a table").set("SavedQuery", Json::parse(queries).expect("JSON"));
+    document.pretty()
+}
+
+#[test]
+fn saved_queries_become_patterns_that_find_the_items_they_found() {
+    let text = with_saved_queries();
+    let imported = import("shop", &text, None).expect("a document");
+    assert_eq!(
+        imported.notes.last().map(String::as_str),
+        Some("saved query `Nowhere` of SimpleAWSEcommerce: left out, there is no index `GSI9`")
+    );
+    let model = parse(&write(&imported.model)).expect("a model file");
+    let checked =
+        keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect("runs");
+    let found: Vec<(&str, &str, Option<&str>, u64, &Outcome)> = checked
+        .report
+        .patterns
+        .iter()
+        .map(|pattern| {
+            let text = pattern.text.as_deref().unwrap_or_default();
+            let index = pattern.index.as_deref();
+            (text, pattern.operation.name(), index, pattern.items_returned, &pattern.outcome)
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("Customer", "GetItem", None, 1, &Outcome::Met),
+            ("Order with everything", "Query", None, 4, &Outcome::Met),
+            ("Products of an order", "Query", None, 2, &Outcome::Met),
+            ("Orders of a product in a range", "Query", Some("GSI1"), 1, &Outcome::Met),
+            ("Ordered since", "Query", Some("GSI2"), 2, &Outcome::Met),
+            ("Many of a product", "Query", None, 1, &Outcome::Ran),
+        ]
+    );
+}
+
+#[test]
+fn saved_queries_survive_in_the_document_and_a_side_model_keeps_its_own_words_for_them() {
+    let text = with_saved_queries();
+    let imported = import("shop", &text, None).expect("a document");
+    let document = Document::parse(&text).expect("a document");
+    let written =
+        document.updated(&of_model(&imported.model, &stored_items(&imported.model))).expect("readable");
+    assert_eq!(written.document, document);
+    let mut side = imported.model.clone();
+    side.patterns[0].id = "getCustomer".to_owned();
+    let again = import("shop", &text, Some(&side)).expect("a document").model;
+    assert_eq!(again.patterns.len(), side.patterns.len());
+    assert_eq!(again.patterns[0].id, "getCustomer");
+}
+
+#[test]
+fn value_templates_of_the_web_modeler_name_an_entitys_variables() {
+    let text = r#"{"ModelName":"m","ModelSchema":{"indexes":{},"models":{
+        "Order":{"PK":{"type":"String","value":"c#${customer}"},"SK":{"type":"String","value":"order#${number}"},"type":{"type":"String"}},
+        "Refund":{"PK":{"type":"String","value":"c#${customer}"},"SK":{"type":"String","value":"refund#${number}"}}}},
+        "DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"PK","AttributeType":"S"},"SortKey":{"AttributeName":"SK","AttributeType":"S"}},
+        "TableData":[{"PK":{"S":"c#1"},"SK":{"S":"order#17"},"type":{"S":"Order"}}]}]}"#;
+    let model = import("m", text, None).expect("a document").model;
+    let templates: Vec<(String, Vec<String>)> = model
+        .entities
+        .iter()
+        .map(|entity| {
+            let templates = entity.key.templates.iter().map(|(_, template)| template.to_string());
+            (entity.name.clone(), templates.collect())
+        })
+        .collect();
+    let keys = |sort: &str| vec!["c#{customer}".to_owned(), sort.to_owned()];
+    assert_eq!(
+        templates,
+        [("Order".to_owned(), keys("order#{number}")), ("Refund".to_owned(), keys("refund#{number}"))]
+    );
+    let document = Document::parse(text).expect("a document");
+    let draft = document.read().expect("readable").draft;
+    assert_eq!(document.updated(&draft).expect("readable").document, document);
 }

@@ -253,7 +253,7 @@ mod tests {
             r##"
 format: 1
 model: m
-tables: {T: {key: {PK: S, SK: S}}}
+tables: {Game: {key: {PK: S, SK: S}}}
 entities:
   Player: {key: {PK: "{player}", SK: "#META#{player}"}, attrs: {player: S}}
   Item: {key: {PK: "{player}", SK: "ITEM#{item}"}, attrs: {player: S, item: S, weight: N}}
@@ -273,7 +273,7 @@ entities:
             (&[("PK", "p1"), ("SK", "ITEM#7"), ("item", "8")], Some("Any")),
             (&[("PK", "p1")], None),
         ] {
-            assert_eq!(entity_of(&model, "T", &item(pairs)).as_deref(), expected, "{pairs:?}");
+            assert_eq!(entity_of(&model, "Game", &item(pairs)).as_deref(), expected, "{pairs:?}");
         }
     }
 }

@@ -44,11 +44,19 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     } else {
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);
     };
-    let Made { model, notes: more } = match side {
+    let Made { mut model, notes: more } = match side {
         Some(side) => to_model_beside(&draft, side),
         None => to_model(&draft),
     };
     notes.extend(more);
+    if let Source::Workbench(document) = &source {
+        let (patterns, more) = document.patterns(&model);
+        // A side model knows the queries it was made of, and says more of them.
+        let new =
+            patterns.into_iter().filter(|new| !model.patterns.iter().any(|known| known.text == new.text));
+        model.patterns.extend(new.collect::<Vec<_>>());
+        notes.extend(more);
+    }
     Ok(Imported { model, source, notes })
 }
 

@@ -132,9 +132,11 @@ fn beside(expression: &str, name: &str) -> Option<String> {
     let place = expression.find(&format!(":{name}"))?;
     let before = expression.get(..place)?;
     before
-        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_'))
+        .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == ':'))
         .rfind(|word| {
             !word.is_empty()
+                // Between the attribute and the upper bound of a range stands the lower one.
+                && !word.starts_with(':')
                 && !["and", "or", "not", "between", "set", "list_append", "if_not_exists"]
                     .contains(&word.to_lowercase().as_str())
                 && !word.bytes().all(|byte| byte.is_ascii_digit())

@@ -6,12 +6,14 @@
 //!
 //! The format has no description of its own but the files: see `tests/data`, whose versions are 1.0 and 3.0.
 
+mod queries;
 mod read;
 mod write;
 
 use super::draft::Draft;
 use super::fault::{ExchangeFault, Faults};
 use super::json::{Json, NotJson};
+use crate::model::{Model, Pattern};
 
 /// A `NoSQL` Workbench document.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +69,11 @@ impl Document {
     /// Tables, entities and items.
     pub fn read(&self) -> Result<Read, Faults> {
         read::read(&self.root)
+    }
+
+    /// The document's saved queries as patterns of the model it became, and which could not be understood.
+    pub fn patterns(&self, model: &Model) -> (Vec<Pattern>, Vec<String>) {
+        queries::patterns(&self.root, model)
     }
 
     /// Writes a draft into this document, changing only what differs.

@@ -17,6 +17,7 @@ use crate::exchange::tables::{AutoScaling, Billing, Provisioned, Scaling, TableD
 pub(super) fn read(root: &Json) -> Result<Read, Faults> {
     let mut reader = Reader::default();
     let list = root.get("DataModel").map_or(&[][..], Json::elements);
+    reader.schema = Schema { models: root.at(&["ModelSchema", "models"]), only_table: list.len() == 1 };
     let tables: Vec<DraftTable> = list
         .iter()
         .enumerate()
@@ -46,9 +47,39 @@ pub(super) fn key_of(item: &Item, key: &KeySchema) -> Vec<Option<AttributeValue>
 }
 
 #[derive(Default)]
-struct Reader {
+struct Reader<'a> {
     faults: Faults,
     notes: Vec<String>,
+    schema: Schema<'a>,
+}
+
+/// What AWS's web modeler writes beside the tables: by entity and attribute its type and the template of its value,
+/// `{Order: {SK: {type: String, value: "order#${orderId}"}}}`.
+#[derive(Clone, Copy, Default)]
+struct Schema<'a> {
+    models: Option<&'a Json>,
+    only_table: bool,
+}
+
+impl Schema<'_> {
+    /// Adds an alias for each entity whose key the schema gives a template, unless a facet says it. Of several tables
+    /// only the items tell which entity is whose.
+    fn add_to(self, facets: &mut BTreeMap<String, Facet>, table: &TableDefinition, items: &[Item]) {
+        for (name, attributes) in self.models.map_or(&[][..], Json::members) {
+            let template = |key: Option<&KeyAttribute>| {
+                let value = attributes.get(&key?.name)?.str_at("value")?;
+                value.contains("${").then(|| value.to_owned())
+            };
+            let key = &table.schema.key;
+            let (partition, sort) = (template(key.partition.first()), template(key.sort.first()));
+            let shown =
+                || items.iter().flat_map(Item::values).any(|value| *value == AttributeValue::S(name.clone()));
+            if (partition.is_some() || sort.is_some()) && (self.only_table || shown()) {
+                let facet = Facet { partition_alias: partition, sort_alias: sort, attributes: Vec::new() };
+                facets.entry(name.clone()).or_insert(facet);
+            }
+        }
+    }
 }
 
 /// A table's items without repetitions, and which facet showed them first.
@@ -58,7 +89,7 @@ struct Items {
     facets: Vec<Option<String>>,
 }
 
-impl Reader {
+impl Reader<'_> {
     fn table(&mut self, json: &Json, path: &str) -> Option<DraftTable> {
         let Some(name) = json.str_at("TableName") else {
             self.fault(path, "the TableName is missing");
@@ -70,7 +101,8 @@ impl Reader {
         definition.billing = read_billing(json);
         let declared = self.declared(json, path);
         let read = self.items(json, path, &definition);
-        let facets = facets(json);
+        let mut facets = facets(json);
+        self.schema.add_to(&mut facets, &definition, &read.items);
         let items: Vec<&Item> = read.items.iter().collect();
         let groups = groups(&definition, &items, &read.facets, &facets);
         let entities = infer(&definition, &items, &groups, &facets.into_iter().collect(), &declared);
