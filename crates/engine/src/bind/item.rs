@@ -104,6 +104,7 @@ pub(crate) fn check_update(schema: &TableSchema, update: &Update) -> Result<(), 
         }
     }
     check_known_types(schema, update)?;
+    check_known_emptiness(schema, update)?;
     check_paths(schema, &update.paths())
 }
 
@@ -115,6 +116,21 @@ fn check_known_types(schema: &TableSchema, update: &Update) -> Result<(), BindFa
             if let Some(key) = key.filter(|key| messages::key_type_name(key.key_type) != actual) {
                 let text = messages::index_key_type_mismatch(name, key.key_type, actual, &index.name);
                 return Err(BindFault::action(text));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no index key is set to nothing. Observed: transactions are refused for it as a whole.
+fn check_known_emptiness(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
+    for (name, value) in update.known_values() {
+        for index in &schema.indexes {
+            let key = index.key.attributes().find(|attribute| attribute.name == name);
+            let kind = key.and_then(|key| key_value(key, value)).and_then(empty_kind);
+            if let Some(kind) = kind {
+                let text = messages::empty_index_key_value(name, kind, &index.name);
+                return Err(BindFault::request(text));
             }
         }
     }

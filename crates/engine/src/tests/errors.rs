@@ -1,8 +1,9 @@
 //! The schema stage's errors, one row for each fault; the last column is the text.
 
 use keywright_semantics::error::{Error, ErrorKind};
-use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate};
+use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate, legacy};
 use keywright_semantics::request::common::{Consistency, SelectMode};
+use keywright_semantics::request::parts::AttributeValueUpdateParts;
 use keywright_semantics::request::query::FilterDialect;
 use keywright_semantics::schema::{KeyType, TableSchema};
 use keywright_semantics::value::{AttributeValue, Item};
@@ -131,6 +132,19 @@ fn an_update_may_not_touch_the_key_nor_break_an_index() {
         assert_eq!(text(bench.update(&update_request(key.clone(), Some(update)))), expected);
     }
     assert_eq!(bench.get(key), None);
+}
+
+#[test]
+fn legacy_updates_are_limited_by_the_finished_item_alone() {
+    let bench = bench();
+    let key = item([("pk", s("a")), ("sk", s("a"))]);
+    let outcome = |bytes| {
+        let part = AttributeValueUpdateParts { value: Some(Ok(long(bytes))), action: None };
+        let update = legacy::attribute_updates(&[("x".to_owned(), part)]).expect("the update is right");
+        text(bench.update(&update_request(key.clone(), Some(update))))
+    };
+    assert_eq!(outcome(409_600 - 7), "no error");
+    assert_eq!(outcome(409_600 - 6), "Item size to update has exceeded the maximum allowed size");
 }
 
 #[test]

@@ -123,6 +123,18 @@ impl Update {
         })
     }
 
+    /// The attributes that are set to a value as the request gives it.
+    pub fn known_values(&self) -> impl Iterator<Item = (&str, &AttributeValue)> {
+        self.actions.iter().filter(|action| !action.path.is_nested()).filter_map(|action| {
+            match &action.change {
+                Change::Set(SetValue::Operand(SetOperand::Value(value))) => {
+                    Some((action.path.attribute.as_str(), value))
+                }
+                Change::Set(_) | Change::Remove | Change::Add(_) | Change::Delete(_) => None,
+            }
+        })
+    }
+
     /// Whether it makes an item where there is none: an update that only removes does not (observed).
     pub fn creates_item(&self) -> bool {
         self.actions.is_empty()
@@ -130,9 +142,13 @@ impl Update {
     }
 
     /// The statement's own size by the rule of `UpdateItem`, whose limit is the larger of this and of the finished item's
-    /// size. It does not depend on any item; transactions do not use it. See `statement_size`.
+    /// size. It does not depend on any item; transactions do not use it, and the legacy `AttributeUpdates` have none
+    /// (observed). See `statement_size`.
     pub fn statement_bytes(&self) -> usize {
-        statement_size::of_update(&self.actions)
+        match self.dialect {
+            Dialect::Expression => statement_size::of_update(&self.actions),
+            Dialect::Legacy => 0,
+        }
     }
 
     /// The canonical text, with the placeholders it needs.

@@ -39,7 +39,13 @@ fn overlapping_numbers() -> impl Strategy<Value = (Number, Number)> {
 /// What a text means, read by the other library: the value, or why the service refuses it.
 fn read_exactly(text: &str) -> Result<BigDecimal, NumberFault> {
     let value: BigDecimal = text.parse().map_err(|_| NumberFault::NotNumeric)?;
-    refuse_beyond_limits(value)
+    // The service holds zero to the range by the exponent that it is written with.
+    let exponent: i64 = text.split_once(['e', 'E']).map_or(0, |(_, exponent)| exponent.parse().unwrap());
+    match exponent {
+        126.. if value == 0 => Err(NumberFault::Overflow),
+        ..-130 if value == 0 => Err(NumberFault::Underflow),
+        _ => refuse_beyond_limits(value),
+    }
 }
 
 fn refuse_beyond_limits(value: BigDecimal) -> Result<BigDecimal, NumberFault> {
