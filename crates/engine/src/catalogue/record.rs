@@ -157,8 +157,13 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     Ok(table)
 }
 
-/// The first format knew that a stream was enabled, but kept no records: the stream begins when it is read.
+/// The first format knew that a stream was enabled, but kept no records: the stream begins when it is read. That of a
+/// table being deleted was left enabled then; begun now, nothing would ever end it.
 fn begin_stream(table: &mut Table) {
+    if table.status == TableStatus::Deleting {
+        table.stream.view = None;
+        return;
+    }
     if let (Some(view), Some(label)) = (table.stream.view, table.stream.label.clone()) {
         let created_ms = table.created_ms;
         let stream = NewStream { label, view, created_ms, settled_ms: created_ms, after: 0 };
@@ -321,14 +326,27 @@ mod tests {
         assert_eq!(decode(&encode(&table)).as_ref(), Ok(&*table));
     }
 
-    #[test]
-    fn records_of_the_first_format_are_read_and_their_stream_begins() {
+    /// A table with a stream, and its record as the first format had it.
+    fn of_the_first_format(status: TableStatus) -> (Table, Vec<u8>) {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
-        let mut old = (*table).clone();
+        let mut old = Table { status, ..(*table).clone() };
         old.stream = StreamState { view: Some(StreamView::KeysOnly), label: Some("label".to_owned()) };
         let mut bytes = vec![FORMAT_FIRST];
         bytes.extend_from_slice(&old.version.to_be_bytes());
         let bytes = postcard::to_extend(&TableRecord::from(&old), bytes).expect("it encodes");
+        (old, bytes)
+    }
+
+    #[test]
+    fn the_stream_of_a_table_that_the_first_format_was_deleting_does_not_begin() {
+        let (_, bytes) = of_the_first_format(TableStatus::Deleting);
+        let read = decode(&bytes).expect("the first format is still read");
+        assert_eq!((read.streams.as_slice(), read.stream.view), ([].as_slice(), None));
+    }
+
+    #[test]
+    fn records_of_the_first_format_are_read_and_their_stream_begins() {
+        let (old, bytes) = of_the_first_format(TableStatus::Active);
         let read = decode(&bytes).expect("the first format is still read");
         assert_eq!((read.version, &read.schema, &read.stream), (old.version, &old.schema, &old.stream));
         let stream = read.live_stream().expect("a stream was enabled");
