@@ -1,5 +1,7 @@
 //! Streams begin and end with changes of their table.
 
+use std::sync::Arc;
+
 use keywright_semantics::error::Error;
 use keywright_store::{Snapshot, Store};
 
@@ -32,10 +34,11 @@ impl Moment {
     }
 }
 
-/// Begins a stream of a table that has none enabled.
-pub(crate) fn enable(table: &mut Table, view: StreamView, moment: Moment) {
+/// Begins a stream of a table that has none enabled. `namesakes` are the caller's tables of that name, deleted ones
+/// included: name and label are all that a stream's ARN tells it apart by.
+pub(crate) fn enable(table: &mut Table, namesakes: &[Arc<Table>], view: StreamView, moment: Moment) {
     let Moment { now_ms: created_ms, settled_ms, shards_max, version: after } = moment;
-    let label = new_label(table, created_ms);
+    let label = new_label(table, namesakes, created_ms);
     table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
     let shards = first_shards(table.throughput, shards_max);
     table.open_stream(NewStream { label, view, created_ms, settled_ms, after }, shards);
@@ -47,13 +50,17 @@ pub(crate) fn disable(table: &mut Table, moment: Moment) {
     table.close_stream(moment.now_ms, moment.settled_ms);
 }
 
-/// The first label from this time on that the table's streams have not had.
-fn new_label(table: &Table, now_ms: u64) -> String {
-    let is_new =
-        |label: &String| table.stream.label.as_ref() != Some(label) && table.stream_labelled(label).is_none();
-    let had = u64::try_from(table.streams.len()).unwrap_or(u64::MAX).saturating_add(1);
+/// The first label from this time on that no stream of these tables has had.
+fn new_label(table: &Table, namesakes: &[Arc<Table>], now_ms: u64) -> String {
+    let tables = || namesakes.iter().map(Arc::as_ref).chain([table]);
+    let is_new = |label: &String| {
+        tables()
+            .all(|table| table.stream.label.as_ref() != Some(label) && table.stream_labelled(label).is_none())
+    };
+    let had: usize = tables().map(|table| table.streams.len() + 1).sum();
+    let had = u64::try_from(had).unwrap_or(u64::MAX);
     let mut labels = (now_ms..=now_ms.saturating_add(had)).map(label);
-    labels.find(is_new).expect("one more label than the table has had")
+    labels.find(is_new).expect("one more label than these tables have had")
 }
 
 /// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.

@@ -50,7 +50,9 @@ pub(crate) async fn run<S: Store>(
             ..new_table(caller, request, id, now_ms)
         };
         if let Some(view) = request.stream.map(stream_view) {
-            streams::enable(&mut table, view, moment);
+            // Looked up at each try: a table of that name may have come and gone since the last one.
+            let namesakes = engine.catalogue().all_named(caller, &request.name);
+            streams::enable(&mut table, &namesakes, view, moment);
         }
         table
     };

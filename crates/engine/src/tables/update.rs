@@ -2,6 +2,8 @@
 //!
 //! All changes of one request become durable in one record, or none does. New indexes are filled by `backfill`.
 
+use std::sync::Arc;
+
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::messages::table as messages;
@@ -44,6 +46,7 @@ pub(crate) async fn run<S: Store>(
         now_ms: engine.env().now_ms(),
         transition_ms: engine.config().transition_ms,
         moment: streams::Moment::now(engine).await?,
+        namesakes: engine.catalogue().all_named(caller, &found.name),
     };
     let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
@@ -57,6 +60,8 @@ struct Update<'a> {
     now_ms: u64,
     transition_ms: u64,
     moment: streams::Moment,
+    /// The caller's tables of that name, deleted ones included.
+    namesakes: Vec<Arc<Table>>,
 }
 
 fn invalid(text: impl std::fmt::Display) -> Error {
@@ -354,7 +359,7 @@ impl Update<'_> {
                 Err(Error::validation(messages::stream_already_enabled(&table.name)))
             }
             (Some(StreamChange::Enable(view)), None) => {
-                streams::enable(table, stream_view(view), self.moment);
+                streams::enable(table, &self.namesakes, stream_view(view), self.moment);
                 Ok(())
             }
             (Some(StreamChange::Disable), Some(_)) => {

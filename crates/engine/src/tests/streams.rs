@@ -419,6 +419,28 @@ fn the_stream_of_a_deleted_table_can_be_read_for_a_day() {
 }
 
 #[test]
+fn tables_of_one_name_created_within_a_millisecond_have_streams_of_their_own() {
+    let bench = streaming(StreamViewType::NewImage);
+    bench.put(row("a", "old", 1)).expect("put");
+    let first = bench.stream();
+    for _ in 0..3 {
+        let delete = DeleteTable { table: table_ref() };
+        block_on(bench.engine.execute(&caller(), Request::DeleteTable(delete))).expect("it is active");
+        let mut table = create_request(plain_schema());
+        table.stream = Some(StreamViewType::NewImage);
+        let create = Request::CreateTable(Box::new(table));
+        block_on(bench.engine.execute(&caller(), create)).expect("the name is free");
+    }
+    let arns: BTreeSet<String> = bench.streams().into_iter().map(|stream| stream.stream_arn).collect();
+    assert_eq!(arns.len(), 4);
+    assert_eq!(bench.read_stream(&first).len(), 1);
+    assert!(bench.read_stream(&bench.stream()).is_empty());
+    bench.set_stream(None).expect("it is enabled");
+    bench.set_stream(Some(StreamViewType::NewImage)).expect("it is disabled");
+    assert_eq!(bench.streams().len(), 5);
+}
+
+#[test]
 fn streams_and_their_shards_survive_a_restart() {
     let store = MemoryStore::new();
     let mut table = create_request(plain_schema());
