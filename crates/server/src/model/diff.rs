@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use keywright_workbench::diff::{Difference, Subject, diff};
 use keywright_workbench::exchange::json::Json;
+use keywright_workbench::price::{Money, Prices};
 
-use super::files;
+use super::{cost, files};
 use crate::banner;
 
 /// Compares two models: entities, patterns, indexes and tables that were added, removed or changed, and the steps from
@@ -17,6 +18,9 @@ pub(crate) struct DiffArguments {
     before: PathBuf,
     /// The model as it shall be
     after: PathBuf,
+    /// A built-in price file such as us-east-1@2024-10, or the path of one [default: what the model names, else today's]
+    #[arg(long, value_name = "PRICES")]
+    prices: Option<String>,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -29,16 +33,29 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
-    let subject = |path| files::load(path).map(|(model, items)| Subject::of_model(&model, &items));
-    let difference = diff(&subject(&arguments.before)?, &subject(&arguments.after)?);
+    let (before, items) = files::load(&arguments.before)?;
+    let before = Subject::of_model(&before, &items);
+    let (after, items) = files::load(&arguments.after)?;
+    let prices = cost::prices(arguments.prices.as_deref().or(after.prices.as_deref()))?;
+    let difference = diff(&before, &Subject::of_model(&after, &items));
     match arguments.format {
-        Format::Text => banner::say(difference.to_string().trim_end()),
-        Format::Json => banner::say(&json(&difference).pretty()),
+        Format::Text => banner::say(text(&difference, &prices).trim_end()),
+        Format::Json => banner::say(&json(&difference, &prices).pretty()),
     }
     Ok(())
 }
 
-fn json(difference: &Difference) -> Json {
+fn text(difference: &Difference, prices: &Prices) -> String {
+    let text = difference.to_string();
+    match difference.plan.write_cost(prices) {
+        Some(cost) if cost > Money::ZERO => {
+            format!("{text}That is {cost}, once, on demand at the prices {}.\n", prices.name)
+        }
+        _ => text,
+    }
+}
+
+fn json(difference: &Difference, prices: &Prices) -> Json {
     let changes = difference.changes.iter().map(|change| {
         Json::object([
             ("change", Json::text(change.kind.name())),
@@ -56,5 +73,10 @@ fn json(difference: &Difference) -> Json {
         ("summary", Json::List(difference.plan.summary.iter().map(Json::text).collect())),
         ("steps", Json::List(steps.collect())),
         ("writeUnits", units(difference.plan.write_units())),
+        ("prices", Json::text(&prices.name)),
+        (
+            "writeCost",
+            difference.plan.write_cost(prices).map_or(Json::Null, |cost| Json::text(cost.to_string())),
+        ),
     ])
 }

@@ -10,6 +10,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 
 use super::changes::slot_text;
 use super::subject::{Subject, SubjectEntity, SubjectTable};
+use crate::price::{Item, Money, Prices};
 
 /// The steps in the order in which they keep the application running.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,11 @@ impl Plan {
     /// Write units of all steps together; `None` when one is unknown.
     pub fn write_units(&self) -> Option<u64> {
         self.steps.iter().map(|step| step.write_units).sum()
+    }
+
+    /// What those cost on demand, once; nothing when a step's units or the price are unknown.
+    pub fn write_cost(&self, prices: &Prices) -> Option<Money> {
+        Some(prices.of(Item::WriteRequest)?.times(i128::from(self.write_units()?), 1))
     }
 }
 

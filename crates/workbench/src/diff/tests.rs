@@ -4,6 +4,7 @@ use keywright_semantics::schema::Projection;
 
 use super::*;
 use crate::exchange::workbench_json::Document;
+use crate::price::{Prices, TODAY};
 
 fn subject(step: &str) -> Subject {
     let path = format!(
@@ -120,7 +121,11 @@ fn costs_grow_with_the_counts_and_sizes_the_model_gives() {
             entity.count = 30_000_000;
         }
     }
-    assert_eq!(diff(&before, &after).plan.write_units(), Some(60_000_000));
+    let plan = diff(&before, &after).plan;
+    assert_eq!(plan.write_units(), Some(60_000_000));
+    // 0.625 dollars a million.
+    let prices = Prices::built_in(TODAY).expect("built in");
+    assert_eq!(plan.write_cost(&prices).map(|cost| cost.to_string()), Some("$37.50".to_owned()));
 }
 
 #[test]

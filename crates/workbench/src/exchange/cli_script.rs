@@ -14,7 +14,8 @@ pub fn write(model: &str, tables: &[TableDefinition]) -> String {
     let title: String = model.chars().filter(|letter| !letter.is_control()).collect();
     let _ =
         writeln!(script, "# Creates the tables of {title}. Set AWS_ENDPOINT_URL to use another endpoint.");
-    script.push_str("set -eu\n");
+    // Version 2 of the tool shows answers in a pager; version 1 knows neither the pager nor the option against it.
+    script.push_str("set -eu\nexport AWS_PAGER=''\n");
     for table in tables {
         write_table(&mut script, table);
     }
@@ -24,19 +25,20 @@ pub fn write(model: &str, tables: &[TableDefinition]) -> String {
 fn write_table(script: &mut String, table: &TableDefinition) {
     let name = quoted(&table.name);
     let request = quoted(&write_request(table).pretty());
-    let _ = write!(script, "\naws dynamodb create-table --no-cli-pager --cli-input-json {request}\n");
+    let _ = write!(script, "\naws dynamodb create-table --cli-input-json {request}\n");
     let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
     if let Some(ttl) = &table.ttl {
         let specification = quoted(&format!("Enabled=true,AttributeName={ttl}"));
         let _ = writeln!(
             script,
-            "aws dynamodb update-time-to-live --no-cli-pager --table-name {name} --time-to-live-specification {specification}"
+            "aws dynamodb update-time-to-live --table-name {name} --time-to-live-specification {specification}"
         );
     }
     if table.point_in_time_recovery {
         let _ = writeln!(
             script,
-            "aws dynamodb update-continuous-backups --no-cli-pager --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
+            "aws dynamodb update-continuous-backups --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true{}",
+            or_say(&format!("{}: point-in-time recovery is not set", table.name))
         );
     }
     write_scaling(script, table);
@@ -54,8 +56,10 @@ fn write_scaling(script: &mut String, table: &TableDefinition) {
         );
         let _ = writeln!(
             script,
-            "aws application-autoscaling register-scalable-target {place} --min-capacity {} --max-capacity {}",
-            scaling.units_min, scaling.units_max
+            "aws application-autoscaling register-scalable-target {place} --min-capacity {} --max-capacity {}{}",
+            scaling.units_min,
+            scaling.units_max,
+            or_say(&format!("{}: {name} capacity does not scale", table.name))
         );
         let policy = quoted(&format!("{}-{name}", table.name));
         let configuration = quoted(&format!(
@@ -64,9 +68,15 @@ fn write_scaling(script: &mut String, table: &TableDefinition) {
         ));
         let _ = writeln!(
             script,
-            "aws application-autoscaling put-scaling-policy {place} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}"
+            "aws application-autoscaling put-scaling-policy {place} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}{}",
+            or_say(&format!("{}: {name} capacity has no scaling policy", table.name))
         );
     }
+}
+
+/// What follows a command that only the service answers: the tables are there without it, and its own message stands above.
+fn or_say(text: &str) -> String {
+    format!(" || echo {} >&2", quoted(text))
 }
 
 /// The text as one word of the shell.
@@ -90,6 +100,6 @@ mod tests {
         let script = write("a\nrm -rf /", &[table]);
         assert!(script.contains("p'\\''k"), "{script}");
         assert!(script.contains("# Creates the tables of arm -rf /."), "{script}");
-        assert!(script.contains("update-time-to-live --no-cli-pager --table-name 'Shop'"), "{script}");
+        assert!(script.contains("update-time-to-live --table-name 'Shop'"), "{script}");
     }
 }
