@@ -3,7 +3,7 @@
 //! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
 
 use crate::codec::EncodedItem;
-use crate::messages::{cancellation, partiql, value};
+use crate::messages::{cancellation, data_plane, partiql};
 
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -85,7 +85,7 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => Some(cancellation::CONDITIONAL_CHECK_FAILED),
             Self::DuplicateItem => Some(partiql::DUPLICATE_ITEM),
             Self::ItemCollectionSizeLimitExceeded => Some(cancellation::ITEM_COLLECTION_SIZE),
-            Self::NestedTooDeep => Some(value::TOO_DEEP),
+            Self::NestedTooDeep => Some(data_plane::UPDATED_TOO_DEEP),
             Self::ResourceNotFound => Some(partiql::TABLE_NOT_FOUND),
             Self::TransactionConflict => Some(cancellation::CONFLICT),
             Self::ProvisionedThroughputExceeded { message }

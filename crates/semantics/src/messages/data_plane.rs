@@ -18,6 +18,9 @@ pub const KEY_DOES_NOT_MATCH_SCHEMA: &str = "The provided key element does not m
 /// PutItem and its batch and transaction forms [S].
 pub const ITEM_TOO_LARGE: &str = "Item size has exceeded the maximum allowed size";
 
+/// An update whose result nests too deeply. Observed: shorter than what is said of a value of the request.
+pub const UPDATED_TOO_DEEP: &str = "Nesting Levels have exceeded supported limits";
+
 /// UpdateItem and its transaction form [S].
 pub const UPDATED_ITEM_TOO_LARGE: &str = "Item size to update has exceeded the maximum allowed size";
 

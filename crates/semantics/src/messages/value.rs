@@ -62,7 +62,7 @@ fn formerly(fault: NumberFault, text: &str) -> NumberFault {
     match (fault, exponent) {
         (NumberFault::Overflow, Some(exponent)) if exponent == i64::from(i32::MAX) => NumberFault::Underflow,
         (NumberFault::Overflow | NumberFault::Underflow, Some(exponent))
-            if exponent.unsigned_abs() > i32::MIN.unsigned_abs().into() =>
+            if i32::try_from(exponent).is_err() =>
         {
             NumberFault::NotNumeric
         }
@@ -141,6 +141,20 @@ mod tests {
     use crate::value::AttributeValue;
 
     type Make = fn() -> Result<AttributeValue, ValueFault>;
+
+    #[test]
+    fn the_former_validation_reads_exponents_of_32_bits() {
+        for (number, present, former) in [
+            ("1e126", NumberFault::Overflow, NumberFault::Overflow),
+            ("1e2147483647", NumberFault::Overflow, NumberFault::Underflow),
+            ("1e2147483648", NumberFault::Overflow, NumberFault::NotNumeric),
+            ("1e-99999999999", NumberFault::Underflow, NumberFault::NotNumeric),
+        ] {
+            let told = |wording| fault(&AttributeValue::number(number).unwrap_err(), wording);
+            assert_eq!(told(Wording::Present), super::number(present, number), "{number}");
+            assert_eq!(told(Wording::Former), super::number(former, number), "{number}");
+        }
+    }
 
     #[test]
     fn members_of_a_set_are_told_as_they_were_sent() {
