@@ -202,7 +202,7 @@ fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
     assert_eq!(scan.matches("  > ").count(), 1);
     assert_eq!(scan.matches("  x ").count(), 8, "{scan}");
     let unknown = shown(&example("orders.yaml"), View::Collections, Some("P99"));
-    has(&unknown, &["There is no pattern P99; there are P1, P2, P3, P4, P5."]);
+    has(&unknown, &["There is no pattern P99; there are P1, P2, P3, P4, P5, P6, P7."]);
 }
 
 #[test]
