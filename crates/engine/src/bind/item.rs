@@ -72,8 +72,7 @@ pub(crate) fn check_updated(
                 return Err(BindFault::action(messages::UPDATED_INDEX_KEY_TYPE));
             };
             if let Some(kind) = empty_kind(value) {
-                let text = messages::empty_index_key_value(&attribute.name, kind, &index.name);
-                return Err(BindFault::action(text));
+                return Err(BindFault::action(messages::updated_index_key_empty(kind)));
             }
             if check_size(part, value).is_err() {
                 return Err(BindFault::action(messages::UPDATED_INDEX_KEY_SIZE));
@@ -129,8 +128,7 @@ fn check_known_emptiness(schema: &TableSchema, update: &Update) -> Result<(), Bi
             let key = index.key.attributes().find(|attribute| attribute.name == name);
             let kind = key.and_then(|key| key_value(key, value)).and_then(empty_kind);
             if let Some(kind) = kind {
-                let text = messages::empty_index_key_value(name, kind, &index.name);
-                return Err(BindFault::request(text));
+                return Err(BindFault::request(messages::updated_index_key_empty(kind)));
             }
         }
     }

@@ -130,8 +130,8 @@ fn faults_of_the_request_refuse_it_and_faults_of_an_action_cancel_it() {
     let empty = update("SET g = :g", [(":g", s(""))]);
     assert_eq!(
         message(vec![act(TransactAction::Update { key: key("a"), update: empty })]),
-        "One or more parameter values are not valid. A value specified for a secondary index key is not supported. The \
-         AttributeValue for a key attribute cannot contain an empty string value. IndexName: gsi, IndexKey: g"
+        "One or more parameter values are not valid. The update expression attempted to update a secondary index key to \
+         a value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value."
     );
     let mut big = key("a");
     big.insert("x".into(), s(&"x".repeat(409_600)));

@@ -142,6 +142,15 @@ pub fn empty_index_key_value(name: &str, kind: EmptyKind, index: &str) -> String
     )
 }
 
+/// The same by an update, which names neither the index nor the attribute [S].
+pub fn updated_index_key_empty(kind: EmptyKind) -> String {
+    format!(
+        "One or more parameter values are not valid. The update expression attempted to update a secondary index key \
+         to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty {} value.",
+        kind.name()
+    )
+}
+
 /// An update of a table's key [S].
 pub fn cannot_update_key(name: &str) -> String {
     format!("{INVALID}Cannot update attribute {name}. This attribute is part of the key")
