@@ -71,7 +71,6 @@ fn reports_come_as_markdown_and_junit() {
             | P6 | All orders of a product in a date range | Query | gsi1 | `gsi1pk = "p#99887" AND gsi1sk BETWEEN "2023-04-25T00:00:00" AND "2023-04-25T23:59:59.999"` | 1 | 1 | 0.5 | 0 | met |
             | W1 | Place an order | TransactWriteItems | Shop |  | 0 | 0 | 0 | 17 | met |
 
-
             ## Findings
 
             - **warning L034** (line 12): no pattern uses index `gsi2` of Shop; every write pays for it *Fix:* remove it, or write down the pattern it is for

@@ -1,13 +1,12 @@
 //! `keywright model check`: a model executed and judged.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use keywright_workbench::report;
-use keywright_workbench::run::Progress;
 
 use super::files;
+use super::progress::Bar;
 use crate::banner;
 
 /// Creates a model's tables in memory, loads its data, executes every pattern as one request and compares what comes out
@@ -34,9 +33,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {
     let model = files::read_model(&arguments.model)?;
     let folder = arguments.model.parent().unwrap_or(Path::new("")).to_path_buf();
     let read_file = |name: &str| files::read(&folder.join(name));
-    let mut bar = Bar::default();
+    let bar = Bar::new();
     let checked = keywright_workbench::check(&model, &read_file, &mut |progress| bar.show(progress));
-    bar.clear();
+    drop(bar);
     let file = arguments.model.display().to_string();
     let checked = checked.map_err(|faults| {
         let told: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
@@ -50,32 +49,4 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {
     };
     banner::say(text.trim_end());
     if checked.passes() { Ok(()) } else { Err(format!("{file}: the check fails")) }
-}
-
-/// A line on standard error that says how far it is, on a terminal only.
-#[derive(Default)]
-struct Bar {
-    shown: bool,
-}
-
-impl Bar {
-    fn show(&mut self, progress: Progress<'_>) {
-        let mut out = std::io::stderr();
-        if !out.is_terminal() {
-            return;
-        }
-        let line = match progress {
-            Progress::Loading { done, of } => format!("loading items {done}/{of}"),
-            Progress::Pattern { id, done, of } => format!("pattern {}/{of}: {id}", done + 1),
-        };
-        self.shown = true;
-        let _ = write!(out, "\r\u{1b}[K{line}");
-        let _ = out.flush();
-    }
-
-    fn clear(&mut self) {
-        if self.shown {
-            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
-        }
-    }
 }

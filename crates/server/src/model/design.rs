@@ -9,6 +9,7 @@ use keywright_workbench::design::{
 use keywright_workbench::model::{Model, write};
 use keywright_workbench::price::Prices;
 
+use super::progress::during;
 use super::{cost, files};
 use crate::banner;
 
@@ -54,7 +55,8 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         let mut problem =
             from_model(&model, table).map_err(|faults| cost::shown(&arguments.model, &faults))?;
         problem.gsi_max = usize::from(arguments.indexes);
-        let design = solve(&problem, &prices).map_err(|faults| sentences(&faults))?;
+        let designing = format!("designing the keys of {}", table.name);
+        let design = during(&designing, || solve(&problem, &prices)).map_err(|faults| sentences(&faults))?;
         banner::say(&text(&table.name, &problem, &design, &prices));
         if arguments.explain {
             banner::say(&explained(&problem, &prices)?);
@@ -115,7 +117,8 @@ fn text(table: &str, problem: &Problem, design: &Design, prices: &Prices) -> Str
 }
 
 fn explained(problem: &Problem, prices: &Prices) -> Result<String, String> {
-    let explanation = explain(problem, prices).map_err(|faults| sentences(&faults))?;
+    let explanation = during("designing without each pattern", || explain(problem, prices))
+        .map_err(|faults| sentences(&faults))?;
     let mut lines = vec![String::new()];
     for own in &explanation.patterns {
         let forced = if own.forces {
@@ -133,7 +136,8 @@ fn explained(problem: &Problem, prices: &Prices) -> Result<String, String> {
 }
 
 fn report_run(arguments: &DesignArguments, model: &Model) -> Result<(), String> {
-    let verified = verify(model).map_err(|faults| cost::shown(&arguments.model, &faults))?;
+    let verified = during("running the design", || verify(model))
+        .map_err(|faults| cost::shown(&arguments.model, &faults))?;
     let wrong: Vec<&Verified> = verified.iter().filter(|own| !own.agrees()).collect();
     let right = verified.len() - wrong.len();
     banner::say(&format!(

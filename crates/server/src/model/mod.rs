@@ -13,6 +13,7 @@ mod files;
 mod heat;
 mod import;
 mod init;
+mod progress;
 mod show;
 
 use clap::{Args, Subcommand};

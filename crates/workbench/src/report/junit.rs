@@ -32,7 +32,7 @@ pub fn junit(checked: &Checked, file: &str) -> String {
             file,
             finding.at.line,
             &format!("{} {}", finding.rule, finding.subject),
-            std::slice::from_ref(&finding.text),
+            &[finding.text.clone(), format!("fix: {}", finding.fix)],
         );
     }
     out.push_str("</testsuite>\n");

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::text::sum;
 use super::{Checked, complaints, operation, path, units, verdict};
+use crate::run::PatternReport;
 
 /// The report as Markdown.
 pub fn markdown(checked: &Checked) -> String {
@@ -22,7 +23,7 @@ pub fn markdown(checked: &Checked) -> String {
             cell(pattern.text.as_deref().unwrap_or_default()),
             operation(pattern),
             cell(&path(pattern)),
-            pattern.key.as_ref().map(|key| format!("`{}`", cell(key))).unwrap_or_default(),
+            asked(pattern),
             pattern.items_read,
             pattern.items_returned,
             units(pattern.read_units()),
@@ -30,13 +31,17 @@ pub fn markdown(checked: &Checked) -> String {
             verdict(pattern)
         );
     }
+    let mut complained = Vec::new();
     for pattern in &checked.report.patterns {
         for complaint in complaints(pattern) {
-            let _ = write!(out, "\n- **{}**: {complaint}", cell(&pattern.id));
+            complained.push(format!("- **{}**: {complaint}\n", cell(&pattern.id)));
         }
     }
+    if !complained.is_empty() {
+        let _ = write!(out, "\n## What did not go as expected\n\n{}", complained.concat());
+    }
     if !checked.findings.is_empty() {
-        out.push_str("\n\n## Findings\n\n");
+        out.push_str("\n## Findings\n\n");
         for finding in &checked.findings {
             let _ = writeln!(
                 out,
@@ -49,10 +54,14 @@ pub fn markdown(checked: &Checked) -> String {
             );
         }
     }
-    if !out.ends_with('\n') {
-        out.push('\n');
-    }
     out
+}
+
+/// The key condition and what filters.
+fn asked(pattern: &PatternReport) -> String {
+    let key = pattern.key.as_ref().map(|key| format!("`{}`", cell(key)));
+    let filter = pattern.filter.as_ref().map(|filter| format!("filter `{}`", cell(filter)));
+    key.into_iter().chain(filter).collect::<Vec<_>>().join(", ")
 }
 
 fn cell(text: &str) -> String {

@@ -89,16 +89,22 @@ pub(super) fn sum(checked: &Checked) -> String {
     let good = patterns.iter().filter(|pattern| verdict(pattern) == "met").count();
     let ran = patterns.iter().filter(|pattern| verdict(pattern) == "ran").count();
     let bad = patterns.len() - good - ran;
-    let of =
-        |severity: Severity| checked.findings.iter().filter(|finding| finding.severity == severity).count();
+    let of = |severity: Severity| {
+        let number = checked.findings.iter().filter(|finding| finding.severity == severity).count();
+        counted(number, severity.name())
+    };
     format!(
-        "{} patterns: {good} met, {ran} ran without expectation, {bad} failed. {} errors, {} warnings, {} notes. The check {}.",
-        patterns.len(),
+        "{}: {good} met, {ran} ran without expectation, {bad} failed. {}, {}, {}. The check {}.",
+        counted(patterns.len(), "pattern"),
         of(Severity::Error),
         of(Severity::Warning),
         of(Severity::Note),
         if checked.passes() { "passes" } else { "fails" }
     )
+}
+
+fn counted(number: usize, name: &str) -> String {
+    if number == 1 { format!("1 {name}") } else { format!("{number} {name}s") }
 }
 
 impl Checked {

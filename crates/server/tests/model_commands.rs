@@ -1,0 +1,148 @@
+//! `keywright model init`, `check`, `explain` and `schema` as programs see them: what goes to standard output and what to
+//! standard error, and with which status they end. Standard error is a pipe here, so that a progress bar would show.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use keywright_workbench::exchange::json::Json;
+use keywright_workbench::lint::RULES;
+
+fn keywright(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .current_dir(folder)
+        .arg("model")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn streams(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut paths: Vec<PathBuf> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    paths
+}
+
+#[test]
+fn init_writes_a_model_that_passes_and_overwrites_nothing_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = keywright(folder.path(), &["init"]);
+    let (data, talk) = streams(&made);
+    assert!(
+        made.status.success() && data.is_empty() && talk.contains("keywright model check model.yaml"),
+        "{talk}"
+    );
+    assert!(keywright(folder.path(), &["check", "model.yaml"]).status.success());
+    std::fs::write(folder.path().join("model.yaml"), "mine").unwrap();
+    let again = keywright(folder.path(), &["init"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(streams(&again).1.contains("--force"), "{}", streams(&again).1);
+    assert_eq!(std::fs::read_to_string(folder.path().join("model.yaml")).unwrap(), "mine");
+    assert!(keywright(folder.path(), &["init", "--force"]).status.success());
+    let (starter, _) = streams(&keywright(folder.path(), &["init", "-"]));
+    assert_eq!(starter, std::fs::read_to_string(folder.path().join("model.yaml")).unwrap());
+}
+
+#[test]
+fn a_check_prints_its_report_and_nothing_else_in_every_form() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in examples() {
+        let fails = path.ends_with("complaints.yaml");
+        for format in ["text", "json", "junit", "markdown"] {
+            let output = keywright(folder.path(), &["check", path.to_str().unwrap(), "--format", format]);
+            let (data, talk) = streams(&output);
+            assert_eq!(output.status.code(), Some(i32::from(fails)), "{}: {talk}", path.display());
+            assert_eq!(talk.lines().count(), usize::from(fails), "{talk}");
+            assert!(!data.contains('\u{1b}') && !talk.contains('\u{1b}'), "{data}{talk}");
+            match format {
+                "json" => assert!(Json::parse(&data).unwrap().get("patterns").is_some()),
+                "junit" => assert!(data.starts_with("<?xml") && data.trim_end().ends_with("</testsuite>")),
+                "markdown" => assert!(data.starts_with("# ")),
+                _ => assert!(data.starts_with("pattern  operation")),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_broken_model_has_no_report_and_its_faults_have_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("shop.yaml"),
+        "format: 1\nmodel: shop\ntables:\n  Shop: {key: {pk: S, sk: X}}\nentites: {}\n",
+    )
+    .unwrap();
+    let output = keywright(folder.path(), &["check", "shop.yaml"]);
+    let (data, talk) = streams(&output);
+    assert_eq!((output.status.code(), data.as_str()), (Some(1), ""));
+    assert!(talk.contains("shop.yaml:4:27: the type of a key attribute cannot be `X`"), "{talk}");
+    assert!(
+        talk.contains("shop.yaml:5:1: unknown field `entites` of the model; did you mean `entities`?"),
+        "{talk}"
+    );
+    let missing = keywright(folder.path(), &["check", "gone.yaml"]);
+    assert!(streams(&missing).1.contains("cannot read gone.yaml"), "{}", streams(&missing).1);
+}
+
+#[test]
+fn items_are_read_from_files_beside_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("models")).unwrap();
+    let model = "format: 1
+model: shop
+tables: {Shop: {key: {pk: S}}}
+entities: {Order: {key: {pk: \"o#{id}\"}, attrs: {id: S}}}
+patterns: [{id: P, get: Order, given: {id: eq}, example: {id: a}, expect: {count: 1}}]
+data: items.json
+";
+    std::fs::write(folder.path().join("models/shop.yaml"), model).unwrap();
+    std::fs::write(folder.path().join("models/items.json"), "{\"Order\": [{\"id\": \"a\"}]}").unwrap();
+    let output = keywright(folder.path(), &["check", "models/shop.yaml"]);
+    assert!(output.status.success(), "{:?}", streams(&output));
+    std::fs::write(folder.path().join("models/items.json"), "{\"Order\": [\n{\"ids\": \"a\"}]}").unwrap();
+    let (_, talk) = streams(&keywright(folder.path(), &["check", "models/shop.yaml"]));
+    assert!(
+        talk.contains("models/shop.yaml:6:7: items.json:2:9: `ids`: `Order` has no attribute `ids`"),
+        "{talk}"
+    );
+}
+
+#[test]
+fn every_rule_is_explained_with_its_source_and_a_fix() {
+    let folder = tempfile::tempdir().unwrap();
+    let (list, _) = streams(&keywright(folder.path(), &["explain"]));
+    assert_eq!(list.lines().count(), RULES.len());
+    for rule in RULES {
+        let output = keywright(folder.path(), &["explain", &rule.id.to_lowercase()]);
+        let (data, talk) = streams(&output);
+        assert!(output.status.success() && talk.is_empty(), "{talk}");
+        assert!(
+            data.starts_with(rule.id) && data.contains("\nFix: ") && data.contains("\nSource: "),
+            "{data}"
+        );
+        assert!(list.contains(&format!("{}  ", rule.id)), "{list}");
+    }
+    let unknown = keywright(folder.path(), &["explain", "L099"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(streams(&unknown).1.contains("there is no rule `L099`; did you mean"), "{}", streams(&unknown).1);
+}
+
+#[test]
+fn the_schema_is_json_that_editors_take() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = keywright(folder.path(), &["schema"]);
+    let (data, talk) = streams(&output);
+    assert!(output.status.success() && talk.is_empty(), "{talk}");
+    let schema = Json::parse(&data).unwrap();
+    assert!(schema.str_at("$schema").is_some_and(|dialect| dialect.contains("json-schema.org")), "{data}");
+    assert!(schema.at(&["properties", "patterns"]).is_some());
+}

@@ -1,0 +1,66 @@
+//! The reports of all examples in all four forms, as they are: `snapshots/reports`. `UPDATE_EXPECT=1` writes them anew.
+
+use std::path::{Path, PathBuf};
+
+use expect_test::expect_file;
+use keywright_workbench::model::parse;
+use keywright_workbench::report::{Checked, json, junit, markdown, text};
+
+fn examples() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    paths
+}
+
+fn checked(path: &Path) -> Checked {
+    let source = std::fs::read_to_string(path).expect("readable");
+    let folder = path.parent().expect("a folder");
+    let read_file =
+        |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+    let model = parse(&source).unwrap_or_else(|faults| panic!("{}: {faults:?}", path.display()));
+    keywright_workbench::check(&model, &read_file, &mut |_| {})
+        .unwrap_or_else(|faults| panic!("{}: {faults:?}", path.display()))
+}
+
+#[test]
+fn the_reports_of_every_example_are_what_they_were() {
+    let paths = examples();
+    assert!(paths.len() >= 6, "{paths:?}");
+    for path in paths {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let file = format!("{name}.yaml");
+        let checked = checked(&path);
+        for (ending, report) in [
+            ("txt", text(&checked, &file)),
+            ("json", json(&checked)),
+            ("xml", junit(&checked, &file)),
+            ("md", markdown(&checked)),
+        ] {
+            expect_file![format!("snapshots/reports/{name}.{ending}")].assert_eq(&report);
+        }
+    }
+}
+
+#[test]
+fn a_json_report_is_json_and_says_in_words_what_passed() {
+    for path in examples() {
+        let checked = checked(&path);
+        let report: serde_json::Value = serde_json::from_str(&json(&checked)).expect("JSON");
+        assert_eq!(report["passes"], checked.passes(), "{}", path.display());
+        assert_eq!(report["patterns"].as_array().map(Vec::len), Some(checked.report.patterns.len()));
+    }
+}
+
+/// Colour never carries a meaning alone: there is none.
+#[test]
+fn no_report_has_escapes_for_a_terminal() {
+    for path in examples() {
+        let checked = checked(&path);
+        for report in [text(&checked, "m"), json(&checked), junit(&checked, "m"), markdown(&checked)] {
+            assert!(!report.contains('\u{1b}'), "{}", path.display());
+        }
+    }
+}
