@@ -3,7 +3,9 @@
 //! A page ends when it has evaluated `Limit` rows or 1 MB of them, counted before the filter, and whenever the range
 //! does. Both limits travel to the store as budgets, so that nothing is read that is not evaluated.
 
+use std::future::poll_fn;
 use std::num::NonZeroU32;
+use std::task::Poll;
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
@@ -27,6 +29,8 @@ use crate::meter::consumed;
 const SCAN_ROWS_MAX: usize = 1000;
 /// The same when every row makes a whole item be fetched, which may be large.
 const FETCH_ROWS_MAX: usize = 32;
+/// Rows evaluated before others have their turn: a page may have tens of thousands of rows, and a filter 300 operators.
+const ROWS_PER_TURN: usize = 128;
 
 /// How a read of this consistency is charged.
 pub(crate) const fn read_mode(consistency: Consistency) -> ReadMode {
@@ -165,12 +169,29 @@ async fn evaluate<T: Snapshot>(
             page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
         }
         keep(plan, page, item);
+        if page.scanned.is_multiple_of(ROWS_PER_TURN) {
+            yield_now().await;
+        }
         if page.scanned >= limit || page.bytes() >= plan.bytes_max {
             page.last = Some(row);
             return Ok(Evaluated::Full);
         }
     }
     Ok(Evaluated::Open)
+}
+
+/// Lets other requests of the thread have their turn.
+async fn yield_now() {
+    let mut has_yielded = false;
+    poll_fn(|context| {
+        if has_yielded {
+            return Poll::Ready(());
+        }
+        has_yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Counts and keeps what passes the filter.

@@ -49,13 +49,25 @@ pub(crate) async fn transact_write_items<S: Store>(
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
     };
     if let Some(row) = used_token(engine, &key).await? {
-        return replay(request, token, row);
+        return replay(request.capacity, token, row);
     }
     let new_token = new_token(engine, request, token, key);
     match execute(engine, caller, request, Some(&new_token)).await? {
-        GroupEnd::Replayed(row) => replay(request, token, row),
+        GroupEnd::Replayed(row) => replay(request.capacity, token, row),
         end => answer(request, end),
     }
+}
+
+/// The answer to a request whose token was used within its time: it is told without a look at the tables.
+pub(crate) async fn replayed<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    token: &RequestToken,
+    capacity: ReturnConsumedCapacity,
+) -> Result<Option<TransactWriteItemsOutput>, Error> {
+    let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
+    let row = used_token(engine, &key).await?;
+    row.map(|row| replay(capacity, token, row)).transpose()
 }
 
 async fn execute<S: Store>(
@@ -106,7 +118,7 @@ fn reads(names: &[String], outcomes: &[Outcome]) -> Vec<(String, HalfUnits)> {
 
 /// The answer to a request that was carried out before: success, charged as reads.
 fn replay(
-    request: &TransactWriteItems,
+    capacity: ReturnConsumedCapacity,
     token: &RequestToken,
     row: TokenRow,
 ) -> Result<TransactWriteItemsOutput, Error> {
@@ -119,7 +131,7 @@ fn replay(
     }
     Ok(TransactWriteItemsOutput {
         item_collection_metrics: None,
-        consumed_capacity: meter.report(request.capacity, CapacityForm::TransactRead),
+        consumed_capacity: meter.report(capacity, CapacityForm::TransactRead),
     })
 }
 

@@ -10,7 +10,7 @@ use keywright_semantics::request::{
     ExecuteTransaction, TableRef, TransactAction, TransactGet, TransactGetItems, TransactStatement,
     TransactWrite, TransactWriteItems,
 };
-use keywright_semantics::response::{ExecuteTransactionOutput, Response};
+use keywright_semantics::response::{ExecuteTransactionOutput, Response, TransactWriteItemsOutput};
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 
@@ -24,7 +24,7 @@ use crate::catalogue::Table;
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::transact_get_items::transact_get_items;
-use crate::transact_write_items::transact_write_items;
+use crate::transact_write_items::{replayed, transact_write_items};
 
 pub(crate) async fn execute_transaction<S: Store>(
     engine: &Engine<S>,
@@ -122,6 +122,11 @@ async fn write<S: Store>(
     caller: &Caller,
     request: &ExecuteTransaction,
 ) -> Result<ExecuteTransactionOutput, Error> {
+    if let Some(token) = &request.token
+        && let Some(output) = replayed(engine, caller, token, request.capacity).await?
+    {
+        return Ok(written(output));
+    }
     let statements = request.statements.iter().map(|statement| (statement.statement.table(), statement));
     let actions = bind_each(engine, caller, statements, action)?;
     let native = TransactWriteItems {
@@ -131,8 +136,11 @@ async fn write<S: Store>(
         metrics: ReturnItemCollectionMetrics::None,
     };
     let output = transact_write_items(engine, caller, &native).await;
-    let output = output.map_err(|error| in_statements_words(error, &request.statements))?;
-    Ok(ExecuteTransactionOutput { responses: Vec::new(), consumed_capacity: output.consumed_capacity })
+    Ok(written(output.map_err(|error| in_statements_words(error, &request.statements))?))
+}
+
+fn written(output: TransactWriteItemsOutput) -> ExecuteTransactionOutput {
+    ExecuteTransactionOutput { responses: Vec::new(), consumed_capacity: output.consumed_capacity }
 }
 
 /// One write as the native request says it.

@@ -1,6 +1,6 @@
 //! ExecuteTransaction: which faults refuse it, and which cancel it with a reason for each statement.
 
-use keywright_semantics::error::{Error, ErrorDetail};
+use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::request::Request;
 use keywright_semantics::request::partiql::ExecuteTransaction;
@@ -11,6 +11,10 @@ use super::harness::*;
 use super::partiql::filled;
 
 fn transact(bench: &Bench<MemoryStore>, statements: &[&str]) -> Result<(), Error> {
+    transact_once(bench, statements, None)
+}
+
+fn transact_once(bench: &Bench<MemoryStore>, statements: &[&str], token: Option<&str>) -> Result<(), Error> {
     let statement = |text: &&str| ParameterizedStatementParts {
         statement: (*text).to_owned(),
         parameters: None,
@@ -18,7 +22,7 @@ fn transact(bench: &Bench<MemoryStore>, statements: &[&str]) -> Result<(), Error
     };
     let parts = ExecuteTransactionParts {
         transact_statements: statements.iter().map(statement).collect(),
-        client_request_token: None,
+        client_request_token: token.map(str::to_owned),
         return_consumed_capacity: None,
     };
     let request = Request::ExecuteTransaction(ExecuteTransaction::sense(parts)?);
@@ -130,4 +134,18 @@ fn exists_asks_more_than_the_key() {
     ] {
         assert_eq!(shown(&bench, &[&exists(clause), other]), expected, "{clause}");
     }
+}
+
+/// As TransactWriteItems: an answer that was given is given again, whatever became of the table.
+#[test]
+fn a_token_is_looked_at_before_the_tables() {
+    let bench = filled();
+    let insert = ["INSERT INTO t VALUE {'pk': 'new', 'sk': '1'}"];
+    transact_once(&bench, &insert, Some("token")).expect("the first time");
+    transact_once(&bench, &insert, Some("token")).expect("the same again");
+    let delete = keywright_semantics::request::DeleteTable { table: table_ref() };
+    block_on(bench.engine.execute(&caller(), Request::DeleteTable(delete))).expect("deleted");
+    transact_once(&bench, &insert, Some("token")).expect("the same again");
+    let other = transact_once(&bench, &["DELETE FROM t WHERE pk = 'x'"], Some("token")).expect_err("another");
+    assert_eq!(other.kind, ErrorKind::IdempotentParameterMismatch);
 }

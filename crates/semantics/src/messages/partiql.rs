@@ -126,6 +126,16 @@ pub fn unsupported_operation(kind: &str) -> String {
     format!("Unsupported operation: {kind}")
 }
 
+/// A clause that SQL has and statements have not; the message of the vendor's local edition.
+pub fn unsupported_clause(clause: &str, at: &str) -> String {
+    format!("Unsupported clause: {clause} at {at}")
+}
+
+/// Two columns of one name; the message of the vendor's local edition.
+pub fn duplicate_columns(name: &str) -> String {
+    format!("Duplicate identifiers in select clause: {name}")
+}
+
 /// `at` is line, column and length of what is meant.
 pub fn unexpected_path_component(at: &str) -> String {
     format!("Unexpected path component at {at}")

@@ -55,8 +55,7 @@ fn written_table(source: &Source) -> Result<TableRef, PartiqlFault> {
 }
 
 fn select_of(scope: Scope<'_>, raw: &RawSelect) -> Result<Select, PartiqlFault> {
-    let columns =
-        raw.columns.as_ref().map(|columns| columns.iter().map(|column| column_of(scope, column)).collect());
+    let columns = raw.columns.as_ref().map(|columns| columns_of(scope, columns));
     let order = raw.order.iter().map(|(term, Descending(descending))| match &term.kind {
         TermKind::Path(path) if path.steps.is_empty() => {
             let order = if *descending { SortOrder::Descending } else { SortOrder::Ascending };
@@ -77,7 +76,20 @@ fn select_of(scope: Scope<'_>, raw: &RawSelect) -> Result<Select, PartiqlFault> 
 }
 
 fn where_of(scope: Scope<'_>, condition: Option<&Term>) -> Result<Option<Where>, PartiqlFault> {
-    condition.map(|condition| scope.condition(condition).map(Where::new)).transpose()
+    condition.map(|condition| scope.clause(condition).map(Where::new)).transpose()
+}
+
+/// The columns of an answer have names of their own.
+fn columns_of(scope: Scope<'_>, terms: &[Term]) -> Result<Vec<Column>, PartiqlFault> {
+    let mut columns: Vec<Column> = Vec::with_capacity(terms.len());
+    for term in terms {
+        let column = column_of(scope, term)?;
+        if columns.iter().any(|other| other.name == column.name) {
+            return Err(PartiqlFault::new(messages::duplicate_columns(&column.name)));
+        }
+        columns.push(column);
+    }
+    Ok(columns)
 }
 
 /// A column bears the last name of its path.

@@ -5,6 +5,7 @@ use super::condition::document_path;
 use super::syntax::{Binary, RawChange, Term, TermKind};
 use super::values::Scope;
 use crate::expression::{Action, Arithmetic, Change, DocumentPath, SetOperand, SetValue, Update};
+use crate::messages::item::EMPTY_ATTRIBUTE_NAME;
 use crate::messages::{expression as expression_messages, partiql as messages};
 use crate::value::AttributeValue;
 
@@ -25,6 +26,7 @@ impl Scope<'_> {
 
     fn target(&self, term: &Term) -> Result<DocumentPath, PartiqlFault> {
         match &term.kind {
+            TermKind::Path(path) if path.first.is_empty() => Err(PartiqlFault::new(EMPTY_ATTRIBUTE_NAME)),
             TermKind::Path(path) => document_path(path),
             _ => Err(PartiqlFault::new(messages::unexpected_path_component(&self.place(term.span)))),
         }
@@ -43,12 +45,7 @@ impl Scope<'_> {
                 let operator = if *operator == Binary::Plus { Arithmetic::Plus } else { Arithmetic::Minus };
                 let (left, right) = (self.set_operand(left)?, self.set_operand(right)?);
                 for operand in [&left, &right] {
-                    if let SetOperand::Value(value) = operand
-                        && value.type_name() != "N"
-                    {
-                        let text = expression_messages::operand_type(operator.symbol(), value.type_name());
-                        return Err(PartiqlFault::new(text));
-                    }
+                    check_literal(operator.symbol(), operand, "N")?;
                 }
                 Ok(Change::Set(SetValue::Arithmetic { operator, left, right }))
             }
@@ -95,6 +92,9 @@ impl Scope<'_> {
         match (lower.as_str(), arguments.as_slice()) {
             ("list_append", [first, second]) => {
                 let (first, second) = (self.set_operand(first)?, self.set_operand(second)?);
+                for operand in [&first, &second] {
+                    check_literal(&lower, operand, "L")?;
+                }
                 Ok(SetOperand::ListAppend(Box::new(first), Box::new(second)))
             }
             ("if_not_exists", [first, second]) => match self.set_operand(first)? {
@@ -111,5 +111,15 @@ impl Scope<'_> {
                 Err(PartiqlFault::new(messages::unrecognized_function(&lower, &place)))
             }
         }
+    }
+}
+
+/// A literal must have the type that the operator or function takes.
+fn check_literal(operator: &str, operand: &SetOperand, wanted: &str) -> Result<(), PartiqlFault> {
+    match operand {
+        SetOperand::Value(value) if value.type_name() != wanted => {
+            Err(PartiqlFault::new(expression_messages::operand_type(operator, value.type_name())))
+        }
+        _ => Ok(()),
     }
 }

@@ -30,6 +30,11 @@ const TESTS: [&str; 5] =
     ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"];
 
 impl Scope<'_> {
+    /// What stands behind WHERE. No answer of the service tells its bound on operators; this is the one of expressions.
+    pub(super) fn clause(&self, term: &Term) -> Result<Expr, PartiqlFault> {
+        self.condition(term).and_then(checked)
+    }
+
     /// A condition.
     pub(super) fn condition(&self, term: &Term) -> Result<Expr, PartiqlFault> {
         match &term.kind {
@@ -76,8 +81,8 @@ impl Scope<'_> {
             Binary::Minus => return Err(PartiqlFault::new(messages::unsupported_operation("Minus"))),
         };
         match (is_condition(left), is_condition(right)) {
-            (true, _) => return self.truth(left, comparator, right),
-            (false, true) => return self.truth(right, comparator, left),
+            (true, _) => return self.truth(&self.condition(left)?, comparator, right),
+            (false, true) => return self.truth(&self.condition(right)?, comparator, left),
             (false, false) => {}
         }
         let (left, right) = (self.operand(left)?, self.operand(right)?);
@@ -96,7 +101,9 @@ impl Scope<'_> {
             return Err(PartiqlFault::new(expression_messages::too_many_in_operands(list.len())));
         }
         if is_condition(subject) {
-            let equal = list.iter().map(|other| self.truth(subject, Comparator::Eq, other));
+            let holds = self.condition(subject)?;
+            check_operators(holds.operators().saturating_mul(list.len()))?;
+            let equal = list.iter().map(|other| self.truth(&holds, Comparator::Eq, other));
             let equal = equal.collect::<Result<Vec<_>, _>>()?;
             let any = equal.into_iter().reduce(|left, right| Expr::Or(Box::new(left), Box::new(right)));
             return any.map_or_else(|| Err(PartiqlFault::new(messages::EMPTY_IN)), checked);
@@ -107,11 +114,10 @@ impl Scope<'_> {
     }
 
     /// A condition compared with something: it is a truth value, equal to another of the same (observed).
-    fn truth(&self, condition: &Term, comparator: Comparator, other: &Term) -> Result<Expr, PartiqlFault> {
+    fn truth(&self, holds: &Expr, comparator: Comparator, other: &Term) -> Result<Expr, PartiqlFault> {
         let not = |expr: Expr| Expr::Not(Box::new(expr));
         let both = |left: Expr, right: Expr| Expr::And(Box::new(left), Box::new(right));
         let either = |left: Expr, right: Expr| Expr::Or(Box::new(left), Box::new(right));
-        let holds = self.condition(condition)?;
         let is_negated = match comparator {
             Comparator::Eq => false,
             Comparator::Ne => true,
@@ -119,7 +125,7 @@ impl Scope<'_> {
         };
         let equal = if is_condition(other) {
             let other = self.condition(other)?;
-            either(both(holds.clone(), other.clone()), both(not(holds), not(other)))
+            either(both(holds.clone(), other.clone()), both(not(holds.clone()), not(other)))
         } else if let TermKind::Path(path) = &other.kind {
             let path = document_path(path)?;
             let is = |truth| Expr::Compare {
@@ -127,12 +133,12 @@ impl Scope<'_> {
                 left: Operand::Path(path.clone()),
                 right: literal(&AttributeValue::Bool(truth)),
             };
-            either(both(holds.clone(), is(true)), both(not(holds), is(false)))
+            either(both(holds.clone(), is(true)), both(not(holds.clone()), is(false)))
         } else {
             match self.value(other)? {
-                AttributeValue::Bool(true) => holds,
-                AttributeValue::Bool(false) => not(holds),
-                _ => both(holds.clone(), not(holds)),
+                AttributeValue::Bool(true) => holds.clone(),
+                AttributeValue::Bool(false) => not(holds.clone()),
+                _ => both(holds.clone(), not(holds.clone())),
             }
         };
         checked(if is_negated { not(equal) } else { equal })
@@ -143,7 +149,9 @@ impl Scope<'_> {
             TermKind::Path(path) => document_path(path).map(Operand::Path),
             TermKind::Call { name, arguments } if name.eq_ignore_ascii_case("size") => {
                 let [argument] = arguments.as_slice() else { return Err(count("size", arguments)) };
-                Ok(Operand::Size(Box::new(self.operand(argument)?)))
+                let inner = self.operand(argument)?;
+                check_literal("size", &inner, |type_name| !matches!(type_name, "N" | "BOOL" | "NULL"))?;
+                Ok(Operand::Size(Box::new(inner)))
             }
             TermKind::Call { name, .. } => Err(self.unrecognized(term, name)),
             TermKind::Binary { operator, left, right } => {
@@ -198,7 +206,11 @@ impl Scope<'_> {
                 Ok(Expr::HasType(self.operand(subject)?, EncodedValue::encode(&wanted)))
             }
             ("begins_with", [subject, prefix]) => {
-                Ok(Expr::BeginsWith(self.operand(subject)?, self.operand(prefix)?))
+                let (subject, prefix) = (self.operand(subject)?, self.operand(prefix)?);
+                for operand in [&subject, &prefix] {
+                    check_literal(&lower, operand, |type_name| matches!(type_name, "S" | "B"))?;
+                }
+                Ok(Expr::BeginsWith(subject, prefix))
             }
             ("contains", [container, part]) => {
                 Ok(Expr::Contains(self.operand(container)?, self.operand(part)?))
@@ -240,11 +252,14 @@ fn is_condition(term: &Term) -> bool {
 
 /// Truth values compared are written out: what stands for them may not have more operators than an expression.
 fn checked(expr: Expr) -> Result<Expr, PartiqlFault> {
-    let count = expr.operators();
+    check_operators(expr.operators()).map(|()| expr)
+}
+
+fn check_operators(count: usize) -> Result<(), PartiqlFault> {
     if count > EXPRESSION_OPERATORS_MAX {
         return Err(PartiqlFault::new(expression_messages::too_many_operators(count)));
     }
-    Ok(expr)
+    Ok(())
 }
 
 fn truth_operand(operator: &str) -> PartiqlFault {
@@ -265,9 +280,18 @@ fn count(function: &str, arguments: &[Term]) -> PartiqlFault {
 
 /// Only texts, numbers and binary values have an order.
 fn check_ordered(operator: &str, operand: &Operand) -> Result<(), PartiqlFault> {
+    check_literal(operator, operand, |type_name| matches!(type_name, "S" | "N" | "B"))
+}
+
+/// A literal must have a type that the operator or function takes.
+fn check_literal(
+    operator: &str,
+    operand: &Operand,
+    is_taken: impl Fn(&str) -> bool,
+) -> Result<(), PartiqlFault> {
     let Operand::Value(value) = operand else { return Ok(()) };
     match value.view().type_name() {
-        "S" | "N" | "B" => Ok(()),
+        type_name if is_taken(type_name) => Ok(()),
         other => Err(PartiqlFault::new(expression_messages::operand_type(operator, other))),
     }
 }

@@ -125,8 +125,8 @@ fn comment(text: &str) -> Result<Option<usize>, PartiqlFault> {
         return Ok(Some(text.find('\n').unwrap_or(text.len())));
     }
     if text.starts_with("/*") {
-        let end = text.find("*/").ok_or_else(unreadable)?;
-        return Ok(Some(end + 2));
+        let body = text.get(2..).unwrap_or_default();
+        return Ok(Some(body.find("*/").ok_or_else(unreadable)? + 4));
     }
     Ok(None)
 }

@@ -149,9 +149,12 @@ impl Parser<'_> {
         let columns = if self.take_symbol(Symbol::Star) { None } else { Some(self.columns()?) };
         self.expect_word("from")?;
         let source = self.source(messages::UNEXPECTED_TERM)?;
+        self.refuse_limit()?;
         self.refuse_alias()?;
         let condition = self.where_clause()?;
+        self.refuse_limit()?;
         let order = if self.take_word("order") { self.order()? } else { Vec::new() };
+        self.refuse_limit()?;
         Ok(RawSelect { columns, source, condition, order })
     }
 
@@ -248,6 +251,18 @@ impl Parser<'_> {
             Some(TokenKind::Quoted(name)) => Ok(name),
             Some(TokenKind::Word(name)) if !is_clause => Ok(name),
             _ => malformed(otherwise),
+        }
+    }
+
+    /// How many rows are wanted stands in the request and not in the statement; the service names the place of the number.
+    fn refuse_limit(&self) -> Parsed<()> {
+        match self.tokens.get(self.at + 1) {
+            Some(Token { kind: TokenKind::Number(_) | TokenKind::Symbol(Symbol::Parameter), span })
+                if self.is_word("limit") =>
+            {
+                Err(PartiqlFault::new(messages::unsupported_clause("LIMIT", &place(self.text, *span))))
+            }
+            _ => Ok(()),
         }
     }
 

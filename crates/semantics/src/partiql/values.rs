@@ -5,6 +5,7 @@ use super::lexer::{Span, place};
 use super::syntax::{Term, TermKind};
 use crate::limits::NESTING_LEVELS_MAX;
 use crate::messages::Wording;
+use crate::messages::item::EMPTY_ATTRIBUTE_NAME;
 use crate::messages::{partiql as messages, value as value_messages};
 use crate::number::{Number, NumberFault};
 use crate::value::{AttributeValue, Item, ValueFault, ValueType};
@@ -60,14 +61,18 @@ impl<'s> Scope<'s> {
 
     /// The item that an INSERT brings.
     pub(super) fn item(&self, term: &Term) -> Result<Item, PartiqlFault> {
-        match &term.kind {
-            TermKind::Struct(members) => members_of(members, "root", |_, term| self.value(term)),
+        let item = match &term.kind {
+            TermKind::Struct(members) => members_of(members, "root", |_, term| self.value(term))?,
             TermKind::Parameter(place) => match self.parameter(*place)? {
-                AttributeValue::M(item) => Ok(item.clone()),
-                _ => Err(self.unsupported(term, "root")),
+                AttributeValue::M(item) => item.clone(),
+                _ => return Err(self.unsupported(term, "root")),
             },
-            _ => Err(self.unsupported(term, "root")),
+            _ => return Err(self.unsupported(term, "root")),
+        };
+        if item.contains_key("") {
+            return Err(PartiqlFault::new(EMPTY_ATTRIBUTE_NAME));
         }
+        Ok(item)
     }
 
     /// A set has members of one kind, texts or numbers.

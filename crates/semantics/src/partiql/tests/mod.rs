@@ -8,6 +8,7 @@ use crate::value::AttributeValue;
 #[rustfmt::skip]
 const CANONICAL: &[(&str, &str)] = &[
     ("select * from T", r#"SELECT * FROM "T""#),
+    ("select a /*/, b */ from T /**/", r#"SELECT "a" FROM "T""#),
     (r#"SELECT a, b.c[0], "d e" FROM "T"."i" WHERE pk='x' and sk>1 ORDER BY sk desc;"#,
         r#"SELECT "a", "b"."c"[0], "d e" FROM "T"."i" WHERE "pk" = 'x' AND "sk" > 1 ORDER BY "sk" DESC"#),
     ("SELECT * FROM T WHERE a = 1 OR b = 2 AND NOT (c = 3 OR d IN [1, 'x'])",
@@ -116,6 +117,21 @@ const REFUSED: &[(&str, &str)] = &[
     ("UPDATE T SET a = [?] WHERE pk = 1", "Number of parameters in request and statement don't match."),
     ("INSERT INTO T VALUE {'pk': 1, 'b': <<1, 'a'>>}",
         "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"),
+    ("SELECT * FROM T LIMIT 5", "Unsupported clause: LIMIT at 1:23:1"),
+    ("SELECT * FROM T WHERE pk = 1 LIMIT 5", "Unsupported clause: LIMIT at 1:36:1"),
+    ("SELECT * FROM T WHERE pk = 1 ORDER BY pk LIMIT 10", "Unsupported clause: LIMIT at 1:48:2"),
+    ("SELECT * FROM T limit", "Aliasing is not supported"),
+    ("SELECT /*/ * FROM T", "+"),
+    ("SELECT m.name, n.name FROM T", "Duplicate identifiers in select clause: name"),
+    ("INSERT INTO T VALUE {'pk': 1, '': 2}", "Empty attribute name"),
+    ("UPDATE T SET \"\" = 1 WHERE pk = 1", "Empty attribute name"),
+    ("UPDATE T REMOVE \"\" WHERE pk = 1", "Empty attribute name"),
+    ("SELECT * FROM T WHERE begins_with(a, 1)",
+        "Incorrect operand type for operator or function; operator or function: begins_with, operand type: N"),
+    ("SELECT * FROM T WHERE size(3) = 1",
+        "Incorrect operand type for operator or function; operator or function: size, operand type: N"),
+    ("UPDATE T SET a = list_append('x', [1]) WHERE pk = 1",
+        "Incorrect operand type for operator or function; operator or function: list_append, operand type: S"),
     ("UPDATE T SET a = 'x' + 1 WHERE pk = 1",
         "Incorrect operand type for operator or function; operator or function: +, operand type: S"),
     ("SELECT * FROM T ORDER BY pk", "Must have WHERE clause in the statement when using ORDER BY clause."),
@@ -148,21 +164,34 @@ fn long_chains_of_operators_take_no_stack() {
         for (term, joint) in
             [("a=1", " OR "), ("a=1", " AND "), ("NOT a=1", " OR "), ("(a=1)=(b=2)", " AND ")]
         {
-            let count = 8000 / (term.len() + joint.len());
-            let text = format!("SELECT * FROM T WHERE {}", vec![term; count].join(joint));
-            if let Ok(Statement::Select(select)) = prepare(&text, &[]) {
-                let condition = select.condition.expect("there is one");
-                condition.condition().evaluate(None);
-                reads::access(&condition).expect("a scan");
-                assert_eq!(canonical(&text), canonical(&canonical(&text).expect("read")), "{term}{joint}");
-            }
+            let chain = |count: usize| format!("SELECT * FROM T WHERE {}", vec![term; count].join(joint));
+            let long = chain(8000 / (term.len() + joint.len()));
+            let written = canonical(&long).expect("well formed");
+            assert_eq!(canonical(&written).expect("it was just written"), written);
+            let refused = prepare(&long, &[]).expect_err("too many operators");
+            assert!(
+                refused.text().starts_with("The expression contains too many operators"),
+                "{}",
+                refused.text()
+            );
+            let Ok(Statement::Select(select)) = prepare(&chain(20), &[]) else { panic!("{term}{joint}") };
+            reads::access(&select.condition.expect("there is one")).expect("a scan");
         }
         let sums = format!("UPDATE T SET a = {} WHERE pk = 1", vec!["b"; 3900].join("+"));
-        prepare(&sums, &[]).expect_err("too many operators");
+        prepare(&sums, &[]).expect_err("too many operands");
         let truths = format!("SELECT * FROM T WHERE {}a=1{}", "(".repeat(60), "=a)".repeat(60));
-        let _ = prepare(&truths, &[]);
+        prepare(&truths, &[]).expect_err("doubled sixty times");
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread").join().expect("no fault");
+}
+
+/// What is compared with each candidate is bound once, and counted before it is written out.
+#[test]
+fn a_truth_value_in_a_list_takes_no_more_than_one_copy_of_its_parameter() {
+    let text = format!("SELECT * FROM T WHERE (a=?) IN [{}]", vec!["b"; 100].join(","));
+    let large = AttributeValue::from("x".repeat(1_000_000).as_str());
+    let refused = prepare(&text, &[large]).expect_err("too many operators");
+    assert!(refused.text().starts_with("The expression contains too many operators"), "{}", refused.text());
 }
 
 #[test]
