@@ -58,6 +58,8 @@ pub const TAG_VALUE_CHARACTERS_MAX: usize = 256;
 pub const GLOBAL_INDEXES_MAX: usize = 20;
 /// Local secondary indexes of one table (developer guide: `ServiceQuotas`).
 pub const LOCAL_INDEXES_MAX: usize = 5;
+/// Bytes of one item collection of a table with local indexes, entries included (developer guide: LSI).
+pub const LOCAL_COLLECTION_BYTES_MAX: u64 = 10 << 30;
 /// Partition attributes, and likewise sort attributes, of a global index's key (developer guide: multi-attribute keys).
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 /// Attributes that all INCLUDE projections of a table name together (developer guide: `ServiceQuotas`).

@@ -24,7 +24,7 @@ fn designed() -> (Model, design::Design) {
     let problem = design::from_model(&model, &table).expect("a problem");
     let prices = Prices::built_in(TODAY).expect("built in");
     let design = design::solve(&problem, &prices).expect("a design");
-    let model = design::to_model(&model, &table.name, &problem, &design).expect("templates");
+    let model = design::to_model(&model, &table.name, &design).expect("templates");
     (model, design)
 }
 

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use keywright_workbench::cost::Class;
 use keywright_workbench::design::{
-    Design, Problem, Proof, Verified, explain, from_model, index_name, name, solve, to_model, verify,
+    Design, Explanation, Placed, Problem, Projected, Proof, Slot, Verified, explain, from_model, index_name,
+    keep, name, solve, to_model, verify,
 };
 use keywright_workbench::model::{Model, write};
 use keywright_workbench::price::Prices;
@@ -28,7 +30,11 @@ pub(crate) struct DesignArguments {
     /// At most so many global secondary indexes
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..=20))]
     indexes: u8,
-    /// Also say what each pattern costs, which of them force an index, and how far the next best design is
+    /// What the model has stays: keys, indexes, class. Only what is missing is designed
+    #[arg(long)]
+    keep: bool,
+    /// Also say what each pattern costs and forces, what each key is for, the next best designs, and at which rates another
+    /// design is cheaper
     #[arg(long)]
     explain: bool,
     /// Write the model with its keys here
@@ -55,13 +61,16 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         let mut problem =
             from_model(&model, table).map_err(|faults| cost::shown(&arguments.model, &faults))?;
         problem.gsi_max = usize::from(arguments.indexes);
+        if arguments.keep {
+            keep(&mut problem, &model, table);
+        }
         let designing = format!("designing the keys of {}", table.name);
         let design = during(&designing, || solve(&problem, &prices)).map_err(|faults| sentences(&faults))?;
-        banner::say(&text(&table.name, &problem, &design, &prices));
+        banner::say(&text(&table.name, &design, &prices));
         if arguments.explain {
-            banner::say(&explained(&problem, &prices)?);
+            banner::say(&explained(&problem, &design, &prices)?);
         }
-        model = to_model(&model, &table.name, &problem, &design)?;
+        model = to_model(&model, &table.name, &design)?;
     }
     report_run(arguments, &model)?;
     match &arguments.output {
@@ -74,12 +83,13 @@ fn sentences(faults: &[keywright_workbench::design::Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn slot(number: usize) -> String {
-    index_name(number).unwrap_or_else(|| "table".to_owned())
+fn slot(problem: &Problem, slot: Slot) -> String {
+    let other = if slot == Slot::Copy { "2nd item" } else { "table" };
+    index_name(&problem.kept, slot).unwrap_or_else(|| other.to_owned())
 }
 
-fn text(table: &str, problem: &Problem, design: &Design, prices: &Prices) -> String {
-    let monthly = &design.monthly;
+fn text(table: &str, design: &Design, prices: &Prices) -> String {
+    let (monthly, problem) = (&design.monthly, &design.problem);
     let mut lines = vec![format!(
         "{table}: {} global secondary indexes, {} a month at {} (reads {}, writes {}, storage {}, indexes {}).",
         design.gsis,
@@ -92,23 +102,25 @@ fn text(table: &str, problem: &Problem, design: &Design, prices: &Prices) -> Str
     )];
     lines.push(match &design.proof {
         Proof::NoIndexes => "No index is needed.".to_owned(),
+        Proof::AllKept => "All of them exist and stay.".to_owned(),
         Proof::Infeasible { gsis, entities } => {
             format!("With {gsis} it is impossible to answer every pattern: {} cannot.", entities.join(", "))
         }
         Proof::Dearer { gsis, by } => format!("With {gsis} it is possible and costs {by} more."),
     });
+    lines.extend(shapes(design));
     lines.push(String::new());
-    for own in name(problem, design) {
-        let (entity, place) = (&own.entity, slot(own.slot));
-        lines.push(format!("{entity:<20} {place:<6} pk {:<32} sk {}", own.partition, own.sort));
+    for own in name(design) {
+        let (entity, place) = (&own.entity, slot(problem, own.slot));
+        lines.push(format!("{entity:<20} {place:<8} pk {:<32} sk {}", own.partition, own.sort));
     }
     lines.push(String::new());
     for own in &design.asked {
         let requests =
             if own.shards == 1 { "1 request".to_owned() } else { format!("{} requests", own.shards) };
-        let (place, cost) = (slot(own.slot), own.monthly);
+        let (place, cost) = (slot(problem, own.slot), own.monthly);
         lines.push(format!(
-            "{:<20} {place:<6} by {:<24} {requests:<12} {cost:>12}",
+            "{:<20} {place:<8} by {:<24} {requests:<12} {cost:>12}",
             own.pattern,
             own.partition.join(", ")
         ));
@@ -116,10 +128,48 @@ fn text(table: &str, problem: &Problem, design: &Design, prices: &Prices) -> Str
     lines.join("\n")
 }
 
-fn explained(problem: &Problem, prices: &Prices) -> Result<String, String> {
+/// What is not one table whose indexes hold everything.
+fn shapes(design: &Design) -> Vec<String> {
+    let problem = &design.problem;
+    let mut lines: Vec<String> = design
+        .embedded
+        .iter()
+        .map(|own| format!("{} is kept in the list `{}` of its {}.", own.child, own.list, own.parent))
+        .collect();
+    for table in &design.tables {
+        let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
+        let names: Vec<&str> = names.map(|entity| entity.name.as_str()).collect();
+        if table.class == Class::Infrequent {
+            lines.push(format!("In a table of class Standard-IA: {}.", names.join(", ")));
+        }
+        for (place, projected) in &table.projections {
+            if let Projected::Only(held) = projected {
+                let held: Vec<&str> = held.iter().map(String::as_str).collect();
+                let held = if held.is_empty() {
+                    "only keys".to_owned()
+                } else {
+                    format!("keys and {}", held.join(", "))
+                };
+                lines.push(format!("{} holds {held}.", slot(problem, *place)));
+            }
+        }
+    }
+    lines
+}
+
+fn key(problem: &Problem, own: &Placed) -> String {
+    let entity = problem.entities.get(own.view.entity).map_or("?", |entity| entity.name.as_str());
+    let sort =
+        if own.view.sort.is_empty() { String::new() } else { format!(" then {}", own.view.sort.join(", ")) };
+    format!("{entity} in {} by {}{sort}", slot(problem, own.slot), own.view.partition.join(", "))
+}
+
+fn explained(problem: &Problem, design: &Design, prices: &Prices) -> Result<String, String> {
     let explanation = during("designing without each pattern", || explain(problem, prices))
         .map_err(|faults| sentences(&faults))?;
+    let problem = &design.problem;
     let mut lines = vec![String::new()];
+    lines.extend(steps(&explanation));
     for own in &explanation.patterns {
         let forced = if own.forces {
             format!("; it forces an index: without it {}", own.gsis_without)
@@ -128,11 +178,49 @@ fn explained(problem: &Problem, prices: &Prices) -> Result<String, String> {
         };
         lines.push(format!("Without {} the table would cost {} less{forced}.", own.pattern, own.saves));
     }
-    lines.push(match explanation.runner_up {
-        Some(more) => format!("The next best design costs {more} more a month."),
-        None => "There is no other design.".to_owned(),
-    });
+    for own in &explanation.keys {
+        let without = match own.without {
+            Some(more) => format!("the best design without it costs {more} more"),
+            None => "there is no design without it".to_owned(),
+        };
+        lines.push(format!("{}: for {}; {without}.", key(problem, &own.key), own.patterns.join(", ")));
+    }
+    for own in &explanation.runners_up {
+        let keys: Vec<String> = own.keys.iter().map(|own| key(problem, own)).collect();
+        let instead = if keys.is_empty() { "fewer keys".to_owned() } else { keys.join("; ") };
+        lines.push(format!("A next best design costs {} more a month: {instead}.", own.more));
+    }
+    if explanation.runners_up.is_empty() {
+        lines.push("There is no other design.".to_owned());
+    }
+    for own in &explanation.break_evens {
+        let (pattern, percent) = (&own.pattern, own.percent);
+        lines.push(format!("If {pattern} came {percent} % as often, another design would be cheaper."));
+    }
+    if explanation.break_evens.is_empty() {
+        lines.push("No rate, alone taken to nought or 1024 times, changes the design.".to_owned());
+    }
     Ok(lines.join("\n"))
+}
+
+/// Each pattern alone, commonalities grouped, groups simplified; and the two measures.
+fn steps(explanation: &Explanation) -> Vec<String> {
+    let steps = &explanation.steps;
+    let yes = |it: bool| if it { "yes" } else { "no" };
+    vec![
+        format!(
+            "{} patterns, solved one by one, want {} different keys; the design has {} keys in {} places.",
+            steps.alone.len(),
+            steps.grouped,
+            steps.keys,
+            steps.slots
+        ),
+        format!(
+            "All patterns on keys or indexes: {}. The simplest that does it at this cost: {}.",
+            yes(steps.all_indexed),
+            yes(steps.simplest)
+        ),
+    ]
 }
 
 fn report_run(arguments: &DesignArguments, model: &Model) -> Result<(), String> {

@@ -1,10 +1,17 @@
 //! A problem from a model file: the entities of one table, the patterns that read them and the steps that write them.
 //! Keys that the model already has only serve to tell what identifies an item.
 
-use super::problem::{ALL_PPM, Attribute, Entity, Pattern, Problem, Write, WriteKind};
+use std::collections::BTreeSet;
+
+use super::View;
+use super::problem::{
+    ALL_PPM, Attribute, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
+};
+use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::model::{
-    self, Consistency, Fault, Faults, GivenOp, MicroPerSecond, Model, Operation, Part, Rate, ReadKind, Table,
+    self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, Model, Operation,
+    Part, Projection, Rate, ReadKind, Table, Template,
 };
 use keywright_semantics::value::ValueType;
 
@@ -16,7 +23,11 @@ const ATTRIBUTE_BYTES: u64 = 12;
 /// The problem of one table. Faults are what a design cannot be found without: rates and counts are never guessed.
 pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     let mut faults = Faults::new();
-    let entities: Vec<Entity> = model.entities_of(&table.name).map(|own| entity(own, &mut faults)).collect();
+    let mut entities: Vec<Entity> =
+        model.entities_of(&table.name).map(|own| entity(own, &mut faults)).collect();
+    for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
+        entity.parent = parent(model, own);
+    }
     let named = |name: &String| entities.iter().any(|entity| entity.name == *name);
     let mut patterns = Vec::new();
     let mut writes = Vec::new();
@@ -32,14 +43,117 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
             continue;
         };
         match &own.operation {
-            Operation::Read(read) => patterns.push(pattern(own, read, rate)),
+            Operation::Read(read) => patterns.push(pattern(table, own, read, rate)),
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
                 let steps = own.steps().iter().filter(|step| named(&step.entity));
                 writes.extend(steps.filter_map(|step| write(own, step, rate)));
             }
         }
     }
-    if faults.is_empty() { Ok(Problem { entities, patterns, writes, gsi_max: GSI_MAX }) } else { Err(faults) }
+    let class = table.infrequent_access.then_some(Class::Infrequent);
+    let kept = Kept::default();
+    let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class };
+    if faults.is_empty() { Ok(problem) } else { Err(faults) }
+}
+
+/// What a table has already stays: the keys of its entities, its indexes, its class. To an index whose key is no pair of
+/// made texts nothing is added.
+pub fn keep(problem: &mut Problem, model: &Model, table: &Table) {
+    let of = |kind: IndexKind| -> Vec<&model::Index> {
+        table.indexes.iter().filter(|index| index.kind == kind).collect()
+    };
+    let (globals, locals) = (of(IndexKind::Global), of(IndexKind::Local));
+    let mut kept = Kept {
+        keys: Vec::new(),
+        globals: globals.iter().map(|index| kept_index(model, table, index)).collect(),
+        locals: locals.iter().map(|index| kept_index(model, table, index)).collect(),
+    };
+    for (place, own) in problem.entities.iter().enumerate() {
+        let Some(entity) = model.entity(&own.name).filter(|entity| !entity.key.templates.is_empty()) else {
+            continue;
+        };
+        let base: Vec<&KeyPart> = table.sort.iter().collect();
+        kept.keys.extend(kept_key(entity, place, Slot::Table, &[&table.partition], &base));
+        let numbered = globals.iter().zip(1..).map(|(index, number)| (*index, Slot::Global(number)));
+        let numbered =
+            numbered.chain(locals.iter().zip(1..).map(|(index, number)| (*index, Slot::Local(number))));
+        for (index, slot) in numbered {
+            let partition: Vec<&KeyPart> = index.partition.iter().collect();
+            let sort: Vec<&KeyPart> = index.sort.iter().collect();
+            kept.keys.extend(kept_key(entity, place, slot, &partition, &sort));
+        }
+    }
+    problem.class = Some(if table.infrequent_access { Class::Infrequent } else { Class::Standard });
+    problem.gsi_max = problem.gsi_max.max(kept.globals.len());
+    problem.kept = kept;
+}
+
+fn kept_index(model: &Model, table: &Table, index: &model::Index) -> KeptIndex {
+    let made = |part: &KeyPart| {
+        part.key_type == KeyType::S
+            && (part.name == table.partition.name
+                || !model.entities_of(&table.name).any(|entity| entity.attribute(&part.name).is_some()))
+    };
+    let pair = index.partition.len() == 1 && index.sort.len() == 1;
+    KeptIndex {
+        name: index.name.clone(),
+        includes: match &index.projection {
+            Projection::All => None,
+            Projection::KeysOnly => Some(BTreeSet::new()),
+            Projection::Include(names) => Some(names.iter().cloned().collect()),
+        },
+        open: pair && index.key_parts().all(made),
+    }
+}
+
+/// The key that templates make; none if the entity has none for one of the key's attributes.
+fn kept_key(
+    entity: &model::Entity,
+    place: usize,
+    slot: Slot,
+    partition: &[&KeyPart],
+    sort: &[&KeyPart],
+) -> Option<KeptKey> {
+    let templates = |parts: &[&KeyPart]| -> Option<Vec<Template>> {
+        parts.iter().map(|part| entity.template(&part.name)).collect()
+    };
+    let (partition, sort) = (templates(partition)?, templates(sort)?);
+    let names = |templates: &[Template]| {
+        let mut names: Vec<String> = Vec::new();
+        for part in templates.iter().flat_map(|template| &template.parts) {
+            if let Part::Attribute { name, .. } = part
+                && !names.contains(name)
+            {
+                names.push(name.clone());
+            }
+        }
+        names
+    };
+    let shards = partition.iter().map(|template| u64::from(template.shards())).product();
+    let mut by = names(&partition);
+    by.sort();
+    let mut rest = names(&sort);
+    rest.retain(|name| !by.contains(name));
+    let text =
+        |templates: &[Template]| templates.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    Some(KeptKey {
+        slot,
+        partition: text(&partition),
+        sort: text(&sort),
+        view: View { entity: place, partition: by, sort: rest, shards },
+    })
+}
+
+/// The parent of an entity of which no more than a known number belong to each.
+fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
+    let [parent] = own.parents.as_slice() else { return None };
+    let reads = model
+        .patterns
+        .iter()
+        .filter(|pattern| pattern.read().is_some_and(|read| read.entities.contains(&own.name)));
+    let most: Option<Vec<u64>> =
+        reads.map(|pattern| pattern.returns.and_then(|returns| returns.max)).collect();
+    Some(Parent { name: parent.clone(), children_max: most?.into_iter().max()? })
 }
 
 fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
@@ -47,6 +161,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
         faults.push(Fault::new(own.at, format!("entity `{}` has no count: write `count: 1000`", own.name)));
         return Entity {
             name: own.name.clone(),
+            parent: None,
             id: Vec::new(),
             attributes: Vec::new(),
             count: 0,
@@ -75,6 +190,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
     let summed = own.attributes.iter().map(bytes).chain(names).sum();
     Entity {
         name: own.name.clone(),
+        parent: None,
         id: identity(own),
         attributes,
         count,
@@ -98,7 +214,7 @@ fn identity(own: &model::Entity) -> Vec<String> {
     names
 }
 
-fn pattern(own: &model::Pattern, read: &model::Read, rate: Rate) -> Pattern {
+fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) -> Pattern {
     let given = |wanted: bool| {
         read.given
             .iter()
@@ -117,6 +233,10 @@ fn pattern(own: &model::Pattern, read: &model::Read, rate: Rate) -> Pattern {
         peak: rate.peak,
         strong: read.consistency == Consistency::Strong,
         scatter: read.kind == ReadKind::ScatterGather,
+        reads: (!read.attributes.is_empty()).then(|| {
+            let keys: Vec<&String> = table.key_parts().map(|part| &part.name).collect();
+            read.attributes.iter().filter(|name| !keys.contains(name)).cloned().collect()
+        }),
     }
 }
 
@@ -140,6 +260,7 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate) -> Option<Write>
         kind,
         rate: times(rate.average),
         peak: times(rate.peak),
+        transactional: matches!(own.operation, Operation::Transact(_)),
     })
 }
 

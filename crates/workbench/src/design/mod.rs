@@ -4,9 +4,13 @@
 //! a slot, so the number of indexes is the largest number of extra views of one entity. It does not know model files
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
+mod constraints;
+mod embed;
 mod explain;
 mod from_model;
+mod layout;
 mod name;
+mod part;
 mod problem;
 mod program;
 mod to_model;
@@ -16,28 +20,38 @@ mod view;
 #[cfg(test)]
 mod tests;
 
-pub use explain::{Explanation, Forced, explain};
-pub use from_model::from_model;
+pub use embed::{Embedded, list_name};
+pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
+pub use from_model::{from_model, keep};
 pub use name::{Named, name};
-pub use problem::{ALL_PPM, Attribute, Entity, Fault, Pattern, Problem, Write, WriteKind};
+pub use problem::{
+    ALL_PPM, Attribute, Entity, Fault, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Projected, Slot,
+    Write, WriteKind,
+};
 pub use to_model::{index_name, to_model};
 pub use verify::{Verified, verify};
 pub use view::View;
 
 use std::collections::BTreeSet;
 
+use crate::cost::Class;
 use crate::price::{Money, Prices};
-use program::{Choice, Part};
-use view::{Candidate, Tariff};
+use part::Solved;
 
 /// A solved problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// Every view with its slot: 0 is the base table, n is the n-th global secondary index.
+    /// The problem with the embedded entities taken into their parents: what the other fields refer to.
+    pub problem: Problem,
+    /// Every view with its slot.
     pub placed: Vec<Placed>,
     /// Where each pattern is asked, in the problem's order.
     pub asked: Vec<Asked>,
-    /// How many global secondary indexes there are.
+    /// Entities kept as lists in their parents' items.
+    pub embedded: Vec<Embedded>,
+    /// The tables: one, or two where some entities are cheaper in another table class.
+    pub tables: Vec<TableOf>,
+    /// How many global secondary indexes a table has at the most.
     pub gsis: usize,
     /// What it costs each month, by kind.
     pub monthly: Monthly,
@@ -47,13 +61,30 @@ pub struct Design {
     pub effort: Effort,
 }
 
+/// One table of a design.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableOf {
+    /// Its class.
+    pub class: Class,
+    /// Its entities, by index in the problem.
+    pub entities: BTreeSet<usize>,
+    /// Its global secondary indexes.
+    pub globals: usize,
+    /// Its local secondary indexes.
+    pub locals: usize,
+    /// What the indexes hold besides keys, by slot; everything where none is given.
+    pub projections: Vec<(Slot, Projected)>,
+}
+
 /// One entity's key in one slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
     /// The slot.
-    pub slot: usize,
+    pub slot: Slot,
     /// The key.
     pub view: View,
+    /// What the index holds of it.
+    pub projected: Projected,
 }
 
 /// Where a pattern is asked.
@@ -61,8 +92,10 @@ pub struct Placed {
 pub struct Asked {
     /// The pattern's id.
     pub pattern: String,
-    /// The slot.
-    pub slot: usize,
+    /// The table or index.
+    pub slot: Slot,
+    /// The second items that it reads, by entity.
+    pub copies: Vec<View>,
     /// The partition attributes.
     pub partition: Vec<String>,
     /// Requests per execution, one for each shard.
@@ -82,7 +115,7 @@ pub struct Monthly {
     pub base_writes: Money,
     /// Storage of the base table.
     pub base_storage: Money,
-    /// Writes to and storage of the indexes.
+    /// Writes to and storage of indexes and second items, and what transactions for these cost more.
     pub indexes: Money,
 }
 
@@ -98,6 +131,8 @@ impl Monthly {
 pub enum Proof {
     /// There are none.
     NoIndexes,
+    /// All of them exist and stay.
+    AllKept,
     /// With one less the program has no solution.
     Infeasible {
         /// The number of indexes that was tried.
@@ -125,181 +160,148 @@ pub struct Effort {
     pub constraints: usize,
 }
 
-/// Finds the cheapest design.
+/// Finds the cheapest design: the cheapest keys for every way of embedding entities in their parents.
 pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
-    let tariff = Tariff::of(prices).map_err(|fault| vec![fault])?;
-    let parts = parts(problem, &tariff)?;
-    let mut choices = Vec::new();
-    let mut faults = Vec::new();
-    for part in &parts {
-        match program::solve(problem, &tariff, part, slots(problem, part), &[]) {
-            Ok(Some(choice)) => choices.push(choice),
-            Ok(None) => faults
-                .push(Fault::TooManyIndexes { entities: names(problem, part), allowed: problem.gsi_max }),
-            Err(fault) => faults.push(fault),
+    let plain = solve_flat(problem, prices, Vec::new());
+    let mut best = plain;
+    for (embedded, problem) in embed::ways(problem) {
+        let Ok(other) = solve_flat(&problem, prices, embedded) else { continue };
+        let cheaper = best.as_ref().map_or(true, |best| other.monthly.total() < best.monthly.total());
+        if cheaper {
+            best = Ok(other);
         }
     }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let proof = prove(problem, &tariff, &parts, &choices).map_err(|fault| vec![fault])?;
-    Ok(assemble(problem, &tariff, &parts, &choices, proof))
+    best
 }
 
-/// No entity can use more indexes than patterns are asked of it, so more slots are not offered.
-fn slots(problem: &Problem, part: &Part) -> usize {
-    let most =
-        part.entities.iter().filter_map(|entity| problem.entities.get(*entity)).map(|entity| {
-            problem.patterns.iter().filter(|asked| asked.entities.contains(&entity.name)).count()
-        });
-    most.max().unwrap_or(0).min(problem.gsi_max)
+fn solve_flat(problem: &Problem, prices: &Prices, embedded: Vec<Embedded>) -> Result<Design, Vec<Fault>> {
+    let solved = part::solve(problem, prices)?;
+    let proof = prove(problem, &solved).map_err(|fault| vec![fault])?;
+    Ok(assemble(problem, &solved, proof, embedded))
 }
 
-fn names(problem: &Problem, part: &Part) -> Vec<String> {
-    part.entities
-        .iter()
-        .filter_map(|entity| problem.entities.get(*entity))
-        .map(|entity| entity.name.clone())
-        .collect()
-}
-
-/// Splits the problem into parts that share no collection: cost adds up over parts, and the number of indexes is the
-/// largest of the parts' numbers, so that each can be solved by itself.
-fn parts(problem: &Problem, tariff: &Tariff) -> Result<Vec<Part>, Vec<Fault>> {
-    let mut faults = problem.faults();
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let candidates: Vec<Vec<Candidate>> =
-        (0..problem.entities.len()).map(|place| view::prune(view::all(problem, tariff, place))).collect();
-    for (entity, own) in problem.entities.iter().zip(&candidates) {
-        if !own.iter().any(|own| own.base) {
-            faults.push(Fault::NoBaseKey(entity.name.clone()));
-        }
-    }
-    for (place, pattern) in problem.patterns.iter().enumerate() {
-        let unserved = problem.entities.iter().zip(&candidates).find(|(entity, own)| {
-            pattern.entities.contains(&entity.name) && !own.iter().any(|own| own.serves.contains(&place))
-        });
-        if let Some((entity, own)) = unserved {
-            faults.push(Fault::NoPath { pattern: pattern.id.clone(), reason: reason(entity, pattern, own) });
-        }
-    }
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    Ok(group(problem, &candidates))
-}
-
-fn reason(entity: &Entity, pattern: &Pattern, candidates: &[Candidate]) -> String {
-    let most = candidates.iter().map(|own| own.view.shards).max().unwrap_or(1);
-    if pattern.entities.len() > 1 && pattern.range.is_some() {
-        return "a range over items of several kinds; ask for each kind by itself".to_owned();
-    }
-    if most > 1 && !pattern.scatter {
-        return format!(
-            "{}'s busiest key takes more writes than one partition sustains and needs {most} shards; \
-             declare a scatter-gather, or give a more selective attribute",
-            entity.name
-        );
-    }
-    format!("an attribute of {} that it needs is not on every item", entity.name)
-}
-
-fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
-    let mut groups: Vec<BTreeSet<usize>> = (0..problem.entities.len()).map(|place| [place].into()).collect();
-    for pattern in problem.patterns.iter().filter(|pattern| pattern.entities.len() > 1) {
-        let mut partition = pattern.equal.clone();
-        partition.sort();
-        let linked: BTreeSet<usize> = problem
-            .entities
-            .iter()
-            .zip(candidates)
-            .enumerate()
-            .filter(|(_, (entity, own))| {
-                pattern.entities.contains(&entity.name)
-                    || own.iter().any(|own| own.view.partition == partition)
-            })
-            .map(|(place, _)| place)
-            .collect();
-        let (touched, apart): (Vec<_>, Vec<_>) =
-            groups.into_iter().partition(|group| !group.is_disjoint(&linked));
-        groups = apart;
-        groups.push(touched.into_iter().flatten().collect());
-    }
-    groups.into_iter().map(|entities| part(problem, candidates, entities)).collect()
-}
-
-fn part(problem: &Problem, candidates: &[Vec<Candidate>], entities: BTreeSet<usize>) -> Part {
-    let own = entities.iter().filter_map(|entity| candidates.get(*entity)).flatten().cloned().collect();
-    let patterns = problem
-        .patterns
-        .iter()
-        .enumerate()
-        .filter(|(_, pattern)| {
-            entities
-                .iter()
-                .filter_map(|entity| problem.entities.get(*entity))
-                .any(|entity| pattern.entities.contains(&entity.name))
-        })
-        .map(|(place, _)| place)
-        .collect();
-    Part { candidates: own, patterns, entities }
-}
-
-fn prove(problem: &Problem, tariff: &Tariff, parts: &[Part], choices: &[Choice]) -> Result<Proof, Fault> {
-    let most = choices.iter().map(|choice| choice.gsis).max().unwrap_or(0);
+fn prove(problem: &Problem, solved: &[Solved]) -> Result<Proof, Fault> {
+    let most = solved.iter().map(|own| own.choice.globals()).max().unwrap_or(0);
+    let most = most.max(problem.kept.globals.len());
     let Some(fewer) = most.checked_sub(1) else { return Ok(Proof::NoIndexes) };
+    if most == problem.kept.globals.len() {
+        return Ok(Proof::AllKept);
+    }
     let mut by = Money::ZERO;
-    for (part, choice) in parts.iter().zip(choices).filter(|(_, choice)| choice.gsis == most) {
-        match program::solve(problem, tariff, part, fewer, &[])? {
-            None => return Ok(Proof::Infeasible { gsis: fewer, entities: names(problem, part) }),
-            Some(other) => by += other.cost - choice.cost,
+    for own in solved.iter().filter(|own| own.choice.globals() == most) {
+        match program::solve(problem, &own.tariff, &own.part, fewer, &[])? {
+            None => {
+                return Ok(Proof::Infeasible { gsis: fewer, entities: part::names(problem, &own.part) });
+            }
+            Some(other) => by += other.cost - own.choice.cost,
         }
     }
     Ok(Proof::Dearer { gsis: fewer, by })
 }
 
-fn assemble(problem: &Problem, tariff: &Tariff, parts: &[Part], choices: &[Choice], proof: Proof) -> Design {
-    let mut placed = Vec::new();
+fn assemble(problem: &Problem, solved: &[Solved], proof: Proof, embedded: Vec<Embedded>) -> Design {
+    let mut design = Design {
+        problem: problem.clone(),
+        placed: Vec::new(),
+        asked: Vec::new(),
+        embedded,
+        tables: tables(problem, solved),
+        gsis: 0,
+        monthly: Monthly::default(),
+        proof,
+        effort: Effort::default(),
+    };
     let mut asked = Vec::new();
-    let mut monthly = Monthly::default();
-    let mut effort = Effort::default();
-    for (part, choice) in parts.iter().zip(choices) {
-        effort.nodes += choice.nodes;
-        effort.variables += choice.variables;
-        effort.constraints += choice.constraints;
+    for own in solved {
+        let choice = &own.choice;
+        design.effort.nodes += choice.nodes;
+        design.effort.variables += choice.variables;
+        design.effort.constraints += choice.constraints;
         for (candidate, slot) in &choice.placed {
-            let Some(own) = part.candidates.get(*candidate) else { continue };
-            placed.push(Placed { slot: *slot, view: own.view.clone() });
-            if *slot > 0 {
-                monthly.indexes += own.index_cost;
+            let Some(key) = own.part.candidates.get(*candidate) else { continue };
+            let (view, projected) = (key.view.clone(), key.projected.clone());
+            design.placed.push(Placed { slot: *slot, view, projected });
+        }
+        let answers: Vec<(usize, Asked)> =
+            choice.asked.iter().filter_map(|asked| answer(problem, own, *asked)).collect();
+        let reads: Money = answers.iter().map(|(_, answer)| answer.monthly).sum();
+        design.monthly.reads += reads;
+        design.monthly.indexes += choice.cost - reads;
+        for entity in own.part.entities.iter().filter_map(|entity| problem.entities.get(*entity)) {
+            let (writes, storage) = own.tariff.base(problem, entity);
+            design.monthly.base_writes += writes;
+            design.monthly.base_storage += storage;
+        }
+        asked.extend(answers);
+    }
+    design.placed.sort_by(|a, b| (a.slot, &a.view).cmp(&(b.slot, &b.view)));
+    asked.sort_by_key(|(place, _)| *place);
+    design.asked = asked.into_iter().map(|(_, answer)| answer).collect();
+    design.gsis = design.tables.iter().map(|table| table.globals).max().unwrap_or(0);
+    design
+}
+
+/// Where and at what cost a pattern is asked.
+fn answer(
+    problem: &Problem,
+    solved: &Solved,
+    (pattern, slot, key): (usize, Slot, usize),
+) -> Option<(usize, Asked)> {
+    let own = problem.patterns.get(pattern)?;
+    let key = solved.part.candidates.get(key)?;
+    let bytes = program::read_bytes(problem, own, key, slot);
+    let copies = solved
+        .choice
+        .placed
+        .iter()
+        .filter(|(_, place)| slot == Slot::Table && *place == Slot::Copy)
+        .filter_map(|(candidate, _)| solved.part.candidates.get(*candidate))
+        .filter(|copy| copy.serves.contains(&pattern) && copy.view.partition == key.view.partition)
+        .map(|copy| copy.view.clone())
+        .collect();
+    let answer = Asked {
+        pattern: own.id.clone(),
+        slot,
+        copies,
+        partition: key.view.partition.clone(),
+        shards: key.view.shards,
+        halves: view::read_halves(own, key.view.shards, bytes),
+        monthly: solved.tariff.reads(own, key.view.shards, bytes),
+    };
+    Some((pattern, answer))
+}
+
+/// The tables: parts of one class share one.
+fn tables(problem: &Problem, solved: &[Solved]) -> Vec<TableOf> {
+    let mut tables: Vec<TableOf> = Vec::new();
+    for class in [Class::Standard, Class::Infrequent] {
+        let own: Vec<&Solved> = solved.iter().filter(|own| own.class == class).collect();
+        if own.is_empty() {
+            continue;
+        }
+        let placed = || own.iter().flat_map(|own| own.choice.placed.iter());
+        let locals = placed()
+            .filter_map(|(_, slot)| if let Slot::Local(number) = slot { Some(*number) } else { None });
+        let globals = own.iter().map(|own| own.choice.globals()).max().unwrap_or(0);
+        let mut table = TableOf {
+            class,
+            entities: own.iter().flat_map(|own| own.part.entities.iter().copied()).collect(),
+            globals: globals.max(problem.kept.globals.len()),
+            locals: locals.max().unwrap_or(0).max(problem.kept.locals.len()),
+            projections: Vec::new(),
+        };
+        for own in own {
+            for (candidate, slot) in &own.choice.placed {
+                let Some(key) = own.part.candidates.get(*candidate) else { continue };
+                let Projected::Only(held) = &key.projected else { continue };
+                let known = table.projections.iter_mut().find(|(known, _)| known == slot);
+                match known {
+                    Some((_, Projected::Only(names))) => names.extend(held.iter().cloned()),
+                    _ => table.projections.push((*slot, Projected::Only(held.clone()))),
+                }
             }
         }
-        for (pattern, slot, key) in &choice.asked {
-            let (Some(own), Some(key)) = (problem.patterns.get(*pattern), part.candidates.get(*key)) else {
-                continue;
-            };
-            let answer = Asked {
-                pattern: own.id.clone(),
-                slot: *slot,
-                partition: key.view.partition.clone(),
-                shards: key.view.shards,
-                halves: view::read_halves(problem, own, key.view.shards),
-                monthly: tariff.reads(problem, own, key.view.shards),
-            };
-            monthly.reads += answer.monthly;
-            asked.push((*pattern, answer));
-        }
+        tables.push(table);
     }
-    for entity in &problem.entities {
-        let (writes, storage) = tariff.base(problem, entity);
-        monthly.base_writes += writes;
-        monthly.base_storage += storage;
-    }
-    placed.sort_by(|a, b| (a.slot, &a.view).cmp(&(b.slot, &b.view)));
-    asked.sort_by_key(|(place, _)| *place);
-    let gsis = choices.iter().map(|choice| choice.gsis).max().unwrap_or(0);
-    let asked = asked.into_iter().map(|(_, answer)| answer).collect();
-    Design { placed, asked, gsis, monthly, proof, effort }
+    tables
 }

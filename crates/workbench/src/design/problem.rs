@@ -1,8 +1,11 @@
 //! What the designer is asked: entities, the questions asked of them and the writes that keep them. Names, rates and
 //! sizes only; how a model file says them is not its business.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use super::View;
+use crate::cost::Class;
 use crate::model::MicroPerSecond;
 
 /// Parts per million of everything.
@@ -19,6 +22,124 @@ pub struct Problem {
     pub writes: Vec<Write>,
     /// How many global secondary indexes may be used; the service allows 20.
     pub gsi_max: usize,
+    /// What exists and must stay as it is; empty for a new table.
+    pub kept: Kept,
+    /// The table class, if it is not to be chosen.
+    pub class: Option<Class>,
+}
+
+/// Where entries of an entity stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// The table's own key.
+    Table,
+    /// A second item in the table with a key of its own, kept equal by the transaction that writes the first.
+    Copy,
+    /// The n-th local secondary index, from one.
+    Local(usize),
+    /// The n-th global secondary index, from one.
+    Global(usize),
+}
+
+impl Slot {
+    /// Whether a read here may be strongly consistent.
+    pub const fn is_strong(self) -> bool {
+        !matches!(self, Self::Global(_))
+    }
+
+    /// Where a request goes: a copy is an item of the table like any other.
+    #[must_use]
+    pub const fn location(self) -> Self {
+        match self {
+            Self::Copy => Self::Table,
+            own => own,
+        }
+    }
+}
+
+/// What an index holds of an entity besides the keys of the index and of the table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Projected {
+    /// Everything.
+    All,
+    /// These attributes; none of them is a projection of the keys only.
+    Only(BTreeSet<String>),
+}
+
+/// The part of an existing design that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kept {
+    /// Keys of entities.
+    pub keys: Vec<KeptKey>,
+    /// The global secondary indexes, in slot order.
+    pub globals: Vec<KeptIndex>,
+    /// The local secondary indexes, in slot order.
+    pub locals: Vec<KeptIndex>,
+}
+
+/// An existing key of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptKey {
+    /// Where it stands.
+    pub slot: Slot,
+    /// What it is made of.
+    pub view: View,
+    /// The text of its partition key: only entities of the same text meet.
+    pub partition: String,
+    /// The text of its sort key.
+    pub sort: String,
+}
+
+/// An existing index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptIndex {
+    /// Its name.
+    pub name: String,
+    /// The attributes it includes; none if it holds everything.
+    pub includes: Option<BTreeSet<String>>,
+    /// Whether its key is a pair of texts made for it, so that further entities can be given entries.
+    pub open: bool,
+}
+
+impl Kept {
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.globals.is_empty() && self.locals.is_empty()
+    }
+
+    /// The existing index of a slot.
+    pub fn index(&self, slot: Slot) -> Option<&KeptIndex> {
+        match slot {
+            Slot::Global(number) => self.globals.get(number.checked_sub(1)?),
+            Slot::Local(number) => self.locals.get(number.checked_sub(1)?),
+            Slot::Table | Slot::Copy => None,
+        }
+    }
+
+    /// The key that an entity has in a slot and keeps.
+    pub fn key(&self, entity: usize, slot: Slot) -> Option<&KeptKey> {
+        self.keys.iter().find(|own| own.slot == slot && own.view.entity == entity)
+    }
+
+    /// Whether an entity may have this view in this slot.
+    pub(super) fn allows(
+        &self,
+        view: &View,
+        projected: &Projected,
+        slot: Slot,
+        has: impl Fn(&str) -> bool,
+    ) -> bool {
+        let fits = |index: &KeptIndex| match (&index.includes, projected) {
+            (None, Projected::All) => true,
+            (Some(included), Projected::Only(own)) => own.iter().eq(included.iter().filter(|name| has(name))),
+            _ => false,
+        };
+        let index = self.index(slot);
+        match self.key(view.entity, slot) {
+            Some(kept) => kept.view == *view && index.is_none_or(fits),
+            None => index.is_none_or(|index| index.open && fits(index)),
+        }
+    }
 }
 
 /// A kind of item.
@@ -26,6 +147,8 @@ pub struct Problem {
 pub struct Entity {
     /// Its name.
     pub name: String,
+    /// The entity in whose items it can be kept as a list, if so few belong to each that they always fit.
+    pub parent: Option<Parent>,
     /// The attributes that together identify one item.
     pub id: Vec<String>,
     /// The attributes that patterns or keys mention.
@@ -34,6 +157,15 @@ pub struct Entity {
     pub count: u64,
     /// The average size of an item.
     pub size_bytes: u64,
+}
+
+/// The entity to which items belong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// Its name.
+    pub name: String,
+    /// How many items belong to one of it at the most.
+    pub children_max: u64,
 }
 
 /// What must be known of an attribute to make a key of it.
@@ -74,6 +206,8 @@ pub struct Pattern {
     pub strong: bool,
     /// Whether it may be asked of several shards at once.
     pub scatter: bool,
+    /// The attributes it needs besides those of keys; none if it needs everything.
+    pub reads: Option<BTreeSet<String>>,
 }
 
 /// One write.
@@ -89,6 +223,8 @@ pub struct Write {
     pub rate: MicroPerSecond,
     /// Items written per second at the busiest time.
     pub peak: MicroPerSecond,
+    /// Whether it is part of a transaction, which costs twice in the table.
+    pub transactional: bool,
 }
 
 /// How an item is written.

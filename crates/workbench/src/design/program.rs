@@ -1,7 +1,8 @@
 //! The binary program: which view each entity has in which slot, which slots exist, and where each pattern is asked.
 //!
-//! Variables x[view, slot], y[slot], z[pattern, slot, key]. Slot 0 is the base table, the others are global secondary
-//! indexes. Minimised in order: cost; with that pinned, indexes; with both pinned, entries and then key bytes.
+//! Variables x[view, slot], y[index], c[entity] (has second items), a[index] (holds everything), p[index, attribute] (holds
+//! it), l (there is a local index), z[pattern, location, key]. Minimised in order: cost; with that pinned, indexes; with
+//! both pinned, entries and then key bytes.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +11,9 @@ use good_lp::{
     constraint, microlp, variable,
 };
 
-use super::problem::{Fault, Problem};
-use super::view::{Candidate, Tariff};
+use super::layout::{Layout, layout};
+use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
+use super::view::{Candidate, Tariff, whole_bytes};
 use crate::price::Money;
 
 /// Coefficients are scaled so that the largest is about this; the pins then lie far above rounding noise.
@@ -23,65 +25,95 @@ const CHOSEN: f64 = 0.5;
 /// An entry weighs more than all key bytes together.
 const ENTRY_WEIGHT: f64 = 1_000_000.0;
 
+/// A local index is no better than a global one unless a read must be strong: at equal cost the global one is taken.
+const LOCAL_WEIGHT: f64 = 1.001;
+
 /// One part of a problem that shares nothing with the others: its candidates and patterns.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) entities: BTreeSet<usize>,
     pub(super) candidates: Vec<Candidate>,
     pub(super) patterns: Vec<usize>,
+    /// Whether local indexes may be used: none of the table's collections may then pass 10 GB.
+    pub(super) local: bool,
 }
 
 /// The choice for one part.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Choice {
     /// (candidate, slot), in order.
-    pub(super) placed: Vec<(usize, usize)>,
-    /// (pattern, slot, a candidate that serves it there).
-    pub(super) asked: Vec<(usize, usize, usize)>,
-    pub(super) gsis: usize,
+    pub(super) placed: Vec<(usize, Slot)>,
+    /// (pattern, location, a candidate that serves it there).
+    pub(super) asked: Vec<(usize, Slot, usize)>,
     pub(super) cost: Money,
     pub(super) nodes: u64,
     pub(super) variables: usize,
     pub(super) constraints: usize,
 }
 
-struct Place {
-    candidate: usize,
-    slot: usize,
-    chosen: Variable,
+impl Choice {
+    /// How many global indexes it needs.
+    pub(super) fn globals(&self) -> usize {
+        let number = |(_, slot): &(usize, Slot)| if let Slot::Global(number) = slot { *number } else { 0 };
+        self.placed.iter().map(number).max().unwrap_or(0)
+    }
 }
 
-struct Ask {
-    pattern: usize,
-    slot: usize,
-    /// A candidate that stands for the partition attributes and shards.
-    key: usize,
-    cost: Money,
-    chosen: Variable,
+/// What may not be chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Cut {
+    /// This choice, whatever its indexes' numbers.
+    Choice(Choice),
+    /// This candidate in this kind of slot.
+    Key(usize, Slot),
 }
 
-struct Program {
+pub(super) struct Place {
+    pub(super) candidate: usize,
+    pub(super) slot: Slot,
+    pub(super) chosen: Variable,
+}
+
+pub(super) struct Ask {
+    pub(super) pattern: usize,
+    pub(super) location: Slot,
+    /// A candidate that stands for the partition attributes, shards and, where one entity is read, size.
+    pub(super) key: usize,
+    pub(super) cost: Money,
+    pub(super) chosen: Variable,
+}
+
+pub(super) struct Program {
     variables: ProblemVariables,
-    x: Vec<Place>,
-    y: Vec<Variable>,
-    z: Vec<Ask>,
-    constraints: Vec<Constraint>,
+    pub(super) x: Vec<Place>,
+    pub(super) y: Vec<(Slot, Variable)>,
+    pub(super) z: Vec<Ask>,
+    /// Entities with second items, and what their transactions cost more.
+    pub(super) copied: Vec<(usize, Variable, Money)>,
+    pub(super) constraints: Vec<Constraint>,
 }
 
-/// The cheapest choice with at most `gsis` indexes, or none if there is no choice at all. Candidate sets in `cuts` may
-/// not be chosen again.
+impl Program {
+    pub(super) fn binary(&mut self) -> Variable {
+        self.variables.add(variable().binary())
+    }
+}
+
+/// The cheapest choice with at most `gsis` indexes, or none if there is no choice at all. What is in `cuts` may not be
+/// chosen.
 pub(super) fn solve(
     problem: &Problem,
     tariff: &Tariff,
     part: &Part,
     gsis: usize,
-    cuts: &[Choice],
+    cuts: &[Cut],
 ) -> Result<Option<Choice>, Fault> {
     let program = build(problem, tariff, part, gsis, cuts);
     let dearest = dearest(&program, part);
     let scale = COEFFICIENT_MAX / float(dearest.as_nanos().max(1));
     let cost = cost(&program, part, scale);
-    let indexes: Expression = program.y.iter().sum();
+    let weight = |slot: Slot| if matches!(slot, Slot::Local(_)) { LOCAL_WEIGHT } else { 1.0 };
+    let indexes: Expression = program.y.iter().map(|(slot, present)| weight(*slot) * *present).sum();
     let entries: Expression = program
         .x
         .iter()
@@ -112,175 +144,165 @@ pub(super) fn solve(
     Ok(last)
 }
 
-fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[Choice]) -> Program {
-    let mut variables = ProblemVariables::new();
-    let mut binary = || variables.add(variable().binary());
-    let y: Vec<Variable> = (0..gsis).map(|_| binary()).collect();
-    let mut x = Vec::new();
+fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[Cut]) -> Program {
+    let Layout { slots, locations, indexes } = layout(problem, part, gsis);
+    let variables = ProblemVariables::new();
+    let mut program = Program {
+        variables,
+        x: Vec::new(),
+        y: Vec::new(),
+        z: Vec::new(),
+        copied: Vec::new(),
+        constraints: Vec::new(),
+    };
+    program.y = indexes.into_iter().map(|slot| (slot, program.binary())).collect();
     for (candidate, own) in part.candidates.iter().enumerate() {
-        for slot in 0..=gsis {
-            if (slot == 0 && own.base) || (slot > 0 && !own.serves.is_empty()) {
-                x.push(Place { candidate, slot, chosen: binary() });
-            }
+        for slot in slots.iter().filter(|slot| stands(problem, own, **slot)) {
+            let chosen = program.binary();
+            program.x.push(Place { candidate, slot: *slot, chosen });
         }
     }
-    let mut z = Vec::new();
     for &pattern in &part.patterns {
         let Some(asked) = problem.patterns.get(pattern) else { continue };
-        for key in keys(problem, part, pattern) {
-            let shards = part.candidates.get(key).map_or(1, |own| own.view.shards);
-            let cost = tariff.reads(problem, asked, shards);
-            for slot in 0..=if asked.strong { 0 } else { gsis } {
-                z.push(Ask { pattern, slot, key, cost, chosen: binary() });
+        for location in locations.iter().filter(|location| !asked.strong || location.is_strong()) {
+            for (key, bytes) in keys(problem, part, pattern, *location) {
+                let shards = part.candidates.get(key).map_or(1, |own| own.view.shards);
+                let cost = tariff.reads(asked, shards, bytes);
+                let chosen = program.binary();
+                program.z.push(Ask { pattern, location: *location, key, cost, chosen });
             }
         }
     }
-    let mut program = Program { variables, x, y, z, constraints: Vec::new() };
-    let mut found = constraints(problem, part, gsis, &program);
-    found.extend(cuts.iter().filter_map(|cut| no_good(&program, cut)));
-    program.constraints = found;
+    let copying: BTreeSet<usize> = program
+        .x
+        .iter()
+        .filter(|place| place.slot == Slot::Copy)
+        .filter_map(|place| part.candidates.get(place.candidate))
+        .map(|own| own.view.entity)
+        .collect();
+    for entity in copying {
+        let Some(own) = problem.entities.get(entity) else { continue };
+        let chosen = program.binary();
+        program.copied.push((entity, chosen, tariff.transactions(problem, own)));
+    }
+    super::constraints::add(problem, part, &mut program);
+    let cuts: Vec<Constraint> = cuts.iter().flat_map(|cut| forbidden(&program, cut)).collect();
+    program.constraints.extend(cuts);
     program
 }
 
-/// One candidate for each distinct (partition, shards) under which the pattern's first entity can be asked.
-fn keys(problem: &Problem, part: &Part, pattern: usize) -> Vec<usize> {
-    let first = problem.patterns.get(pattern).and_then(|asked| asked.entities.first());
+/// Whether a candidate can stand in a slot at all.
+fn stands(problem: &Problem, own: &Candidate, slot: Slot) -> bool {
+    let entity = problem.entities.get(own.view.entity);
+    let has = |name: &str| entity.is_some_and(|entity| entity.attribute(name).is_some());
+    let kept = problem.kept.key(own.view.entity, slot).is_some();
+    let may = match slot {
+        Slot::Table => own.base,
+        Slot::Copy => own.copy && own.projected == Projected::All && !own.serves.is_empty(),
+        Slot::Local(_) | Slot::Global(_) => kept || !own.serves.is_empty(),
+    };
+    may && problem.kept.allows(&own.view, &own.projected, slot, has)
+}
+
+/// Whether a request for one entity and location is for this candidate's items too.
+pub(super) fn same_key(
+    problem: &Problem,
+    pattern: &Pattern,
+    location: Slot,
+    key: &Candidate,
+    own: &Candidate,
+) -> bool {
+    let text = |own: &Candidate| problem.kept.key(own.view.entity, location).map(|kept| &kept.partition);
+    let apart = matches!((text(key), text(own)), (Some(one), Some(other)) if one != other);
+    own.view.partition == key.view.partition
+        && own.view.shards == key.view.shards
+        && !(apart && pattern.entities.len() > 1)
+}
+
+/// The bytes of an item that a pattern reads there: of collections the whole items are counted.
+pub(super) fn read_bytes(problem: &Problem, pattern: &Pattern, own: &Candidate, location: Slot) -> u64 {
+    let entity: Option<&Entity> = problem.entities.get(own.view.entity);
+    match (pattern.entities.len(), entity) {
+        (1, Some(entity)) => own.bytes(entity, location),
+        _ => whole_bytes(problem, pattern),
+    }
+}
+
+/// One candidate for each distinct key under which the pattern's first entity can be asked, with the bytes of its items.
+fn keys(problem: &Problem, part: &Part, pattern: usize, location: Slot) -> Vec<(usize, u64)> {
+    let Some(asked) = problem.patterns.get(pattern) else { return Vec::new() };
+    let first = asked.entities.first();
     let mut seen = BTreeSet::new();
     part.candidates
         .iter()
         .enumerate()
         .filter(|(_, own)| {
             let name = problem.entities.get(own.view.entity).map(|entity| &entity.name);
-            name == first && own.serves.contains(&pattern)
+            let whole = !matches!(location, Slot::Table) || own.projected == Projected::All;
+            name == first && whole && own.serves.contains(&pattern)
         })
-        .filter(|(_, own)| seen.insert((&own.view.partition, own.view.shards)))
-        .map(|(place, _)| place)
+        .map(|(place, own)| (place, own, read_bytes(problem, asked, own, location)))
+        .filter(|(_, own, bytes)| {
+            let text = problem.kept.key(own.view.entity, location).map(|kept| &kept.partition);
+            seen.insert((&own.view.partition, own.view.shards, *bytes, text))
+        })
+        .map(|(place, _, bytes)| (place, bytes))
         .collect()
 }
 
-fn constraints(problem: &Problem, part: &Part, gsis: usize, program: &Program) -> Vec<Constraint> {
-    let mut found = Vec::new();
-    let of = |entity: usize, slot: usize| {
-        program.x.iter().filter(move |place| {
-            let own = part.candidates.get(place.candidate);
-            place.slot == slot && own.is_some_and(|own| own.view.entity == entity)
-        })
+fn forbidden(program: &Program, cut: &Cut) -> Vec<Constraint> {
+    let kind = std::mem::discriminant::<Slot>;
+    let of = |candidate: usize, slot: Slot| {
+        program
+            .x
+            .iter()
+            .filter(move |place| place.candidate == candidate && kind(&place.slot) == kind(&slot))
+            .map(|place| place.chosen)
     };
-    for &entity in &part.entities {
-        let base: Expression = of(entity, 0).map(|place| place.chosen).sum();
-        found.push(constraint!(base == 1));
-        for (slot, present) in (1..=gsis).zip(&program.y) {
-            let entries: Expression = of(entity, slot).map(|place| place.chosen).sum();
-            found.push(constraint!(entries <= *present));
-        }
-    }
-    for pair in program.y.windows(2) {
-        if let [earlier, later] = pair {
-            found.push(constraint!(*earlier >= *later));
-        }
-    }
-    for &pattern in &part.patterns {
-        let asked: Expression =
-            program.z.iter().filter(|ask| ask.pattern == pattern).map(|ask| ask.chosen).sum();
-        found.push(constraint!(asked == 1));
-    }
-    for ask in &program.z {
-        asks(problem, part, program, ask, &mut found);
-    }
-    found.extend(symmetry(part, program));
-    found
-}
-
-/// A pattern is asked where all its entities stand under one key; nobody else may stand under that key if the pattern
-/// reads whole collections, since the request would return them too.
-fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mut Vec<Constraint>) {
-    let (Some(pattern), Some(key)) = (problem.patterns.get(ask.pattern), part.candidates.get(ask.key)) else {
-        return;
-    };
-    for &entity in &part.entities {
-        let name = problem.entities.get(entity).map(|entity| &entity.name);
-        let wanted = name.is_some_and(|name| pattern.entities.contains(name));
-        let here = program.x.iter().filter(|place| {
-            part.candidates.get(place.candidate).is_some_and(|own| {
-                place.slot == ask.slot
-                    && own.view.entity == entity
-                    && own.view.partition == key.view.partition
-                    && own.view.shards == key.view.shards
-                    && (!wanted || own.serves.contains(&ask.pattern))
-            })
-        });
-        let present: Expression = here.map(|place| place.chosen).sum();
-        if wanted {
-            found.push(constraint!(ask.chosen <= present));
-        } else if pattern.entities.len() > 1 {
-            found.push(constraint!(present + ask.chosen <= 1));
+    match cut {
+        Cut::Key(candidate, slot) => of(*candidate, *slot).map(|chosen| constraint!(chosen <= 0)).collect(),
+        Cut::Choice(choice) => {
+            let chosen: Expression =
+                choice.placed.iter().flat_map(|(candidate, slot)| of(*candidate, *slot)).sum();
+            let most = i32::try_from(choice.placed.len()).unwrap_or(i32::MAX) - 1;
+            vec![constraint!(chosen <= most)]
         }
     }
 }
 
-/// Slots can be renumbered freely: the entity with the most candidates takes them in candidate order.
-fn symmetry(part: &Part, program: &Program) -> Vec<Constraint> {
-    let count = |entity: usize| part.candidates.iter().filter(|own| own.view.entity == entity).count();
-    let Some(first) = part.entities.iter().copied().max_by_key(|entity| count(*entity)) else {
-        return Vec::new();
-    };
-    let mut rank = 0;
-    let mut found = Vec::new();
-    for (candidate, own) in part.candidates.iter().enumerate() {
-        if own.view.entity != first || own.serves.is_empty() {
-            continue;
-        }
-        rank += 1;
-        let late = program.x.iter().filter(|place| place.candidate == candidate && place.slot > rank);
-        found.extend(late.map(|place| constraint!(place.chosen <= 0)));
-    }
-    found
-}
-
-/// Forbids a choice up to the numbering of its indexes.
-fn no_good(program: &Program, cut: &Choice) -> Option<Constraint> {
-    let mut chosen = Expression::default();
-    for (candidate, slot) in &cut.placed {
-        for place in &program.x {
-            if place.candidate == *candidate && (place.slot == 0) == (*slot == 0) {
-                chosen += place.chosen;
-            }
-        }
-    }
-    let most = i32::try_from(cut.placed.len()).ok()? - 1;
-    Some(constraint!(chosen <= most))
+fn place_cost(part: &Part, place: &Place) -> Money {
+    part.candidates.get(place.candidate).map_or(Money::ZERO, |own| own.cost(place.slot))
 }
 
 fn dearest(program: &Program, part: &Part) -> Money {
-    let index = part.candidates.iter().map(|own| own.index_cost);
-    index.chain(program.z.iter().map(|ask| ask.cost)).max().unwrap_or(Money::ZERO)
+    let places = program.x.iter().map(|place| place_cost(part, place));
+    let copied = program.copied.iter().map(|(_, _, cost)| *cost);
+    places.chain(copied).chain(program.z.iter().map(|ask| ask.cost)).max().unwrap_or(Money::ZERO)
 }
 
 fn cost(program: &Program, part: &Part, scale: f64) -> Expression {
-    let entries = program.x.iter().filter(|place| place.slot > 0).map(|place| {
-        let own = part.candidates.get(place.candidate).map_or(Money::ZERO, |own| own.index_cost);
-        float(own.as_nanos()) * scale * place.chosen
-    });
-    let reads = program.z.iter().map(|ask| float(ask.cost.as_nanos()) * scale * ask.chosen);
-    entries.chain(reads).sum()
+    let places = program.x.iter().map(|place| (place.chosen, place_cost(part, place)));
+    let copied = program.copied.iter().map(|(_, chosen, cost)| (*chosen, *cost));
+    let reads = program.z.iter().map(|ask| (ask.chosen, ask.cost));
+    places.chain(copied).chain(reads).map(|(chosen, cost)| float(cost.as_nanos()) * scale * chosen).sum()
 }
 
 fn read(program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Choice {
     let chosen = |variable: Variable| solution.value(variable) > CHOSEN;
     let mut choice = Choice {
-        variables: program.x.len() + program.y.len() + program.z.len(),
+        variables: program.x.len() + program.y.len() + program.z.len() + program.copied.len(),
         constraints: program.constraints.len(),
         ..Choice::default()
     };
     for place in program.x.iter().filter(|place| chosen(place.chosen)) {
         choice.placed.push((place.candidate, place.slot));
-        choice.gsis = choice.gsis.max(place.slot);
-        if place.slot > 0 {
-            choice.cost += part.candidates.get(place.candidate).map_or(Money::ZERO, |own| own.index_cost);
-        }
+        choice.cost += place_cost(part, place);
+    }
+    for (_, _, cost) in program.copied.iter().filter(|(_, copied, _)| chosen(*copied)) {
+        choice.cost += *cost;
     }
     for ask in program.z.iter().filter(|ask| chosen(ask.chosen)) {
-        choice.asked.push((ask.pattern, ask.slot, ask.key));
+        choice.asked.push((ask.pattern, ask.location, ask.key));
         choice.cost += ask.cost;
     }
     choice

@@ -4,3 +4,4 @@ mod benchmarks;
 mod brute_force;
 mod cases;
 mod limits;
+mod shapes;

@@ -1,59 +1,278 @@
-//! A design written into a model: its table's keys and indexes, its entities' templates, its patterns' indexes.
+//! A design written into a model: its table's keys and indexes, its entities' templates, its patterns' indexes, second
+//! items as entities of their own, embedded entities as lists.
 
-use super::{Design, Named, Problem, name};
-use crate::model::{Index, IndexKind, KeyPart, KeyType, Model, Projection, Slot, Template};
+use std::collections::BTreeSet;
 
-/// The name of a slot's index; none for the base table.
-pub fn index_name(slot: usize) -> Option<String> {
-    (slot > 0).then(|| format!("gsi{slot}"))
+use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, View, name};
+use crate::cost::Class;
+use crate::model::{
+    self, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, Model, Node, NodeKind, Operation,
+    Projection, Read, Table, Template, Write, WriteKind,
+};
+use keywright_semantics::value::ValueType;
+
+/// The name of a slot's index; none for the table.
+pub fn index_name(kept: &Kept, slot: Slot) -> Option<String> {
+    if let Some(index) = kept.index(slot) {
+        return Some(index.name.clone());
+    }
+    let (word, number, known) = match slot {
+        Slot::Table | Slot::Copy => return None,
+        Slot::Local(number) => ("lsi", number, &kept.locals),
+        Slot::Global(number) => ("gsi", number, &kept.globals),
+    };
+    // Numbers go on after those of the indexes that are there.
+    let taken = |name: &String| name.strip_prefix(word).and_then(|rest| rest.parse::<usize>().ok());
+    let last = known.iter().filter_map(|index| taken(&index.name)).max().unwrap_or(0);
+    Some(format!("{word}{}", last.max(known.len()) + number - known.len()))
 }
 
 /// The model with the keys of one table replaced. The faults are templates that cannot be written.
-pub fn to_model(model: &Model, table: &str, problem: &Problem, design: &Design) -> Result<Model, String> {
+pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, String> {
     let mut model = model.clone();
-    if let Some(table) = model.tables.iter_mut().find(|own| own.name == table) {
-        table.partition = string("pk".to_owned());
-        table.sort = Some(string("sk".to_owned()));
-        table.indexes = (1..=design.gsis).filter_map(index).collect();
+    for embedded in &design.embedded {
+        embed(&mut model, embedded);
     }
-    let named = name(problem, design);
-    for entity in model.entities.iter_mut().filter(|entity| entity.table == table) {
-        let own = |wanted: usize| named.iter().find(|own| own.entity == entity.name && own.slot == wanted);
-        entity.key = own(0).map(slot).transpose()?.unwrap_or_default();
-        let slots = (1..=design.gsis).filter_map(|number| Some((index_name(number)?, own(number)?)));
-        entity.slots = slots.map(|(name, own)| Ok((name, slot(own)?))).collect::<Result<_, String>>()?;
-    }
-    for asked in &design.asked {
-        for pattern in model.patterns.iter_mut().filter(|pattern| pattern.id == asked.pattern) {
-            pattern.uses = index_name(asked.slot);
+    let places = tables(&mut model, table, design);
+    let named = name(design);
+    for (table, own) in &places {
+        for entity in own.entities.iter().filter_map(|place| design.problem.entities.get(*place)) {
+            let of =
+                |slot: Slot| named.iter().find(|named| named.entity == entity.name && named.slot == slot);
+            let Some(written) = model.entities.iter_mut().find(|written| written.name == entity.name) else {
+                continue;
+            };
+            written.table.clone_from(&table.name);
+            if let Some(named) = of(Slot::Table) {
+                written.key = slot(table, None, named)?;
+            }
+            written.slots = table
+                .indexes
+                .iter()
+                .zip(slots(own))
+                .filter_map(|(index, slot)| Some((index, of(slot)?)))
+                .map(|(index, named)| Ok((index.name.clone(), slot(table, Some(index), named)?)))
+                .collect::<Result<_, String>>()?;
         }
     }
+    for asked in &design.asked {
+        let uses = index_name(&design.problem.kept, asked.slot);
+        for pattern in model.patterns.iter_mut().filter(|pattern| pattern.id == asked.pattern) {
+            pattern.uses.clone_from(&uses);
+        }
+    }
+    copies(&mut model, design, &named)?;
     Ok(model)
+}
+
+/// Slots in the order of the table's indexes.
+fn slots(own: &TableOf) -> impl Iterator<Item = Slot> {
+    (1..=own.locals).map(Slot::Local).chain((1..=own.globals).map(Slot::Global))
+}
+
+/// The tables as the design has them: the first keeps its name, a second one is named after its class.
+fn tables<'a>(model: &mut Model, name: &str, design: &'a Design) -> Vec<(Table, &'a TableOf)> {
+    let Some(place) = model.tables.iter().position(|own| own.name == name) else { return Vec::new() };
+    let Some(old) = model.tables.get(place).cloned() else { return Vec::new() };
+    let kept = &design.problem.kept;
+    let made: Vec<(Table, &TableOf)> = design
+        .tables
+        .iter()
+        .enumerate()
+        .map(|(number, own)| {
+            let mut table = old.clone();
+            if number > 0 {
+                table.name = format!("{}Infrequent", old.name);
+            }
+            table.infrequent_access = own.class == Class::Infrequent;
+            if kept.is_empty() {
+                table.partition = string("pk".to_owned());
+                table.sort = Some(string("sk".to_owned()));
+            }
+            let index = |slot| index(&old, &table, kept, own, slot);
+            table.indexes = slots(own).filter_map(index).collect();
+            (table, own)
+        })
+        .collect();
+    model.tables.splice(place..=place, made.iter().map(|(table, _)| table.clone()));
+    made
 }
 
 fn string(name: String) -> KeyPart {
     KeyPart { name, key_type: KeyType::S }
 }
 
-fn index(slot: usize) -> Option<Index> {
-    let name = index_name(slot)?;
+fn index(old: &Table, table: &Table, kept: &Kept, own: &TableOf, slot: Slot) -> Option<Index> {
+    let name = index_name(kept, slot)?;
+    if let Some(index) = kept.index(slot).and_then(|_| old.index(&name)) {
+        return Some(index.clone());
+    }
+    let projection = match own.projections.iter().find(|(known, _)| *known == slot) {
+        Some((_, Projected::Only(names))) if names.is_empty() => Projection::KeysOnly,
+        Some((_, Projected::Only(names))) => Projection::Include(names.iter().cloned().collect()),
+        _ => Projection::All,
+    };
+    let (kind, partition) = match slot {
+        Slot::Local(_) => (IndexKind::Local, table.partition.clone()),
+        _ => (IndexKind::Global, string(format!("{name}pk"))),
+    };
     Some(Index {
-        partition: vec![string(format!("{name}pk"))],
+        partition: vec![partition],
         sort: vec![string(format!("{name}sk"))],
         name,
-        at: crate::model::At::default(),
-        kind: IndexKind::Global,
-        projection: Projection::All,
+        at: At::default(),
+        kind,
+        projection,
     })
 }
 
-fn slot(named: &Named) -> Result<Slot, String> {
-    let prefix = index_name(named.slot).unwrap_or_default();
-    Ok(Slot {
-        templates: vec![
-            (format!("{prefix}pk"), Template::parse(&named.partition)?),
-            (format!("{prefix}sk"), Template::parse(&named.sort)?),
-        ],
-        at: crate::model::At::default(),
-    })
+/// Templates of a key: of a local index the sort key only, its partition key is the table's.
+fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Result<model::Slot, String> {
+    let local = index.is_some_and(|index| index.kind == IndexKind::Local);
+    let (partition, sort) = match index {
+        None => (Some(&table.partition), table.sort.as_ref()),
+        Some(index) => (index.partition.first().filter(|_| !local), index.sort.first()),
+    };
+    let parse = |part: Option<&KeyPart>, text: &str| {
+        part.map(|part| Ok((part.name.clone(), Template::parse(text)?))).transpose()
+    };
+    let templates: Result<Vec<Option<_>>, String> =
+        [parse(partition, &named.partition), parse(sort, &named.sort)].into_iter().collect();
+    Ok(model::Slot { templates: templates?.into_iter().flatten().collect(), at: At::default() })
+}
+
+/// The entity that second items are: `Follower` by `followedId` is `FollowerByFollowedId`.
+fn copy_name(entity: &str, by: &[String]) -> String {
+    let capital = |name: &String| {
+        let mut letters = name.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        format!("{first}{}", letters.as_str())
+    };
+    format!("{entity}By{}", by.iter().map(capital).collect::<String>())
+}
+
+/// Second items: entities whose attributes are copies, written by the transactions that write the first, and read by the
+/// patterns that are asked there.
+fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Result<(), String> {
+    for copy in named.iter().filter(|named| named.slot == Slot::Copy) {
+        let Some(original) = model.entity(&copy.entity).cloned() else { continue };
+        let Some(table) = model.table(&original.table).cloned() else { continue };
+        let mut second = Entity {
+            name: copy_name(&copy.entity, &copy.by),
+            text: Some(format!(
+                "{} under a second key; whoever writes the one writes the other",
+                copy.entity
+            )),
+            key: slot(&table, None, copy)?,
+            slots: Vec::new(),
+            parents: Vec::new(),
+            ..original.clone()
+        };
+        for attribute in &mut second.attributes {
+            attribute.copy_of = Some((copy.entity.clone(), attribute.name.clone()));
+        }
+        for pattern in &mut model.patterns {
+            let view_of = |view: &View| design.problem.entities.get(view.entity).map(|own| &own.name);
+            let here = design.asked.iter().any(|asked| {
+                let mine = |view: &View| view.partition == copy.by && view_of(view) == Some(&copy.entity);
+                asked.pattern == pattern.id && asked.copies.iter().any(mine)
+            });
+            if let (true, Operation::Read(read)) = (here, &mut pattern.operation) {
+                let original = read.entities.iter_mut().filter(|name| **name == copy.entity);
+                original.for_each(|name| name.clone_from(&second.name));
+            }
+            if let Some(steps) = with_second(pattern.steps(), &copy.entity, &second.name) {
+                pattern.operation = Operation::Transact(steps);
+                pattern.expect = None;
+            }
+        }
+        model.entities.push(second);
+    }
+    Ok(())
+}
+
+fn with_second(steps: &[Write], entity: &str, second: &str) -> Option<Vec<Write>> {
+    let writes = |step: &&Write| {
+        step.entity == entity && matches!(step.kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete)
+    };
+    let more: Vec<Write> = steps
+        .iter()
+        .filter(writes)
+        .map(|step| Write { entity: second.to_owned(), condition: None, ..step.clone() })
+        .collect();
+    (!more.is_empty()).then(|| steps.iter().cloned().chain(more).collect())
+}
+
+/// An embedded entity is a list of its parent: its reads are the parent's, its writes append to the list, or are part of
+/// the parent's own.
+fn embed(model: &mut Model, embedded: &Embedded) {
+    let Some(child) = model.entity(&embedded.child).cloned() else { return };
+    model.entities.retain(|entity| entity.name != embedded.child);
+    if let Some(parent) = model.entities.iter_mut().find(|entity| entity.name == embedded.parent) {
+        let each = child.count.unwrap_or(0).div_ceil(parent.count.unwrap_or(1).max(1)).max(1);
+        let bytes = each * child.size_bytes.unwrap_or(0);
+        parent.size_bytes = parent.size_bytes.map(|own| own + bytes);
+        parent.attributes.push(Attribute {
+            name: embedded.list.clone(),
+            at: At::default(),
+            value_type: ValueType::L,
+            size_bytes: Some(bytes),
+            distinct: None,
+            values: Vec::new(),
+            format: None,
+            copy_of: None,
+            present_ppm: None,
+        });
+    }
+    for pattern in &mut model.patterns {
+        match &mut pattern.operation {
+            Operation::Read(read) => {
+                if read_parent(read, embedded) {
+                    pattern.returns = None;
+                    pattern.expect = None;
+                }
+            }
+            Operation::Write(step) => write_parent(step, embedded),
+            Operation::Transact(steps) | Operation::Batch(steps) => {
+                let whole: BTreeSet<bool> = steps
+                    .iter()
+                    .filter(|step| step.entity == embedded.parent)
+                    .map(|step| step.kind != WriteKind::Update)
+                    .collect();
+                if whole.contains(&true) {
+                    steps.retain(|step| step.entity != embedded.child);
+                }
+                for step in steps {
+                    write_parent(step, embedded);
+                }
+            }
+        }
+    }
+}
+
+fn read_parent(read: &mut Read, embedded: &Embedded) -> bool {
+    if !read.entities.contains(&embedded.child) {
+        return false;
+    }
+    read.entities.retain(|name| *name != embedded.child && *name != embedded.parent);
+    read.entities.push(embedded.parent.clone());
+    read.attributes.clear();
+    true
+}
+
+fn write_parent(step: &mut Write, embedded: &Embedded) {
+    if step.entity != embedded.child {
+        return;
+    }
+    let node = |kind| Node { at: At::default(), kind };
+    let list = &embedded.list;
+    step.entity.clone_from(&embedded.parent);
+    step.kind = WriteKind::Update;
+    step.condition = None;
+    (step.remove, step.add) = (None, None);
+    step.set = Some(format!("{list} = list_append(if_not_exists({list}, :none), :more)"));
+    step.examples = vec![vec![
+        (":none".to_owned(), node(NodeKind::List(Vec::new()))),
+        (":more".to_owned(), node(NodeKind::List(vec![node(NodeKind::Map(Vec::new()))]))),
+    ]];
 }

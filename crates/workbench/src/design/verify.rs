@@ -7,8 +7,8 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use crate::data::{self, Sample};
 use crate::model::{
-    At, Consistency, DataSource, Faults, Generate, GivenOp, HalfUnits, Model, Node, NodeKind, Operation,
-    Pattern, Read,
+    At, Consistency, DataSource, Entity, Faults, Generate, GivenOp, HalfUnits, KeyPart, Model, Node,
+    NodeKind, Operation, Pattern, Projection, Read, Table,
 };
 use crate::run::{Outcome, run};
 
@@ -56,11 +56,13 @@ pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
     let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
     let samples = stored(&model, data::load(&model, &no_files)?);
     model.patterns.retain(|pattern| pattern.read().is_some());
+    let (tables, entities) = (model.tables.clone(), model.entities.clone());
     let mut expected = Vec::new();
     for pattern in &mut model.patterns {
         let Operation::Read(read) = &pattern.operation else { continue };
         let Some(given) = values(read, &samples) else { continue };
-        expected.push(evaluate(pattern, read, &given, &samples));
+        let place = place(&tables, &entities, pattern, read);
+        expected.push(evaluate(pattern, read, &given, &samples, place.as_ref()));
         pattern.example = example(read, &given);
         pattern.expect = None;
         pattern.returns = None;
@@ -109,15 +111,50 @@ fn belongs(read: &Read, sample: &Sample) -> bool {
     sample.entity.as_ref().is_some_and(|entity| read.entities.contains(entity))
 }
 
+/// Where a pattern is asked: what is held of an item there, and over how many keys the items are spread.
+struct Place {
+    /// The attributes held; none if all.
+    held: Option<Vec<String>>,
+    partition: Vec<String>,
+    shards: u64,
+}
+
+fn place(tables: &[Table], entities: &[Entity], pattern: &Pattern, read: &Read) -> Option<Place> {
+    let entity = entities.iter().find(|entity| read.entities.first() == Some(&entity.name))?;
+    let table = tables.iter().find(|table| table.name == entity.table)?;
+    let index = pattern.uses.as_deref().and_then(|name| table.index(name));
+    let names = |parts: &[&KeyPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+    let partition = match index {
+        Some(index) => names(&index.partition.iter().collect::<Vec<_>>()),
+        None => vec![table.partition.name.clone()],
+    };
+    let held = index.and_then(|index| {
+        let included = match &index.projection {
+            Projection::All => return None,
+            Projection::KeysOnly => &[][..],
+            Projection::Include(names) => names.as_slice(),
+        };
+        let keys = names(&table.key_parts().chain(index.key_parts()).collect::<Vec<_>>());
+        Some(keys.into_iter().chain(included.iter().cloned()).collect())
+    });
+    let templates = partition.iter().filter_map(|name| entity.template(name));
+    let shards = templates.map(|template| u64::from(template.shards())).product();
+    Some(Place { held, partition, shards })
+}
+
 /// The plain evaluation: every item of the entities that has the values.
-fn evaluate(pattern: &Pattern, read: &Read, given: &[AttributeValue], samples: &[Sample]) -> Verified {
+fn evaluate(
+    pattern: &Pattern,
+    read: &Read,
+    given: &[AttributeValue],
+    samples: &[Sample],
+    place: Option<&Place>,
+) -> Verified {
     let matches = |item: &Item| {
         read.given.iter().zip(given).all(|(given, value)| item.get(given.attribute.as_str()) == Some(value))
     };
     let found: Vec<&Sample> =
         samples.iter().filter(|sample| belongs(read, sample) && matches(&sample.item)).collect();
-    let bytes: u64 = found.iter().map(|sample| size(&sample.item)).sum();
-    let units = bytes.div_ceil(READ_UNIT_BYTES).max(1);
     let strong = read.consistency == Consistency::Strong;
     Verified {
         pattern: pattern.id.clone(),
@@ -125,9 +162,32 @@ fn evaluate(pattern: &Pattern, read: &Read, given: &[AttributeValue], samples: &
         expected: u64::try_from(found.len()).unwrap_or(u64::MAX),
         strangers: 0,
         measured: HalfUnits(0),
-        predicted: HalfUnits(if strong { units * 2 } else { units }),
+        predicted: HalfUnits(units(&found, place) * if strong { 2 } else { 1 }),
         failed: None,
     }
+}
+
+/// Each key's items summed, then rounded up; a key that has none costs one unit like any other.
+fn units(found: &[&Sample], place: Option<&Place>) -> u64 {
+    let mut keys: BTreeMap<String, u64> = BTreeMap::new();
+    for sample in found {
+        let key = place.map(|place| {
+            let values = place.partition.iter().map(|name| sample.item.get(name.as_str()));
+            format!("{:?}", values.collect::<Vec<_>>())
+        });
+        let held = place.and_then(|place| place.held.as_ref());
+        let bytes = held.map_or_else(
+            || size(&sample.item),
+            |held| {
+                let here = sample.item.iter().filter(|(name, _)| held.iter().any(|own| own == *name));
+                size(&here.map(|(name, value)| (name.clone(), value.clone())).collect())
+            },
+        );
+        *keys.entry(key.unwrap_or_default()).or_insert(0) += bytes;
+    }
+    let asked = place.map_or(1, |place| place.shards);
+    let empty = asked.saturating_sub(u64::try_from(keys.len()).unwrap_or(u64::MAX));
+    empty + keys.values().map(|bytes| bytes.div_ceil(READ_UNIT_BYTES).max(1)).sum::<u64>()
 }
 
 fn size(item: &Item) -> u64 {

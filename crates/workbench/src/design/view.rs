@@ -6,7 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use super::problem::{ALL_PPM, Entity, Pattern, Problem, WriteKind};
+use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
+use crate::cost::Class;
 use crate::price::{Item, Money, Prices};
 
 /// Seconds in a month of 730 hours, as the public calculator counts.
@@ -23,6 +24,10 @@ const ENTRY_OVERHEAD_BYTES: u64 = 100;
 const GIGABYTE: i128 = 1 << 30;
 /// Write units per second that one partition key sustains, in millionths.
 const KEY_WRITES_MICRO: u64 = 1_000_000_000;
+/// Bytes of the table's key in an index entry, besides the identity in it: its prefixes.
+const KEY_PREFIX_BYTES: u64 = 20;
+/// Sets of attributes read beyond which only each by itself and all together are tried as projections.
+const READ_SETS_MAX: usize = 3;
 /// Attributes given by equality beyond which no further orders are tried.
 const EQUAL_MAX: usize = 6;
 
@@ -43,14 +48,41 @@ pub struct View {
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) view: View,
+    /// What an index holds of the item; tables and copies hold everything.
+    pub(super) projected: Projected,
     /// Whether it may be the entity's base key.
     pub(super) base: bool,
+    /// Whether it may be the key of a second item: whoever writes the first can tell it.
+    pub(super) copy: bool,
     /// Writes and storage as an index entry.
     pub(super) index_cost: Money,
+    /// Writes and storage as a second item.
+    pub(super) copy_cost: Money,
     /// Bytes of the key's values.
     pub(super) key_bytes: u64,
+    /// Bytes of an index entry.
+    pub(super) entry_bytes: u64,
     /// Indexes of the patterns it serves.
     pub(super) serves: BTreeSet<usize>,
+}
+
+impl Candidate {
+    /// Bytes of what stands in a slot.
+    pub(super) fn bytes(&self, entity: &Entity, slot: Slot) -> u64 {
+        match slot {
+            Slot::Table | Slot::Copy => entity.size_bytes,
+            Slot::Local(_) | Slot::Global(_) => self.entry_bytes,
+        }
+    }
+
+    /// What standing in a slot costs a month, besides the item itself.
+    pub(super) fn cost(&self, slot: Slot) -> Money {
+        match slot {
+            Slot::Table => Money::ZERO,
+            Slot::Copy => self.copy_cost,
+            Slot::Local(_) | Slot::Global(_) => self.index_cost,
+        }
+    }
 }
 
 /// The three prices that a design is judged by.
@@ -62,55 +94,85 @@ pub(super) struct Tariff {
 }
 
 impl Tariff {
-    pub(super) fn of(prices: &Prices) -> Result<Self, super::Fault> {
+    pub(super) fn of(prices: &Prices, class: Class) -> Result<Self, super::Fault> {
         let find = |item, name| prices.of(item).ok_or(super::Fault::NoPrice(name));
-        Ok(Self {
-            write: find(Item::WriteRequest, "write request units")?,
-            read: find(Item::ReadRequest, "read request units")?,
-            storage: find(Item::Storage, "storage")?,
+        Ok(match class {
+            Class::Standard => Self {
+                write: find(Item::WriteRequest, "write request units")?,
+                read: find(Item::ReadRequest, "read request units")?,
+                storage: find(Item::Storage, "storage")?,
+            },
+            Class::Infrequent => Self {
+                write: find(Item::InfrequentWriteRequest, "Standard-IA write request units")?,
+                read: find(Item::InfrequentReadRequest, "Standard-IA read request units")?,
+                storage: find(Item::InfrequentStorage, "Standard-IA storage")?,
+            },
         })
     }
 
-    /// The monthly cost of a pattern when its key is spread over `shards`.
-    pub(super) fn reads(&self, problem: &Problem, pattern: &Pattern, shards: u64) -> Money {
-        let halves = i128::from(read_halves(problem, pattern, shards));
+    /// The monthly cost of a pattern when its key is spread over `shards` and its items have `bytes` on average.
+    pub(super) fn reads(&self, pattern: &Pattern, shards: u64, bytes: u64) -> Money {
+        let halves = i128::from(read_halves(pattern, shards, bytes));
         let seconds = i128::from(pattern.rate.0) * MONTH_SECONDS;
         self.read.times(halves * seconds, 2 * MICRO)
     }
 
-    /// The monthly cost of an entity's writes and storage in the base table.
+    /// The monthly cost of an entity's writes and storage in the base table; transactions cost twice there.
     pub(super) fn base(&self, problem: &Problem, entity: &Entity) -> (Money, Money) {
-        let units: i128 = problem
-            .writes
-            .iter()
-            .filter(|write| write.entity == entity.name)
-            .map(|write| i128::from(write.rate.0) * i128::from(write_units(entity)))
-            .sum();
-        (self.write.times(units * MONTH_SECONDS, MICRO), self.stored(entity, ALL_PPM))
+        let units = |write: &Write| {
+            i128::from(write_units(entity.size_bytes)) * if write.transactional { 2 } else { 1 }
+        };
+        (self.written(problem, entity, units), self.stored(entity, entity.size_bytes, ALL_PPM))
     }
 
-    fn stored(&self, entity: &Entity, present_ppm: u64) -> Money {
-        let bytes = i128::from(entity.size_bytes + ENTRY_OVERHEAD_BYTES) * i128::from(entity.count);
+    /// What it costs more a month that writes which stood alone become transactions because of a second item.
+    pub(super) fn transactions(&self, problem: &Problem, entity: &Entity) -> Money {
+        let units = |write: &Write| {
+            if write.transactional { 0 } else { i128::from(write_units(entity.size_bytes)) }
+        };
+        self.written(problem, entity, units)
+    }
+
+    /// The monthly cost of a second item: written by transactions, which cost twice.
+    fn copy(&self, problem: &Problem, entity: &Entity, view: &View) -> Money {
+        let present = present_ppm(entity, view);
+        let units = |_: &Write| i128::from(2 * write_units(entity.size_bytes));
+        self.written(problem, entity, units).times(i128::from(present), i128::from(ALL_PPM))
+            + self.stored(entity, entity.size_bytes, present)
+    }
+
+    fn written(&self, problem: &Problem, entity: &Entity, units: impl Fn(&Write) -> i128) -> Money {
+        let own = problem.writes.iter().filter(|write| write.entity == entity.name);
+        let units: i128 = own.map(|write| i128::from(write.rate.0) * units(write)).sum();
+        self.write.times(units * MONTH_SECONDS, MICRO)
+    }
+
+    fn stored(&self, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
+        let bytes = i128::from(bytes + ENTRY_OVERHEAD_BYTES) * i128::from(entity.count);
         self.storage.times(bytes * i128::from(present_ppm), GIGABYTE * i128::from(ALL_PPM))
     }
 
-    /// The monthly cost of a view as an index entry: 1 write for a new, changed or removed entry, 2 when its key changes.
-    fn index(&self, problem: &Problem, entity: &Entity, view: &View) -> Money {
+    /// The monthly cost of a view as an index entry: 1 write for a new, changed or removed entry, 2 when its key changes,
+    /// none when nothing that it holds changes. An index of everything is rewritten by any change.
+    fn index(
+        &self,
+        problem: &Problem,
+        entity: &Entity,
+        view: &View,
+        projected: &Projected,
+        bytes: u64,
+    ) -> Money {
         let present = present_ppm(entity, view);
-        let units: i128 = problem
-            .writes
-            .iter()
-            .filter(|write| write.entity == entity.name)
-            .map(|write| {
-                let moves = match &write.kind {
-                    WriteKind::Update { changed } => view.names().any(|name| changed.contains(name)),
-                    WriteKind::Put | WriteKind::Delete => false,
-                };
-                let each = i128::from(write_units(entity)) * if moves { 2 } else { 1 };
-                i128::from(write.rate.0) * each * i128::from(present)
-            })
-            .sum();
-        self.write.times(units * MONTH_SECONDS, MICRO * i128::from(ALL_PPM)) + self.stored(entity, present)
+        let times = |write: &Write| match (&write.kind, projected) {
+            (WriteKind::Update { changed }, _) if view.names().any(|name| changed.contains(name)) => 2,
+            (WriteKind::Update { changed }, Projected::Only(held)) => {
+                u64::from(changed.iter().any(|name| held.contains(name)))
+            }
+            _ => 1,
+        };
+        let units = |write: &Write| i128::from(times(write) * write_units(bytes));
+        self.written(problem, entity, units).times(i128::from(present), i128::from(ALL_PPM))
+            + self.stored(entity, bytes, present)
     }
 }
 
@@ -142,20 +204,23 @@ impl View {
     }
 }
 
-/// Half read units of one execution: the sum of the sizes, then rounded up, on each shard.
-pub(super) fn read_halves(problem: &Problem, pattern: &Pattern, shards: u64) -> u64 {
+/// The average size of a pattern's items when they are whole.
+pub(super) fn whole_bytes(problem: &Problem, pattern: &Pattern) -> u64 {
     let sizes =
         pattern.entities.iter().filter_map(|name| problem.entity(name)).map(|entity| entity.size_bytes);
-    let kinds = u64::try_from(pattern.entities.len()).unwrap_or(1).max(1);
-    let average = sizes.sum::<u64>() / kinds;
-    let bytes = average * pattern.results.max(1);
-    let units = bytes.div_ceil(shards).div_ceil(READ_UNIT_BYTES).max(1) * shards;
+    sizes.sum::<u64>() / u64::try_from(pattern.entities.len()).unwrap_or(1).max(1)
+}
+
+/// Half read units of one execution: the sum of the sizes, then rounded up, on each shard.
+pub(super) fn read_halves(pattern: &Pattern, shards: u64, bytes: u64) -> u64 {
+    let all = bytes * pattern.results.max(1);
+    let units = all.div_ceil(shards).div_ceil(READ_UNIT_BYTES).max(1) * shards;
     if pattern.strong { units * 2 } else { units }
 }
 
-/// Write units of an item of the entity.
-pub(super) fn write_units(entity: &Entity) -> u64 {
-    entity.size_bytes.div_ceil(WRITE_UNIT_BYTES).max(1)
+/// Write units of so many bytes.
+pub(super) fn write_units(bytes: u64) -> u64 {
+    bytes.div_ceil(WRITE_UNIT_BYTES).max(1)
 }
 
 fn present_ppm(entity: &Entity, view: &View) -> u64 {
@@ -169,7 +234,7 @@ pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String]) -
         .writes
         .iter()
         .filter(|write| write.entity == entity.name)
-        .map(|write| write.peak.0.saturating_mul(write_units(entity)))
+        .map(|write| write.peak.0.saturating_mul(write_units(entity.size_bytes)))
         .fold(0, u64::saturating_add);
     let busiest = partition.iter().filter_map(|name| entity.attribute(name)).map(|own| {
         let even = peak / own.distinct.unwrap_or(entity.count).max(1);
@@ -179,6 +244,19 @@ pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String]) -
         })
     });
     busiest.min().unwrap_or(peak).div_ceil(KEY_WRITES_MICRO).max(1)
+}
+
+/// Bytes of an entity in its largest collection under a key, in the table or a local index.
+pub(super) fn collection_bytes(entity: &Entity, own: &Candidate, slot: Slot) -> u64 {
+    let all = u128::from(own.bytes(entity, slot) + ENTRY_OVERHEAD_BYTES) * u128::from(entity.count);
+    let share = |name: &String| {
+        let own = entity.attribute(name)?;
+        let even = ALL_PPM.div_ceil(own.distinct.unwrap_or(entity.count).max(1));
+        Some(own.hottest_ppm.map_or(even, |hottest| hottest.max(even)))
+    };
+    let ppm = own.view.partition.iter().filter_map(share).min().unwrap_or(ALL_PPM);
+    let largest = all * u128::from(ppm) / u128::from(ALL_PPM) / u128::from(own.view.shards.max(1));
+    u64::try_from(largest).unwrap_or(u64::MAX)
 }
 
 /// All candidates of one entity, dominated ones included.
@@ -195,7 +273,8 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
             add_views(problem, entity, place, &pattern.equal, pattern.range.as_ref(), &mut views);
         }
     }
-    views.into_iter().map(|view| candidate(problem, tariff, entity, view)).collect()
+    views.extend(problem.kept.keys.iter().map(|own| own.view.clone()).filter(|view| view.entity == place));
+    views.iter().flat_map(|view| candidates(problem, tariff, entity, view)).collect()
 }
 
 fn add_views(
@@ -259,6 +338,68 @@ fn orders(names: &[String]) -> Vec<Vec<String>> {
     found
 }
 
+/// A view as key of everything, and as index entry of less where some of its patterns say what they read.
+fn candidates(problem: &Problem, tariff: &Tariff, entity: &Entity, view: &View) -> Vec<Candidate> {
+    let whole = candidate(problem, tariff, entity, view.clone());
+    let mut sets: BTreeSet<BTreeSet<String>> = BTreeSet::new();
+    for pattern in whole.serves.iter().filter_map(|place| problem.patterns.get(*place)) {
+        let own = |name: &&String| entity.attribute(name).is_some();
+        sets.extend(pattern.reads.iter().map(|reads| reads.iter().filter(own).cloned().collect()));
+    }
+    let mut held = sets.clone();
+    if sets.len() <= READ_SETS_MAX {
+        for set in &sets {
+            let joined: Vec<BTreeSet<String>> = held.iter().map(|other| other | set).collect();
+            held.extend(joined);
+        }
+    }
+    held.insert(sets.iter().flatten().cloned().collect());
+    for index in problem.kept.globals.iter().chain(&problem.kept.locals) {
+        let own = |name: &&String| entity.attribute(name).is_some();
+        held.extend(index.includes.iter().map(|names| names.iter().filter(own).cloned().collect()));
+    }
+    let narrow = held.into_iter().filter(|_| !sets.is_empty() || !problem.kept.is_empty());
+    let narrow = narrow.map(|held| narrowed(problem, tariff, entity, &whole, held));
+    let narrow: Vec<Candidate> = narrow.collect();
+    std::iter::once(whole).chain(narrow).collect()
+}
+
+fn narrowed(
+    problem: &Problem,
+    tariff: &Tariff,
+    entity: &Entity,
+    whole: &Candidate,
+    held: BTreeSet<String>,
+) -> Candidate {
+    let value = |name: &String| {
+        let name_bytes = u64::try_from(name.len()).unwrap_or(u64::MAX);
+        entity.attribute(name).map_or(0, |own| own.size_bytes + name_bytes)
+    };
+    let identity: u64 =
+        entity.id.iter().filter_map(|name| entity.attribute(name)).map(|own| own.size_bytes).sum();
+    let bytes = whole.key_bytes + identity + 2 * KEY_PREFIX_BYTES + held.iter().map(value).sum::<u64>();
+    let entry_bytes = bytes.min(entity.size_bytes);
+    let reads_held = |place: &&usize| {
+        let reads = problem.patterns.get(**place).and_then(|pattern| pattern.reads.as_ref());
+        reads.is_some_and(|reads| {
+            reads.iter().all(|name| held.contains(name) || entity.attribute(name).is_none())
+        })
+    };
+    let serves = whole.serves.iter().filter(reads_held).copied().collect();
+    let projected = Projected::Only(held);
+    Candidate {
+        view: whole.view.clone(),
+        base: false,
+        copy: false,
+        index_cost: tariff.index(problem, entity, &whole.view, &projected, entry_bytes),
+        copy_cost: whole.copy_cost,
+        key_bytes: whole.key_bytes,
+        entry_bytes,
+        serves,
+        projected,
+    }
+}
+
 fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) -> Candidate {
     let own = |name: &String| entity.attribute(name);
     let writes = || problem.writes.iter().filter(|write| write.entity == entity.name);
@@ -276,35 +417,58 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
         .filter(|(_, pattern)| pattern.entities.contains(&entity.name) && view.serves(entity, pattern))
         .map(|(place, _)| place)
         .collect();
+    let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     Candidate {
-        base: always && stays && addressed,
-        index_cost: tariff.index(problem, entity, &view),
+        projected: Projected::All,
+        base: (always && stays && addressed) || kept(Slot::Table),
+        copy: stays && addressed,
+        index_cost: tariff.index(problem, entity, &view, &Projected::All, entity.size_bytes),
+        copy_cost: tariff.copy(problem, entity, &view),
+        entry_bytes: entity.size_bytes,
         key_bytes: view.names().filter_map(own).map(|own| own.size_bytes).sum(),
         serves,
         view,
     }
 }
 
-/// Drops every view that another one of the same partition and shards replaces at no more cost.
-pub(super) fn prune(candidates: Vec<Candidate>) -> Vec<Candidate> {
+/// Drops every view that another one of the same partition, shards and projection replaces at no more cost, and the
+/// projections of less where none of them saves anything.
+pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candidate> {
+    let kept = |own: &Candidate| problem.kept.keys.iter().any(|kept| kept.view == own.view);
     let useful: Vec<Candidate> =
-        candidates.into_iter().filter(|own| own.base || !own.serves.is_empty()).collect();
+        candidates.into_iter().filter(|own| own.base || !own.serves.is_empty() || kept(own)).collect();
     let beaten = |place: usize, own: &Candidate| {
         useful.iter().enumerate().any(|(other_place, other)| {
             let no_worse = other_place != place
                 && other.view.partition == own.view.partition
                 && other.view.shards == own.view.shards
+                && other.projected == own.projected
                 && other.serves.is_superset(&own.serves)
                 && (other.base || !own.base)
+                && (other.copy || !own.copy)
                 && other.index_cost <= own.index_cost
+                && other.copy_cost <= own.copy_cost
                 && other.key_bytes <= own.key_bytes;
             let same = other.serves == own.serves
                 && other.base == own.base
+                && other.copy == own.copy
                 && other.index_cost == own.index_cost
+                && other.copy_cost == own.copy_cost
                 && other.key_bytes == own.key_bytes;
             no_worse && (!same || other_place < place)
         })
     };
-    let keep: Vec<bool> = useful.iter().enumerate().map(|(place, own)| !beaten(place, own)).collect();
-    useful.into_iter().zip(keep).filter_map(|(own, keep)| keep.then_some(own)).collect()
+    let stays: Vec<bool> =
+        useful.iter().enumerate().map(|(place, own)| kept(own) || !beaten(place, own)).collect();
+    useful.into_iter().zip(stays).filter_map(|(own, stays)| stays.then_some(own)).collect()
+}
+
+/// Whether an entry of less is anywhere cheaper than the whole: if not, projections need not be weighed.
+pub(super) fn projections_matter(problem: &Problem, candidates: &[Candidate]) -> bool {
+    let includes = |index: &super::problem::KeptIndex| index.includes.is_some();
+    let kept = problem.kept.globals.iter().chain(&problem.kept.locals).any(includes);
+    let whole = |own: &Candidate| {
+        candidates.iter().find(|other| other.view == own.view && other.projected == Projected::All)
+    };
+    kept || candidates.iter().any(|own| whole(own).is_some_and(|whole| whole.index_cost > own.index_cost))
 }

@@ -1,8 +1,7 @@
 //! Published designs and the number of indexes they need; ours may not need more.
 
 use super::cases::{designed, entity, problem, put_each, read, sparse, update};
-use crate::design::{Problem, WriteKind};
-use crate::design::{Proof, name};
+use crate::design::{Problem, Proof, Slot, WriteKind, name};
 
 /// Ten patterns of a shop: customers, products, orders with items and invoice.
 fn ten_patterns() -> Problem {
@@ -63,9 +62,13 @@ fn b1_is_stable_for_rates_from_half_to_double() {
 fn b1_templates_of_a_collection_meet_and_of_different_entities_never_collide() {
     let problem = ten_patterns();
     let design = designed(&problem).expect("a design");
-    let named = name(&problem, &design);
+    let named = name(&design);
     let base = |entity: &str| {
-        named.iter().find(|named| named.entity == entity && named.slot == 0).expect("a base key").clone()
+        named
+            .iter()
+            .find(|named| named.entity == entity && named.slot == Slot::Table)
+            .expect("a base key")
+            .clone()
     };
     assert_eq!(base("Order").partition, "order#{orderId}");
     assert_eq!(base("OrderItem").partition, "order#{orderId}");

@@ -1,19 +1,22 @@
 //! A short way to write problems.
 
-use crate::design::{ALL_PPM, Attribute, Design, Entity, Fault, Pattern, Problem, Write, WriteKind, solve};
+use crate::design::{
+    ALL_PPM, Attribute, Design, Entity, Fault, Kept, Pattern, Problem, Write, WriteKind, solve,
+};
 use crate::model::MicroPerSecond;
 use crate::price::{Prices, TODAY};
 
 pub(super) const PER_SECOND: u64 = 1_000_000;
 
 pub(super) fn problem(entities: Vec<Entity>, patterns: Vec<Pattern>, writes: Vec<Write>) -> Problem {
-    Problem { entities, patterns, writes, gsi_max: 5 }
+    Problem { entities, patterns, writes, gsi_max: 5, kept: Kept::default(), class: None }
 }
 
 /// An entity whose identity is the first names and whose other attributes are the second.
 pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
     Entity {
         name: name.to_owned(),
+        parent: None,
         id: owned(id),
         attributes: id.iter().chain(others).map(|name| attribute(name)).collect(),
         count: 1_000_000,
@@ -52,6 +55,7 @@ pub(super) fn read(id: &str, entities: &[&str], equal: &[&str], range: Option<&s
         peak: MicroPerSecond(40 * PER_SECOND),
         strong: false,
         scatter: false,
+        reads: None,
     }
 }
 
@@ -62,6 +66,7 @@ pub(super) fn write(entity: &str, kind: WriteKind) -> Write {
         kind,
         rate: MicroPerSecond(PER_SECOND),
         peak: MicroPerSecond(20 * PER_SECOND),
+        transactional: false,
     }
 }
 

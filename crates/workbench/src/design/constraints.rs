@@ -1,0 +1,245 @@
+//! What must hold between the variables of the binary program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use good_lp::{Constraint, Expression, Variable, constraint};
+use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
+
+use super::problem::{Problem, Projected, Slot};
+use super::program::{Ask, Part, Place, Program, read_bytes, same_key};
+use super::view::{Candidate, collection_bytes};
+
+/// All of them.
+pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
+    let mut found = places(problem, part, program);
+    found.extend(slots(problem, program));
+    found.extend(copies(part, program));
+    found.extend(local(problem, part, program));
+    for &pattern in &part.patterns {
+        let asked: Expression =
+            program.z.iter().filter(|ask| ask.pattern == pattern).map(|ask| ask.chosen).sum();
+        found.push(constraint!(asked == 1));
+    }
+    for ask in &program.z {
+        asks(problem, part, program, ask, &mut found);
+    }
+    if problem.kept.is_empty() {
+        found.extend(symmetry(part, program));
+    }
+    found.extend(projections(problem, part, program));
+    program.constraints.extend(found);
+}
+
+fn candidate<'a>(part: &'a Part, place: &Place) -> Option<&'a Candidate> {
+    part.candidates.get(place.candidate)
+}
+
+fn of<'a>(
+    part: &'a Part,
+    program: &'a Program,
+    entity: usize,
+    slot: Slot,
+) -> impl Iterator<Item = &'a Place> {
+    program.x.iter().filter(move |place| {
+        place.slot == slot && candidate(part, place).is_some_and(|own| own.view.entity == entity)
+    })
+}
+
+/// Each entity has one key in the table and at most one in each index that is there.
+fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    for &entity in &part.entities {
+        let base: Expression = of(part, program, entity, Slot::Table).map(|place| place.chosen).sum();
+        found.push(constraint!(base == 1));
+        for (slot, present) in &program.y {
+            let entries: Expression = of(part, program, entity, *slot).map(|place| place.chosen).sum();
+            // Only the kept key is offered where one is kept; here it is also taken.
+            found.push(match problem.kept.key(entity, *slot) {
+                Some(_) => constraint!(entries == 1),
+                None => constraint!(entries <= *present),
+            });
+        }
+    }
+    found
+}
+
+/// Indexes are numbered without gaps; what is kept is there.
+fn slots(problem: &Problem, program: &Program) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    for pair in program.y.windows(2) {
+        if let [(one, earlier), (other, later)] = pair
+            && std::mem::discriminant(one) == std::mem::discriminant(other)
+        {
+            found.push(constraint!(*earlier >= *later));
+        }
+    }
+    for (slot, present) in &program.y {
+        if problem.kept.index(*slot).is_some() {
+            found.push(constraint!(*present == 1));
+        }
+    }
+    found
+}
+
+/// A second item stands under another partition than the first, whose writes become transactions.
+fn copies(part: &Part, program: &Program) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    for (entity, copied, _) in &program.copied {
+        let mut partitions: BTreeMap<(&Vec<String>, u64), Expression> = BTreeMap::new();
+        for slot in [Slot::Table, Slot::Copy] {
+            for place in of(part, program, *entity, slot) {
+                let Some(own) = candidate(part, place) else { continue };
+                *partitions.entry((&own.view.partition, own.view.shards)).or_default() += place.chosen;
+                if slot == Slot::Copy {
+                    found.push(constraint!(place.chosen <= *copied));
+                }
+            }
+        }
+        found.extend(partitions.into_values().map(|items| constraint!(items <= 1)));
+    }
+    found
+}
+
+/// An entry in a local index has its item's partition, and no collection of the table may then pass the limit.
+fn local(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    let first = program.y.iter().find(|(slot, _)| matches!(slot, Slot::Local(_)));
+    let Some((_, present)) = first else { return found };
+    let mut collections: BTreeMap<(&Vec<String>, u64), Expression> = BTreeMap::new();
+    for place in &program.x {
+        let Some(own) = candidate(part, place) else { continue };
+        let Some(entity) = problem.entities.get(own.view.entity) else { continue };
+        if matches!(place.slot, Slot::Global(_)) {
+            continue;
+        }
+        let share = number(collection_bytes(entity, own, place.slot)) / number(LOCAL_COLLECTION_BYTES_MAX);
+        *collections.entry((&own.view.partition, own.view.shards)).or_default() += share * place.chosen;
+        if let Slot::Local(_) = place.slot {
+            let base: Expression = of(part, program, own.view.entity, Slot::Table)
+                .filter(|base| {
+                    candidate(part, base).is_some_and(|base| {
+                        base.view.partition == own.view.partition && base.view.shards == own.view.shards
+                    })
+                })
+                .map(|base| base.chosen)
+                .sum();
+            found.push(constraint!(place.chosen <= base));
+        }
+    }
+    // More than all shares together, so that without a local index nothing is bounded.
+    let all: f64 = program
+        .x
+        .iter()
+        .filter_map(|place| {
+            let own = candidate(part, place)?;
+            let entity = problem.entities.get(own.view.entity)?;
+            Some(number(collection_bytes(entity, own, place.slot)) / number(LOCAL_COLLECTION_BYTES_MAX))
+        })
+        .sum();
+    found.extend(collections.into_values().map(|shares| constraint!(shares + all * *present <= 1.0 + all)));
+    found
+}
+
+fn number(bytes: u64) -> f64 {
+    bytes.to_string().parse().unwrap_or(f64::MAX)
+}
+
+/// A pattern is asked where all its entities stand under one key; nobody else may stand under that key if the pattern
+/// reads whole collections, since the request would return them too.
+fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mut Vec<Constraint>) {
+    let (Some(pattern), Some(key)) = (problem.patterns.get(ask.pattern), part.candidates.get(ask.key)) else {
+        return;
+    };
+    let bytes = read_bytes(problem, pattern, key, ask.location);
+    for &entity in &part.entities {
+        let name = problem.entities.get(entity).map(|entity| &entity.name);
+        let wanted = name.is_some_and(|name| pattern.entities.contains(name));
+        let here = program.x.iter().filter(|place| {
+            candidate(part, place).is_some_and(|own| {
+                place.slot.location() == ask.location
+                    && own.view.entity == entity
+                    && same_key(problem, pattern, ask.location, key, own)
+                    && (!wanted
+                        || own.serves.contains(&ask.pattern)
+                            && (pattern.entities.len() > 1
+                                || read_bytes(problem, pattern, own, ask.location) == bytes))
+            })
+        });
+        let present: Expression = here.map(|place| place.chosen).sum();
+        if wanted {
+            found.push(constraint!(ask.chosen <= present));
+        } else if pattern.entities.len() > 1 {
+            // Several of one entity may stand there (its item, copies of it); each of them rules the request out.
+            let most = i32::try_from(program.x.len()).unwrap_or(i32::MAX);
+            let several = ask.location == Slot::Table && !program.copied.is_empty();
+            if several {
+                found.push(constraint!(present + most * ask.chosen <= most));
+            } else {
+                found.push(constraint!(present + ask.chosen <= 1));
+            }
+        }
+    }
+}
+
+/// Global indexes can be renumbered freely: the entity with the most candidates takes them in candidate order.
+fn symmetry(part: &Part, program: &Program) -> Vec<Constraint> {
+    let count = |entity: usize| part.candidates.iter().filter(|own| own.view.entity == entity).count();
+    let Some(first) = part.entities.iter().copied().max_by_key(|entity| count(*entity)) else {
+        return Vec::new();
+    };
+    let mut rank = 0;
+    let mut found = Vec::new();
+    for (candidate, own) in part.candidates.iter().enumerate() {
+        if own.view.entity != first || own.serves.is_empty() {
+            continue;
+        }
+        rank += 1;
+        let late = program.x.iter().filter(|place| {
+            place.candidate == candidate && matches!(place.slot, Slot::Global(number) if number > rank)
+        });
+        found.extend(late.map(|place| constraint!(place.chosen <= 0)));
+    }
+    found
+}
+
+/// An index holds everything or some attributes, and the same ones of every entity that has them.
+fn projections(problem: &Problem, part: &Part, program: &mut Program) -> Vec<Constraint> {
+    let narrow: BTreeSet<&String> = part
+        .candidates
+        .iter()
+        .filter_map(|own| if let Projected::Only(held) = &own.projected { Some(held) } else { None })
+        .flatten()
+        .collect();
+    if part.candidates.iter().all(|own| own.projected == Projected::All) {
+        return Vec::new();
+    }
+    let has = |entity: usize, name: &str| {
+        problem.entities.get(entity).is_some_and(|entity| entity.attribute(name).is_some())
+    };
+    let shared: Vec<&String> = narrow
+        .into_iter()
+        .filter(|name| part.entities.iter().filter(|entity| has(**entity, name)).count() > 1)
+        .collect();
+    let indexes: Vec<Slot> = program.y.iter().map(|(slot, _)| *slot).collect();
+    let mut found = Vec::new();
+    for slot in indexes {
+        let whole = program.binary();
+        let holds: Vec<(&String, Variable)> = shared.iter().map(|name| (*name, program.binary())).collect();
+        for place in program.x.iter().filter(|place| place.slot == slot) {
+            let Some(own) = candidate(part, place) else { continue };
+            let Projected::Only(held) = &own.projected else {
+                found.push(constraint!(place.chosen <= whole));
+                continue;
+            };
+            found.push(constraint!(place.chosen + whole <= 1));
+            for (name, holds) in holds.iter().filter(|(name, _)| has(own.view.entity, name)) {
+                if held.contains(*name) {
+                    found.push(constraint!(place.chosen <= *holds));
+                } else {
+                    found.push(constraint!(place.chosen + *holds <= 1));
+                }
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,139 @@
+//! Entities kept as lists in their parents' items: fewer writes and one read, for items that are only ever asked for with
+//! their parent and of which so few belong to it that they always fit.
+//!
+//! A way of embedding is another problem, in which the parent is larger and the child is gone; it is solved like any.
+
+use super::problem::{Entity, Pattern, Problem, Write, WriteKind};
+use keywright_semantics::limits::ITEM_BYTES_MAX;
+
+/// With so many embeddable entities every combination is tried; with more, each alone and all together.
+const ALL_WAYS_MAX: usize = 4;
+
+/// One entity kept in another's items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Embedded {
+    /// The entity.
+    pub child: String,
+    /// In whose items it is kept.
+    pub parent: String,
+    /// The attribute of the parent that lists it.
+    pub list: String,
+}
+
+/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`.
+pub fn list_name(entity: &str) -> String {
+    let mut letters = entity.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
+    format!("{first}{}s", letters.as_str())
+}
+
+/// Every way of embedding at least one entity, with the problem that is left.
+pub(super) fn ways(problem: &Problem) -> Vec<(Vec<Embedded>, Problem)> {
+    if !problem.kept.is_empty() {
+        return Vec::new();
+    }
+    let children: Vec<&Entity> =
+        problem.entities.iter().filter(|entity| parent(problem, entity).is_some()).collect();
+    let sets: Vec<Vec<&Entity>> = if children.len() <= ALL_WAYS_MAX {
+        (1_u32..1 << children.len())
+            .map(|set| {
+                let in_it = children.iter().enumerate().filter(|(bit, _)| set >> bit & 1 == 1);
+                in_it.map(|(_, child)| *child).collect()
+            })
+            .collect()
+    } else {
+        let alone = children.iter().map(|child| vec![*child]);
+        alone.chain([children.clone()]).collect()
+    };
+    sets.into_iter().filter_map(|set| embedded(problem, &set)).collect()
+}
+
+/// The entity in whose items all of this one's can be kept.
+fn parent<'a>(problem: &'a Problem, child: &Entity) -> Option<&'a Entity> {
+    let bound = child.parent.as_ref()?;
+    let parent = problem.entity(&bound.name)?;
+    let most = bound.children_max.saturating_mul(child.size_bytes).saturating_add(parent.size_bytes);
+    let fits = most <= u64::try_from(ITEM_BYTES_MAX).unwrap_or(u64::MAX);
+    let has_children = |entity: &Entity| entity.parent.as_ref().is_some_and(|own| own.name == child.name);
+    let apart = !problem.entities.iter().any(has_children);
+    let asked = problem.patterns.iter().filter(|pattern| pattern.entities.contains(&child.name));
+    let with_it = asked.clone().all(|pattern| by_identity(pattern, parent));
+    (fits && apart && with_it && child.name != parent.name).then_some(parent)
+}
+
+fn by_identity(pattern: &Pattern, parent: &Entity) -> bool {
+    let all = pattern.entities.iter().len();
+    let others = all > 1 && !pattern.entities.contains(&parent.name);
+    pattern.range.is_none()
+        && !others
+        && pattern.equal.len() == parent.id.len()
+        && pattern.equal.iter().all(|name| parent.id.contains(name))
+}
+
+fn embedded(problem: &Problem, children: &[&Entity]) -> Option<(Vec<Embedded>, Problem)> {
+    let mut left = problem.clone();
+    let mut done = Vec::new();
+    let mut most: Vec<(String, u64)> = Vec::new();
+    for child in children {
+        let parent = parent(problem, child)?;
+        let bound = child.parent.as_ref()?.children_max.saturating_mul(child.size_bytes);
+        match most.iter_mut().find(|(name, _)| *name == parent.name) {
+            Some((_, bytes)) => *bytes += bound,
+            None => most.push((parent.name.clone(), parent.size_bytes + bound)),
+        }
+        let list = list_name(&child.name);
+        let each = child.count.div_ceil(parent.count.max(1)).max(1);
+        for own in left.entities.iter_mut().filter(|own| own.name == parent.name) {
+            own.size_bytes += each * child.size_bytes;
+        }
+        for pattern in left.patterns.iter_mut().filter(|pattern| pattern.entities.contains(&child.name)) {
+            read_with_parent(pattern, child, parent, each);
+        }
+        left.writes =
+            left.writes.iter().filter_map(|write| with_parent(&left, write, child, parent, &list)).collect();
+        left.entities.retain(|entity| entity.name != child.name);
+        done.push(Embedded { child: child.name.clone(), parent: parent.name.clone(), list });
+    }
+    let limit = u64::try_from(ITEM_BYTES_MAX).unwrap_or(u64::MAX);
+    most.iter().all(|(_, bytes)| *bytes <= limit).then_some((done, left))
+}
+
+fn read_with_parent(pattern: &mut Pattern, child: &Entity, parent: &Entity, each: u64) {
+    let alone = pattern.entities.len() == 1;
+    pattern.entities.retain(|name| *name != child.name);
+    if alone {
+        pattern.entities = vec![parent.name.clone()];
+        pattern.results = 1;
+    } else {
+        pattern.results = pattern.results.saturating_sub(each).max(1);
+    }
+    pattern.reads = None;
+}
+
+/// A write of the child as one of its parent; none where the parent is written by the same pattern anyway.
+fn with_parent(
+    problem: &Problem,
+    write: &Write,
+    child: &Entity,
+    parent: &Entity,
+    list: &str,
+) -> Option<Write> {
+    if write.entity != child.name {
+        return Some(write.clone());
+    }
+    let together = |other: &Write| {
+        let whole = match &write.kind {
+            WriteKind::Put | WriteKind::Update { .. } => other.kind == WriteKind::Put,
+            WriteKind::Delete => other.kind == WriteKind::Delete,
+        };
+        other.entity == parent.name && other.id == write.id && whole
+    };
+    if problem.writes.iter().any(together) {
+        return None;
+    }
+    Some(Write {
+        entity: parent.name.clone(),
+        kind: WriteKind::Update { changed: vec![list.to_owned()] },
+        ..write.clone()
+    })
+}

@@ -1,0 +1,211 @@
+//! Parts of a problem that share nothing: each is solved by itself, in the table class where it is cheapest.
+
+use std::collections::BTreeSet;
+
+use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
+use super::program::{self, Choice, Part};
+use super::view::{self, Candidate, Tariff};
+use crate::cost::Class;
+use crate::price::{Money, Prices};
+use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
+
+/// A month's saving below which nobody wants a second table.
+const SAVING_MIN: Money = Money::dollars(1);
+
+/// A part with the cheapest choice for it.
+pub(super) struct Solved {
+    pub(super) part: Part,
+    pub(super) class: Class,
+    pub(super) tariff: Tariff,
+    pub(super) choice: Choice,
+}
+
+/// Solves every part.
+pub(super) fn solve(problem: &Problem, prices: &Prices) -> Result<Vec<Solved>, Vec<Fault>> {
+    let one = |fault| vec![fault];
+    let class = problem.class.unwrap_or(Class::Standard);
+    let tariff = Tariff::of(prices, class).map_err(one)?;
+    let other = match problem.class {
+        Some(_) => None,
+        None => Some(Tariff::of(prices, Class::Infrequent).map_err(one)?),
+    };
+    let mut solved = Vec::new();
+    let mut faults = Vec::new();
+    for part in parts(problem, &tariff)? {
+        let most = globals(problem, &part);
+        match program::solve(problem, &tariff, &part, most, &[]) {
+            Ok(Some(choice)) => {
+                let own = Solved { part, class, tariff, choice };
+                let better = other.and_then(|other| infrequent(problem, &own, other));
+                solved.push(better.unwrap_or(own));
+            }
+            Ok(None) => faults
+                .push(Fault::TooManyIndexes { entities: names(problem, &part), allowed: problem.gsi_max }),
+            Err(fault) => faults.push(fault),
+        }
+    }
+    if faults.is_empty() { Ok(solved) } else { Err(faults) }
+}
+
+/// The part in a table of infrequent access, if that saves enough to be worth a second table.
+fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff) -> Option<Solved> {
+    let entities = || own.part.entities.iter().filter_map(|entity| problem.entities.get(*entity));
+    let base = |tariff: &Tariff| -> (Money, Money) {
+        entities().fold((Money::ZERO, Money::ZERO), |(writes, storage), entity| {
+            let (more_writes, more_storage) = tariff.base(problem, entity);
+            (writes + more_writes, storage + more_storage)
+        })
+    };
+    let (writes, storage) = base(&own.tariff);
+    let (other_writes, other_storage) = base(&tariff);
+    // No slot stores more than the table does, so that this bounds what can be saved at all.
+    let slots = i128::try_from(globals(problem, &own.part) + 2).unwrap_or(i128::MAX);
+    if (storage - other_storage).times(slots, 1) - (other_writes - writes) < SAVING_MIN {
+        return None;
+    }
+    let part = priced(problem, &tariff, &own.part);
+    let choice = program::solve(problem, &tariff, &part, globals(problem, &part), &[]).ok()??;
+    let (before, after) = (writes + storage + own.choice.cost, other_writes + other_storage + choice.cost);
+    (before - after >= SAVING_MIN).then_some(Solved { part, class: Class::Infrequent, tariff, choice })
+}
+
+/// The same part at other prices.
+fn priced(problem: &Problem, tariff: &Tariff, part: &Part) -> Part {
+    let candidates = part.entities.iter().flat_map(|entity| pruned(problem, tariff, *entity)).collect();
+    Part { candidates: whole_if_none_saves(problem, candidates), ..part.clone() }
+}
+
+fn pruned(problem: &Problem, tariff: &Tariff, entity: usize) -> Vec<Candidate> {
+    view::prune(problem, view::all(problem, tariff, entity))
+}
+
+fn whole_if_none_saves(problem: &Problem, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    if !view::projections_matter(problem, &candidates) {
+        candidates.retain(|own| own.projected == Projected::All);
+    }
+    candidates
+}
+
+/// No entity can use more indexes than patterns are asked of it, so more slots are not offered; where it matters what they
+/// hold, entities may want indexes of their own.
+pub(super) fn globals(problem: &Problem, part: &Part) -> usize {
+    let patterns =
+        part.entities.iter().filter_map(|entity| problem.entities.get(*entity)).map(|entity| {
+            problem.patterns.iter().filter(|asked| asked.entities.contains(&entity.name)).count()
+        });
+    let narrow = part.candidates.iter().any(|own| own.projected != Projected::All);
+    let useful = if narrow { patterns.sum() } else { patterns.max().unwrap_or(0) };
+    useful.min(problem.gsi_max).max(problem.kept.globals.len())
+}
+
+pub(super) fn names(problem: &Problem, part: &Part) -> Vec<String> {
+    part.entities
+        .iter()
+        .filter_map(|entity| problem.entities.get(*entity))
+        .map(|entity| entity.name.clone())
+        .collect()
+}
+
+/// Splits the problem into parts that share no collection: cost adds up over parts, and the number of indexes is the
+/// largest of the parts' numbers, so that each can be solved by itself.
+pub(super) fn parts(problem: &Problem, tariff: &Tariff) -> Result<Vec<Part>, Vec<Fault>> {
+    let mut faults = problem.faults();
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    let candidates: Vec<Vec<Candidate>> =
+        (0..problem.entities.len()).map(|place| pruned(problem, tariff, place)).collect();
+    for (entity, own) in problem.entities.iter().zip(&candidates) {
+        if !own.iter().any(|own| own.base) {
+            faults.push(Fault::NoBaseKey(entity.name.clone()));
+        }
+    }
+    for (place, pattern) in problem.patterns.iter().enumerate() {
+        let unserved = problem.entities.iter().zip(&candidates).find(|(entity, own)| {
+            pattern.entities.contains(&entity.name) && !own.iter().any(|own| own.serves.contains(&place))
+        });
+        if let Some((entity, own)) = unserved {
+            faults.push(Fault::NoPath { pattern: pattern.id.clone(), reason: reason(entity, pattern, own) });
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    Ok(group(problem, &candidates))
+}
+
+fn reason(entity: &Entity, pattern: &Pattern, candidates: &[Candidate]) -> String {
+    let most = candidates.iter().map(|own| own.view.shards).max().unwrap_or(1);
+    if pattern.entities.len() > 1 && pattern.range.is_some() {
+        return "a range over items of several kinds; ask for each kind by itself".to_owned();
+    }
+    if most > 1 && !pattern.scatter {
+        return format!(
+            "{}'s busiest key takes more writes than one partition sustains and needs {most} shards; \
+             declare a scatter-gather, or give a more selective attribute",
+            entity.name
+        );
+    }
+    format!("an attribute of {} that it needs is not on every item", entity.name)
+}
+
+fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
+    let mut groups: Vec<BTreeSet<usize>> = (0..problem.entities.len()).map(|place| [place].into()).collect();
+    for pattern in problem.patterns.iter().filter(|pattern| pattern.entities.len() > 1) {
+        let mut partition = pattern.equal.clone();
+        partition.sort();
+        let linked: BTreeSet<usize> = problem
+            .entities
+            .iter()
+            .zip(candidates)
+            .enumerate()
+            .filter(|(_, (entity, own))| {
+                pattern.entities.contains(&entity.name)
+                    || own.iter().any(|own| own.view.partition == partition)
+            })
+            .map(|(place, _)| place)
+            .collect();
+        let (touched, apart): (Vec<_>, Vec<_>) =
+            groups.into_iter().partition(|group| !group.is_disjoint(&linked));
+        groups = apart;
+        groups.push(touched.into_iter().flatten().collect());
+    }
+    // What an index holds is the same for all entities: where it is to be weighed, they cannot be taken apart.
+    let all: Vec<Candidate> = candidates.iter().flatten().cloned().collect();
+    if view::projections_matter(problem, &all) {
+        groups = vec![groups.into_iter().flatten().collect()];
+    }
+    groups.into_iter().map(|entities| part(problem, candidates, entities)).collect()
+}
+
+/// Whether an entity can stand in collections that are too large for local indexes.
+fn too_large(problem: &Problem, entity: usize, candidates: &[Vec<Candidate>]) -> bool {
+    let Some(own) = problem.entities.get(entity) else { return false };
+    candidates
+        .get(entity)
+        .into_iter()
+        .flatten()
+        .filter(|key| key.base)
+        .any(|key| view::collection_bytes(own, key, Slot::Table) > LOCAL_COLLECTION_BYTES_MAX)
+}
+
+fn part(problem: &Problem, candidates: &[Vec<Candidate>], entities: BTreeSet<usize>) -> Part {
+    let own = entities.iter().filter_map(|entity| candidates.get(*entity)).flatten().cloned().collect();
+    let own = whole_if_none_saves(problem, own);
+    let others = (0..problem.entities.len()).filter(|entity| !entities.contains(entity));
+    // A local index binds all collections of its table, also those of other parts.
+    let local = !others.into_iter().any(|entity| too_large(problem, entity, candidates));
+    let patterns = problem
+        .patterns
+        .iter()
+        .enumerate()
+        .filter(|(_, pattern)| {
+            entities
+                .iter()
+                .filter_map(|entity| problem.entities.get(*entity))
+                .any(|entity| pattern.entities.contains(&entity.name))
+        })
+        .map(|(place, _)| place)
+        .collect();
+    Part { candidates: own, patterns, entities, local }
+}
