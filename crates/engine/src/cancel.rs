@@ -36,7 +36,6 @@ pub(crate) fn reason(
             },
         },
         Some(Refusal::Invalid(error)) => CancellationReason::Validation { message: error.message },
-        Some(Refusal::TooDeep) => CancellationReason::NestedTooDeep,
         Some(Refusal::CollectionTooLarge) => CancellationReason::ItemCollectionSizeLimitExceeded,
     }
 }

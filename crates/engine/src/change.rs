@@ -6,6 +6,7 @@ use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, wri
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, Update, Updated};
+use keywright_semantics::messages::data_plane::UPDATED_TOO_DEEP;
 use keywright_semantics::schema::IndexKind;
 use keywright_semantics::value::{AttributeValue, Item};
 
@@ -48,8 +49,6 @@ pub(crate) enum Refusal {
     Condition { item: Option<EncodedItem> },
     /// The update does not apply to the item, or makes something of it that cannot be stored.
     Invalid(Error),
-    /// The update puts a value so far inside others that the item nests too deep.
-    TooDeep,
     /// The item collection would outgrow its limit.
     CollectionTooLarge,
 }
@@ -162,7 +161,7 @@ fn updated(
     }
     let new = EncodedItem::encode(&updated.new);
     if updated.new.values().any(AttributeValue::is_too_deep) {
-        return Err(Refusal::TooDeep);
+        return Err(Refusal::Invalid(Error::validation(UPDATED_TOO_DEEP)));
     }
     check_updated(&table.schema, old.as_ref(), &new)
         .map_err(|fault: BindFault| Refusal::Invalid(fault.into()))?;

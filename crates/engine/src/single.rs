@@ -3,7 +3,7 @@
 use keywright_semantics::capacity::WriteMode;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
-use keywright_semantics::messages::{cancellation, data_plane as messages};
+use keywright_semantics::messages::cancellation;
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics};
 use keywright_semantics::response::{CapacityForm, WriteItemOutput};
@@ -64,7 +64,6 @@ pub(crate) fn refused(refusal: Refusal, on_condition_failure: OnConditionFailure
             }
         }
         Refusal::Invalid(error) => error,
-        Refusal::TooDeep => Error::validation(messages::UPDATED_TOO_DEEP),
         Refusal::CollectionTooLarge => {
             Error::new(ErrorKind::ItemCollectionSizeLimitExceeded, cancellation::ITEM_COLLECTION_SIZE)
         }

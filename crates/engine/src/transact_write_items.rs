@@ -172,9 +172,7 @@ fn written(request: &TransactWriteItems, outcomes: &[Outcome]) -> TransactWriteI
 
 /// Of several actions that do not apply to their items only the first is reported, and then no condition is.
 fn reasons(request: &TransactWriteItems, refusals: Vec<Option<Refusal>>) -> Vec<CancellationReason> {
-    let is_invalid =
-        |refusal: &Option<Refusal>| matches!(refusal, Some(Refusal::Invalid(_) | Refusal::TooDeep));
-    let first_invalid = refusals.iter().position(is_invalid);
+    let first_invalid = refusals.iter().position(|refusal| matches!(refusal, Some(Refusal::Invalid(_))));
     let actions = request.actions.iter().zip(refusals).enumerate();
     actions
         .map(|(place, (action, refusal))| {

@@ -3,7 +3,7 @@
 //! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
 
 use crate::codec::EncodedItem;
-use crate::messages::{cancellation, data_plane, partiql};
+use crate::messages::{cancellation, partiql};
 
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,8 +46,6 @@ pub enum CancellationReason {
     /// Of an INSERT whose key is taken.
     DuplicateItem,
     ItemCollectionSizeLimitExceeded,
-    /// An update put one value too deep into others.
-    NestedTooDeep,
     /// Of a statement whose table is not there.
     ResourceNotFound,
     TransactionConflict,
@@ -74,7 +72,7 @@ impl CancellationReason {
             Self::TransactionConflict => "TransactionConflict",
             Self::ProvisionedThroughputExceeded { .. } => "ProvisionedThroughputExceeded",
             Self::Throttling { .. } => "ThrottlingError",
-            Self::NestedTooDeep | Self::Validation { .. } => "ValidationError",
+            Self::Validation { .. } => "ValidationError",
         }
     }
 
@@ -85,7 +83,6 @@ impl CancellationReason {
             Self::ConditionalCheckFailed { .. } => Some(cancellation::CONDITIONAL_CHECK_FAILED),
             Self::DuplicateItem => Some(partiql::DUPLICATE_ITEM),
             Self::ItemCollectionSizeLimitExceeded => Some(cancellation::ITEM_COLLECTION_SIZE),
-            Self::NestedTooDeep => Some(data_plane::UPDATED_TOO_DEEP),
             Self::ResourceNotFound => Some(partiql::TABLE_NOT_FOUND),
             Self::TransactionConflict => Some(cancellation::CONFLICT),
             Self::ProvisionedThroughputExceeded { message }

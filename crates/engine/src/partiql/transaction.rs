@@ -136,7 +136,7 @@ async fn write<S: Store>(
         metrics: ReturnItemCollectionMetrics::None,
     };
     let output = transact_write_items(engine, caller, &native).await;
-    Ok(written(output.map_err(|error| in_statements_words(error, &request.statements))?))
+    Ok(written(output.map_err(|error| with_duplicates(error, &request.statements))?))
 }
 
 fn written(output: TransactWriteItemsOutput) -> ExecuteTransactionOutput {
@@ -201,8 +201,8 @@ fn named_item(table: &Table, condition: Option<&Where>) -> Result<(Item, Option<
     Ok((found.key, found.rest))
 }
 
-/// Reasons that statements are told in other words: a put that was to be the first, an update that goes too deep.
-fn in_statements_words(error: Error, statements: &[TransactStatement]) -> Error {
+/// A put that was to be the first tells that it was not.
+fn with_duplicates(error: Error, statements: &[TransactStatement]) -> Error {
     match *error.detail {
         ErrorDetail::Reasons(reasons) => {
             let reasons = reasons.into_iter().zip(statements);
@@ -211,9 +211,6 @@ fn in_statements_words(error: Error, statements: &[TransactStatement]) -> Error 
                     .map(|(reason, statement)| match (&statement.statement, reason) {
                         (Statement::Insert { .. }, CancellationReason::ConditionalCheckFailed { .. }) => {
                             CancellationReason::DuplicateItem
-                        }
-                        (_, CancellationReason::NestedTooDeep) => {
-                            CancellationReason::Validation { message: messages::UPDATED_TOO_DEEP.to_owned() }
                         }
                         (_, reason) => reason,
                     })

@@ -13,7 +13,7 @@ use keywright_semantics::schema::TableSchema;
 use keywright_store::Store;
 
 use super::{is_whole, key_match};
-use crate::bind::item::{bind_put, check_condition, check_update, check_update_size};
+use crate::bind::item::{bind_put, check_condition, check_update};
 use crate::bind::key::bind_key;
 use crate::change::{Action, Effect, Refusal};
 use crate::engine::Engine;
@@ -104,7 +104,6 @@ pub(super) async fn write<S: Store>(
             Statement::Update { update, .. } => {
                 let bound = bind_key(table.id, &table.schema, &key)?;
                 check_update(&table.schema, update)?;
-                check_update_size(update)?;
                 (bound, Effect::Update { key: &key, update: Some(update) })
             }
             _ => (bind_key(table.id, &table.schema, &key)?, Effect::Delete),
@@ -118,7 +117,6 @@ pub(super) async fn write<S: Store>(
             message: messages::DUPLICATE_ITEM.to_owned(),
             ..refused(refusal, answering.on_condition_failure)
         },
-        (_, Refusal::TooDeep) => Error::validation(messages::UPDATED_TOO_DEEP),
         (_, refusal) => refused(refusal, answering.on_condition_failure),
     })?;
     let attributes: Option<EncodedItem> = returned(&outcome.change, return_value(returning));

@@ -107,9 +107,6 @@ pub fn unknown_type_name(name: &str) -> String {
     format!("Invalid attribute type name found; type: {name}, valid types: {{N,BS,L,B,NULL,M,S,SS,NS,BOOL}}")
 }
 
-/// An update that puts a value too deep; native requests read more words.
-pub const UPDATED_TOO_DEEP: &str = "Nesting Levels have exceeded supported limits";
-
 /// A literal in more than 31 others.
 pub fn nested_too_deep(path: &str) -> String {
     format!("Nesting Levels have exceeded supported limits under {path}")
