@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use fjall::config::HashRatioPolicy;
+use fjall::config::{HashRatioPolicy, PartitioningPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
 use crate::acknowledged::{Acknowledged, Mark};
@@ -113,11 +113,15 @@ fn open_engine(engine: &Path, options: &LocalOptions) -> Result<(Database, Keysp
 /// The engine accepts no smaller limit.
 const JOURNAL_BYTES_LEAST: u64 = 64 * 1024 * 1024;
 
-/// Filters stay on for the last level too: conditional puts look for keys that are not there.
+/// Filters stay on for the last level too: conditional puts look for keys that are not there. Below the youngest level,
+/// filters and indexes are cut into blocks of four KiB: in one piece they are a megabyte for each table, which the cache
+/// cannot hold for all tables of a large store, so that a read would load and check whole megabytes.
 fn keyspace_options(options: &LocalOptions) -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
         .max_memtable_size(options.memtable_bytes)
         .manual_journal_persist(true)
         .data_block_hash_ratio_policy(HashRatioPolicy::all(HASH_SLOTS_PER_ROW))
+        .index_block_partitioning_policy(PartitioningPolicy::new([false, true]))
+        .filter_block_partitioning_policy(PartitioningPolicy::new([false, true]))
         .expect_point_read_hits(false)
 }
