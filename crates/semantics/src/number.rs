@@ -238,6 +238,84 @@ impl Number {
     }
 }
 
+/// A number as `encode_into` wrote it, seen in place: enough to write it as text, without the arithmetic that reading it
+/// takes. Invariant: zero has no pairs; others have a first digit that is not zero, at most 38 digits, and a magnitude
+/// within the service's range.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredNumber<'a> {
+    /// What the bytes of pairs are combined with: all ones for a negative number.
+    mask: u8,
+    /// The power of ten of the first digit.
+    magnitude: i32,
+    pairs: &'a [u8],
+}
+
+/// Digits of the longest coefficient, in whole pairs.
+const PAIRS_MAX: usize = 19;
+
+impl<'a> StoredNumber<'a> {
+    /// The number at the start of the bytes, and what follows it. `None` where `Number::decode` finds none.
+    pub(crate) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (&kind, rest) = bytes.split_first()?;
+        let mask = match kind {
+            KIND_ZERO => return Some((Self { mask: 0, magnitude: 0, pairs: &[] }, rest)),
+            KIND_POSITIVE => 0,
+            KIND_NEGATIVE => 0xFF,
+            _ => return None,
+        };
+        let (head, rest) = rest.split_first_chunk::<2>()?;
+        let magnitude = i32::from(u16::from_be_bytes(head.map(|byte| byte ^ mask))) - MAGNITUDE_BIAS;
+        let count = rest.iter().position(|byte| byte ^ mask == 0)?;
+        let (pairs, end) = rest.split_at_checked(count)?;
+        let first_digit = pairs.first().map(|pair| (pair ^ mask).wrapping_sub(1) / 10)?;
+        let valid = first_digit > 0
+            && count <= PAIRS_MAX
+            && pairs.iter().all(|pair| pair ^ mask <= 100)
+            && (MAGNITUDE_MIN..=MAGNITUDE_MAX).contains(&magnitude);
+        valid.then_some((Self { mask, magnitude, pairs }, end.get(1..)?))
+    }
+
+    /// Appends plain decimal text, as `Number` displays itself.
+    pub fn push_text(&self, out: &mut Vec<u8>) {
+        let mut buffer = [b'0'; 2 * PAIRS_MAX];
+        for (place, pair) in buffer.chunks_exact_mut(2).zip(self.pairs) {
+            let value = (pair ^ self.mask).wrapping_sub(1);
+            place.copy_from_slice(&[b'0' + value / 10, b'0' + value % 10]);
+        }
+        let digits = buffer.get(..2 * self.pairs.len()).unwrap_or_default();
+        // An odd number of digits is filled up to whole pairs.
+        let significant = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
+        let digits = digits.get(..significant).unwrap_or_default();
+        if digits.is_empty() {
+            out.push(b'0');
+            return;
+        }
+        if self.mask != 0 {
+            out.push(b'-');
+        }
+        match usize::try_from(self.magnitude) {
+            Ok(magnitude) => push_with_whole_part(digits, magnitude + 1, out),
+            Err(_negative) => {
+                out.extend_from_slice(b"0.");
+                let zeros = usize::try_from(-1 - self.magnitude).unwrap_or_default();
+                out.resize(out.len() + zeros, b'0');
+                out.extend_from_slice(digits);
+            }
+        }
+    }
+}
+
+/// Appends digits with that many before the point.
+fn push_with_whole_part(digits: &[u8], whole_digits: usize, out: &mut Vec<u8>) {
+    let (whole, fraction) = digits.split_at_checked(whole_digits).unwrap_or((digits, &[]));
+    out.extend_from_slice(whole);
+    out.resize(out.len() + whole_digits - whole.len(), b'0');
+    if !fraction.is_empty() {
+        out.push(b'.');
+        out.extend_from_slice(fraction);
+    }
+}
+
 const KIND_NEGATIVE: u8 = 0x01;
 const KIND_ZERO: u8 = 0x02;
 const KIND_POSITIVE: u8 = 0x03;

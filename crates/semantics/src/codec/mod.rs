@@ -12,7 +12,7 @@
 mod read;
 mod write;
 
-pub use read::{BinarySetRef, ListRef, MapRef, NumberSetRef, StringSetRef, ValueRef};
+pub use read::{BinarySetRef, ListRef, MapRef, NumberSetRef, StoredRef, StringSetRef, ValueRef};
 pub use write::EncodedItemBuilder;
 
 use bytes::Bytes;

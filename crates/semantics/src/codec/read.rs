@@ -7,7 +7,7 @@ use super::{
     EncodedItem, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S, TAG_SS, TAG_TRUE,
 };
 use crate::limits::STORED_LEVELS_MAX;
-use crate::number::Number;
+use crate::number::{Number, StoredNumber};
 use crate::size::{DOCUMENT_OVERHEAD_BYTES, ELEMENT_OVERHEAD_BYTES};
 use crate::value::{AttributeValue, Item, ValueType};
 
@@ -24,6 +24,15 @@ pub enum ValueRef<'a> {
     Ss(StringSetRef<'a>),
     Ns(NumberSetRef<'a>),
     Bs(BinarySetRef<'a>),
+}
+
+/// One stored value on its way to text: strings as their bytes, which are UTF-8 as they were when they were stored, and
+/// numbers not read.
+#[derive(Clone, Copy, Debug)]
+pub enum StoredRef<'a> {
+    S(&'a [u8]),
+    N(StoredNumber<'a>),
+    Other(ValueRef<'a>),
 }
 
 macro_rules! set {
@@ -157,6 +166,15 @@ pub(super) fn split_value(bytes: &[u8], levels: usize) -> Option<(ValueRef<'_>, 
     }
 }
 
+/// As `split_value`, without reading texts and numbers.
+fn split_stored(bytes: &[u8], levels: usize) -> Option<(StoredRef<'_>, &[u8])> {
+    match bytes.split_first()? {
+        (&TAG_S, rest) => split_blob(rest).map(|(text, after)| (StoredRef::S(text), after)),
+        (&TAG_N, rest) => StoredNumber::split(rest).map(|(number, after)| (StoredRef::N(number), after)),
+        _ => split_value(bytes, levels).map(|(value, after)| (StoredRef::Other(value), after)),
+    }
+}
+
 /// What follows the first value of the bytes, found without reading the value.
 fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
     let (&tag, rest) = bytes.split_first()?;
@@ -192,6 +210,12 @@ impl<'a> ListRef<'a> {
         walk(self.raw, move |bytes| split_value(bytes, levels))
     }
 
+    /// As `iter`, for writing text.
+    pub fn iter_stored(&self) -> impl Iterator<Item = StoredRef<'a>> + use<'a> {
+        let levels = self.levels;
+        walk(self.raw, move |bytes| split_stored(bytes, levels))
+    }
+
     pub fn get(&self, index: usize) -> Option<ValueRef<'a>> {
         let (count, mut bytes) = split_varint(self.raw)?;
         if index >= count {
@@ -214,6 +238,16 @@ impl<'a> MapRef<'a> {
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, ValueRef<'a>)> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_member(bytes, levels))
+    }
+
+    /// As `iter`, for writing text: names are the bytes of their UTF-8 text.
+    pub fn iter_stored(&self) -> impl Iterator<Item = (&'a [u8], StoredRef<'a>)> + use<'a> {
+        let levels = self.levels;
+        walk(self.raw, move |bytes| {
+            let (name, rest) = split_blob(bytes)?;
+            let (value, rest) = split_stored(rest, levels)?;
+            Some(((name, value), rest))
+        })
     }
 
     /// The member of that name: skips the values before it, stops at the first name after it.

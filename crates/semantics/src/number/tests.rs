@@ -249,3 +249,40 @@ proptest! {
         }
     }
 }
+
+/// What the stored form in place says about bytes: the text and how much is left.
+fn stored(bytes: &[u8]) -> Option<(String, usize)> {
+    let (number, rest) = StoredNumber::split(bytes)?;
+    let mut text = Vec::new();
+    number.push_text(&mut text);
+    Some((String::from_utf8(text).unwrap(), rest.len()))
+}
+
+fn decoded(bytes: &[u8]) -> Option<(String, usize)> {
+    Number::decode(bytes).map(|(number, rest)| (number.to_string(), rest.len()))
+}
+
+/// Bytes that are nearly a stored number, of either sign.
+fn nearly_stored() -> impl Strategy<Value = Vec<u8>> {
+    let pair = prop_oneof![8 => 1_u8..=100, 1 => 0_u8..=1, 1 => any::<u8>()];
+    let magnitude = prop_oneof![8 => 850_u16..=1200, 1 => any::<u16>()];
+    (0_u8..=4, magnitude, proptest::collection::vec(pair, 0..24)).prop_map(|(kind, magnitude, pairs)| {
+        let mask = if kind == KIND_NEGATIVE { 0xFF } else { 0 };
+        let body = magnitude.to_be_bytes().into_iter().chain(pairs).chain([0, 7]).map(|byte| byte ^ mask);
+        [kind].into_iter().chain(body).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn stored_numbers_print_in_place_as_they_do_when_read(number in any_number()) {
+        let mut bytes = encoded(number);
+        bytes.push(1);
+        prop_assert_eq!(stored(&bytes), Some((number.to_string(), 1)));
+    }
+
+    #[test]
+    fn bytes_are_a_stored_number_in_place_exactly_when_they_are_one_to_the_reader(bytes in nearly_stored()) {
+        prop_assert_eq!(stored(&bytes), decoded(&bytes));
+    }
+}

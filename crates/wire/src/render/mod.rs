@@ -6,6 +6,7 @@ mod capacity;
 mod error;
 mod items;
 mod partiql;
+mod plain;
 mod streams;
 mod tables;
 mod writer;

@@ -7,10 +7,12 @@ use std::io::Write;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keywright_semantics::capacity::HalfUnits;
-use keywright_semantics::codec::{EncodedItem, ListRef, MapRef, ValueRef};
-use keywright_semantics::number::Number;
+use keywright_semantics::codec::{EncodedItem, ListRef, MapRef, StoredRef, ValueRef};
+use keywright_semantics::number::{Number, StoredNumber};
 use keywright_semantics::response::TimestampMs;
 use keywright_semantics::value::AttributeValue;
+
+use super::plain::plain_bytes;
 
 /// One JSON document being written.
 #[derive(Debug, Default)]
@@ -69,16 +71,33 @@ impl Writer {
     /// A JSON string, escaping only what JSON demands.
     pub(super) fn text(&mut self, text: &str) {
         self.out.push(b'"');
-        let mut rest = text.as_bytes();
-        while let Some(at) = first_escape(rest) {
-            let (plain, tail) = rest.split_at(at);
+        self.plain(text.as_bytes());
+        self.out.push(b'"');
+    }
+
+    /// Text between quotes that stand already.
+    fn plain(&mut self, mut rest: &[u8]) {
+        loop {
+            let (plain, tail) = rest.split_at(plain_bytes(rest));
             self.out.extend_from_slice(plain);
-            let Some((byte, tail)) = tail.split_first() else { break };
+            let Some((byte, tail)) = tail.split_first() else { return };
             self.escape(*byte);
             rest = tail;
         }
-        self.out.extend_from_slice(rest);
-        self.out.push(b'"');
+    }
+
+    /// A string value behind what stands before it.
+    fn stored_text(&mut self, opening: &'static str, text: &[u8]) {
+        self.raw(opening);
+        self.plain(text);
+        self.raw("\"}");
+    }
+
+    /// A number value behind what stands before it.
+    fn stored_number(&mut self, opening: &'static str, number: StoredNumber<'_>) {
+        self.raw(opening);
+        number.push_text(&mut self.out);
+        self.raw("\"}");
     }
 
     fn escape(&mut self, byte: u8) {
@@ -138,35 +157,6 @@ impl Writer {
         STANDARD.encode_slice(bytes, room).expect("the room was measured for these bytes");
         self.out.push(b'"');
     }
-}
-
-const fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// Bytes that are looked at together: without an early end the compiler compares them side by side.
-const ESCAPE_BLOCK_BYTES: usize = 32;
-
-/// Where the first byte stands that must be escaped. Most text has none.
-fn first_escape(bytes: &[u8]) -> Option<usize> {
-    let any = |block: &[u8]| block.iter().fold(false, |found, byte| found | needs_escape(*byte));
-    let plain =
-        bytes.chunks_exact(ESCAPE_BLOCK_BYTES).take_while(|block| !any(block)).count() * ESCAPE_BLOCK_BYTES;
-    let rest = bytes.get(plain..).unwrap_or_default();
-    let words = rest.chunks_exact(8).take_while(|word| !word_needs_escape(word)).count() * 8;
-    let tail = rest.get(words..).unwrap_or_default();
-    tail.iter().position(|byte| needs_escape(*byte)).map(|at| plain + words + at)
-}
-
-/// Eight bytes at once: most names and values are too short for a block. A byte that is wrongly suspected, because one
-/// before it was found, only ends the haste early.
-fn word_needs_escape(word: &[u8]) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let Ok(word) = <[u8; 8]>::try_from(word).map(u64::from_le_bytes) else { return true };
-    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word & HIGH;
-    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
-    below(word, 0x20) | equal(b'"') | equal(b'\\') != 0
 }
 
 /// The members of an object being written.
@@ -293,19 +283,41 @@ impl Render for EncodedItem {
     }
 }
 
+/// The hottest loop of a Query: names and values are written in as few pieces as there can be.
 impl Render for MapRef<'_> {
     fn render(&self, writer: &mut Writer) {
-        writer.object(|members| {
-            for (name, value) in self.iter() {
-                members.entry(name, value);
+        writer.raw("{");
+        let mut opening = "\"";
+        for (name, value) in self.iter_stored() {
+            writer.raw(opening);
+            opening = ",\"";
+            writer.plain(name);
+            match value {
+                StoredRef::S(text) => writer.stored_text("\":{\"S\":\"", text),
+                StoredRef::N(number) => writer.stored_number("\":{\"N\":\"", number),
+                StoredRef::Other(value) => {
+                    writer.raw("\":");
+                    value.render(writer);
+                }
             }
-        });
+        }
+        writer.raw("}");
     }
 }
 
 impl Render for ListRef<'_> {
     fn render(&self, writer: &mut Writer) {
-        writer.array(self.iter());
+        writer.array(self.iter_stored());
+    }
+}
+
+impl Render for StoredRef<'_> {
+    fn render(&self, writer: &mut Writer) {
+        match self {
+            Self::S(text) => writer.stored_text("{\"S\":\"", text),
+            Self::N(number) => writer.stored_number("{\"N\":\"", *number),
+            Self::Other(value) => value.render(writer),
+        }
     }
 }
 
