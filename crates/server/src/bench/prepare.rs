@@ -47,6 +47,8 @@ pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, 
             return Ok(None);
         }
         let load = fill(plan, endpoint).await?;
+        // Servers close a connection that says nothing for as long as a load takes.
+        let mut connection = Connection::new(endpoint, &plan.credentials)?;
         mark_filled(&mut connection, &plan.data).await?;
         Ok(Some(load))
     })
