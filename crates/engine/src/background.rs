@@ -8,7 +8,7 @@ use keywright_store::Store;
 
 use crate::backfill::{self, Progress};
 use crate::catalogue::{
-    Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, ttl_fill_key,
+    Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, progress_prefixes, ttl_fill_key,
 };
 use crate::clearing::{Cleared, clear_some};
 use crate::engine::{Engine, NextWake};
@@ -171,23 +171,35 @@ async fn clear_expiries<S: Store>(
 
 /// Clears rows of a deleted table; forgets it when there are no more.
 async fn clear_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Cleared, Error> {
+    if !engine.clearing().is_cleared(table.id) {
+        if clear_rows(engine, table).await? == Cleared::Some {
+            return Ok(Cleared::Some);
+        }
+        engine.clearing().set_cleared(table.id);
+    }
+    // Its streams can be read for a day; the last of them to go takes the record along.
+    if table.streams.is_empty() {
+        engine.catalogue().forget(table.id).await?;
+        engine.clearing().forget(table.id);
+        engine.shard_loads().forget_table(table.id);
+        engine.trim_times().forget(table.id);
+    }
+    Ok(Cleared::All)
+}
+
+/// Clears a piece of what a deleted table left behind, its record aside.
+async fn clear_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Cleared, Error> {
     for (_, id, _) in table.indexes() {
         engine.stats().forget(Counted::Entries(table.id, id));
     }
     engine.stats().forget(Counted::Items(table.id));
     engine.ttl_outlook().forget(table.id);
-    for space in [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats, Space::Expiries] {
-        if clear_some(engine, layout::table_prefix(space, table.id)).await? == Cleared::Some {
+    let spaces = [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats, Space::Expiries];
+    let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
+    for prefix in prefixes.chain(progress_prefixes(table.id)) {
+        if clear_some(engine, prefix).await? == Cleared::Some {
             return Ok(Cleared::Some);
         }
     }
-    for (_, id, _) in table.indexes() {
-        backfill::forget(engine, [backfill_key(table.id, id)]).await?;
-    }
-    // Its streams can be read for a day; the last of them to go takes the record along.
-    if !table.streams.is_empty() {
-        return Ok(Cleared::All);
-    }
-    engine.catalogue().forget(table.id).await?;
     Ok(Cleared::All)
 }

@@ -3,7 +3,7 @@
 //! What is left is found by the catalogue. Where it begins is only remembered in memory: after a restart the first piece
 //! looks past what is gone already.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 
 use crate::engine::Engine;
 use crate::fault;
-use crate::layout;
+use crate::layout::{self, TableId};
 
 /// Rows and bytes that one piece removes.
 const PIECE_ROWS_MAX: usize = 5000;
@@ -24,13 +24,35 @@ pub(crate) enum Cleared {
     All,
 }
 
-/// Where the rest of each range begins that is being cleared, by the range's start.
+/// How far clearing has come.
 #[derive(Default)]
-pub(crate) struct Clearing(Mutex<HashMap<Bytes, Bytes>>);
+pub(crate) struct Clearing {
+    /// Where the rest of each range begins that is being cleared, by the range's start.
+    rests: Mutex<HashMap<Bytes, Bytes>>,
+    /// Deleted tables without rows, whose streams are still kept: looked through once, not at each step of a day.
+    cleared: Mutex<HashSet<TableId>>,
+}
 
 impl Clearing {
     fn rests(&self) -> MutexGuard<'_, HashMap<Bytes, Bytes>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn cleared(&self) -> MutexGuard<'_, HashSet<TableId>> {
+        self.cleared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn is_cleared(&self, table: TableId) -> bool {
+        self.cleared().contains(&table)
+    }
+
+    /// No row of this deleted table is left, and none can come: its record is newer than any writer's.
+    pub(crate) fn set_cleared(&self, table: TableId) {
+        self.cleared().insert(table);
+    }
+
+    pub(crate) fn forget(&self, table: TableId) {
+        self.cleared().remove(&table);
     }
 }
 

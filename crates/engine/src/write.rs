@@ -234,7 +234,6 @@ async fn commit<S: Store>(
     for (action, outcome) in actions.iter().zip(&pending.outcomes) {
         if stage(&mut txn, action, outcome, author) {
             writes = true;
-            streams::note_load(engine, &action.table, &action.key.row, &outcome.change, author.now_ms);
         }
     }
     if let Some((key, row)) = &pending.token {
@@ -248,6 +247,9 @@ async fn commit<S: Store>(
     }
     match txn.commit().await {
         Ok(version) => {
+            for (action, outcome) in actions.iter().zip(&pending.outcomes) {
+                streams::note_load(engine, action, &outcome.change, author.now_ms);
+            }
             let outcomes = finish(engine, pending.outcomes, Committed::At(version));
             Ok(Attempt::Ended(GroupEnd::Written(outcomes)))
         }

@@ -92,7 +92,7 @@ pub(crate) struct ServeArguments {
     /// How long after its time an item is deleted by time to live, in milliseconds [default: a minute]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TTL_DELAY_MS")]
     pub(crate) ttl_delay_ms: Option<u64>,
-    /// How long a stream's shard takes records before a child takes its place, in milliseconds [default: 4 hours]
+    /// How long a stream's shard takes records before a child takes its place, in milliseconds, at least 100 [default: 4 hours]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
     pub(crate) stream_shard_ms: Option<u64>,
 }

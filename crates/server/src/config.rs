@@ -14,6 +14,8 @@ const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_CACHE_MIB: u64 = 64;
 const MIB: u64 = 1024 * 1024;
+/// A shard that ends sooner costs more than it serves.
+const STREAM_SHARD_MS_MIN: u64 = 100;
 /// The cache of a server that is not told otherwise.
 pub(crate) const DEFAULT_CACHE_BYTES: u64 = DEFAULT_CACHE_MIB * MIB;
 
@@ -129,7 +131,7 @@ impl Config {
             )?,
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
-            stream_shard_ms: arguments.stream_shard_ms.or(file.stream_shard_ms),
+            stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
         })
     }
 }
@@ -191,6 +193,16 @@ fn check_exposure(host: IpAddr, credentials: Option<&Path>, allowed: bool) -> Re
     ))
 }
 
+/// Every change of shards waits for the table's writers, and each shard is remembered for a day.
+fn shard_time(ms: Option<u64>) -> Result<Option<u64>, String> {
+    match ms {
+        Some(ms) if ms < STREAM_SHARD_MS_MIN => Err(format!(
+            "--stream-shard-ms {ms} is too short: a shard must take records for at least {STREAM_SHARD_MS_MIN} ms"
+        )),
+        _ => Ok(ms),
+    }
+}
+
 fn tls_files(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Option<TlsFiles>, String> {
     match (certificate, key) {
         (None, None) => Ok(None),
@@ -243,6 +255,13 @@ mod tests {
             Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok()
         );
         assert!(Config::merge(ServeArguments { credentials: Some("keys.toml".into()), ..open }).is_ok());
+    }
+
+    #[test]
+    fn a_stream_whose_shards_would_end_at_once_is_refused() {
+        let with = |ms| Config::merge(ServeArguments { stream_shard_ms: Some(ms), ..arguments() });
+        assert!(with(99).unwrap_err().contains("at least 100 ms"));
+        assert_eq!(with(100).unwrap().stream_shard_ms, Some(100));
     }
 
     #[test]

@@ -86,6 +86,15 @@ pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
     key.into()
 }
 
+/// The common starts of all rows that say how far a table's backfills and fillings have come.
+pub(crate) fn progress_prefixes(table: TableId) -> [Vec<u8>; 2] {
+    [BACKFILLS, TTL_FILLS].map(|part| {
+        let mut key = vec![Space::Catalogue.byte(), part];
+        key.extend_from_slice(&table.0.to_be_bytes());
+        key
+    })
+}
+
 /// Why the catalogue cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogueFault {

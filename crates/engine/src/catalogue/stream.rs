@@ -151,6 +151,8 @@ impl Table {
         let Some(stream) = self.live_stream() else { return };
         let Some(shard) = stream.open_shards().find(|shard| shard.number == number) else { return };
         let (first, last, start) = (shard.first, shard.last, shard.start);
+        // Shards are named after this time: a child sorts behind its parent also if the clock was set back.
+        let opened_ms = now_ms.max(shard.opened_ms);
         let middle = ShardHash(first.0 + (last.0 - first.0) / 2);
         let ranges = match how {
             Succession::Split if first < last => vec![(first, middle), (ShardHash(middle.0 + 1), last)],
@@ -163,7 +165,7 @@ impl Table {
                 parent: Some(number),
                 first,
                 last,
-                opened_ms: now_ms,
+                opened_ms,
                 start,
                 closed: None,
                 trimmed: None,

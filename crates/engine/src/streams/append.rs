@@ -8,7 +8,7 @@ use keywright_store::{Store, Transaction};
 use super::log_of;
 use super::record::ChangeRecord;
 use crate::catalogue::{Shard, ShardHash, Stream, Table};
-use crate::change::Change;
+use crate::change::{Action, Change, Effect};
 use crate::engine::Engine;
 use crate::layout;
 
@@ -42,15 +42,13 @@ fn shard_of<'t>(table: &'t Table, row: &Bytes) -> Option<(&'t Stream, &'t Shard)
     Some((stream, shard))
 }
 
-/// Adds a write to what its shard takes.
-pub(crate) fn note_load<S: Store>(
-    engine: &Engine<S>,
-    table: &Table,
-    row: &Bytes,
-    change: &Change,
-    now_ms: u64,
-) {
-    if let Some((_, shard)) = shard_of(table, row) {
+/// Adds a committed write to what its shard takes.
+pub(crate) fn note_load<S: Store>(engine: &Engine<S>, action: &Action<'_>, change: &Change, now_ms: u64) {
+    if matches!(action.effect, Effect::Check) || !change.changes_item() {
+        return;
+    }
+    let table = &action.table;
+    if let Some((_, shard)) = shard_of(table, &action.key.row) {
         let units = write_units(change.larger_image_bytes(), WriteMode::Plain).0 / 2;
         engine.shard_loads().add(table.id, shard.number, units, now_ms);
     }

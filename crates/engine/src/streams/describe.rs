@@ -5,7 +5,7 @@ use keywright_semantics::request::{DescribeStream, ShardSelection};
 use keywright_semantics::response::{Response, ShardDescription, StreamDescription, TimestampMs};
 use keywright_store::Store;
 
-use super::{find, sequence_number, settle, shard_id, status, stream_arn};
+use super::{find, number_in, sequence_number, settle, shard_id, status, stream_arn};
 use crate::catalogue::{Shard, Stream};
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -21,13 +21,14 @@ pub(crate) async fn describe_stream<S: Store>(
         found = find::stream(engine, caller, &request.stream)?;
     }
     let stream = found.stream();
-    let start = request.exclusive_start_shard_id.as_deref();
+    // By number, in which shards stand also after the clock was set back. A start that is forgotten has one too.
+    let start = request.exclusive_start_shard_id.as_deref().map(number_in);
     let mut shards: Vec<ShardDescription> = stream
         .shards
         .iter()
         .filter(|shard| is_selected(stream, shard, &request.shards))
+        .filter(|shard| start.is_none_or(|start| Some(shard.number) > start))
         .map(|shard| describe(stream, shard))
-        .filter(|shard| start.is_none_or(|start| shard.shard_id.as_str() > start))
         .collect();
     let more = shards.len() > request.limit;
     shards.truncate(request.limit);

@@ -36,7 +36,7 @@ impl ShardLoads {
     }
 
     /// Write units of the last full window.
-    pub(super) fn last_window_units(&self, table: TableId, shard: u32, now_ms: u64) -> u64 {
+    pub(crate) fn last_window_units(&self, table: TableId, shard: u32, now_ms: u64) -> u64 {
         let mut loads = self.loads();
         let Some(load) = loads.get_mut(&(table, shard)) else { return 0 };
         load.turn(now_ms);
@@ -48,8 +48,14 @@ impl ShardLoads {
         self.loads().get(&(table, shard)).filter(|load| load.units > 0).map(|load| load.since_ms + WINDOW_MS)
     }
 
-    pub(super) fn forget(&self, table: TableId, shard: u32) {
-        self.loads().remove(&(table, shard));
+    /// Forgets a table's shards but those that still take records. A writer may count for a shard that was closed
+    /// between its commit and the counting.
+    pub(super) fn keep_only(&self, table: TableId, is_open: impl Fn(u32) -> bool) {
+        self.loads().retain(|(of, shard), _| *of != table || is_open(*shard));
+    }
+
+    pub(crate) fn forget_table(&self, table: TableId) {
+        self.keep_only(table, |_| false);
     }
 }
 
@@ -71,6 +77,10 @@ impl TrimTimes {
 
     pub(super) fn next_ms(&self, table: TableId) -> Option<u64> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&table).copied()
+    }
+
+    pub(crate) fn forget(&self, table: TableId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&table);
     }
 }
 
@@ -99,5 +109,18 @@ mod tests {
         assert_eq!(loads.last_window_units(table, 0, 61_000), 12);
         assert_eq!(loads.window_end_ms(table, 0), None);
         assert_eq!(loads.last_window_units(table, 0, 500_000), 0);
+    }
+
+    #[test]
+    fn loads_of_closed_shards_and_of_deleted_tables_are_forgotten() {
+        let (loads, one, other) = (ShardLoads::default(), TableId(1), TableId(2));
+        for (table, shard) in [(one, 0), (one, 1), (other, 0)] {
+            loads.add(table, shard, 5, 0);
+        }
+        loads.keep_only(one, |shard| shard == 1);
+        let known = || loads.loads().keys().copied().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(known(), [(one, 1), (other, 0)].into());
+        loads.forget_table(one);
+        assert_eq!(known(), [(other, 0)].into());
     }
 }

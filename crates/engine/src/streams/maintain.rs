@@ -6,7 +6,7 @@ use keywright_store::{LogPosition, Store};
 
 use super::load::WINDOW_MS;
 use super::{log_of, place_of, search};
-use crate::catalogue::{RecordPlace, Shard, Succession, Table, Throughput};
+use crate::catalogue::{RecordPlace, Shard, Stream, Succession, Table, Throughput};
 use crate::engine::{Engine, NextWake};
 use crate::fault;
 
@@ -60,10 +60,13 @@ pub(crate) async fn maintain<S: Store>(
             Ok(())
         };
         engine.catalogue().change(table.id, succeed).await?;
-        engine.shard_loads().forget(table.id, shard);
         return Ok(at_once);
     }
     if engine.trim_times().take(table.id, now_ms, TRIM_INTERVAL_MS) {
+        let is_open = |shard| {
+            table.live_stream().is_some_and(|stream| stream.open_shards().any(|open| open.number == shard))
+        };
+        engine.shard_loads().keep_only(table.id, is_open);
         trim(engine, table, now_ms).await?;
     }
     Ok(next_wake(engine, table, now_ms))
@@ -102,7 +105,7 @@ async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64
 
 /// An open shard that has to give way: one that takes more than a partition may, or one that is open for long.
 fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Option<(u32, Succession)> {
-    let stream = table.live_stream()?;
+    let stream = table.live_stream().filter(|stream| may_grow(engine, stream))?;
     let config = engine.config();
     let open = stream.open_shards().count();
     let room = usize::try_from(config.stream_shards_max).is_ok_and(|max| open < max);
@@ -117,6 +120,11 @@ fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> O
     })
 }
 
+/// Whether shards may still give way. The table's record, which every writer reads, holds all that are kept.
+fn may_grow<S: Store>(engine: &Engine<S>, stream: &Stream) -> bool {
+    stream.shards.len() < engine.config().stream_shards_kept_max
+}
+
 /// Removes records that are too old.
 async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<(), Error> {
     let Some(horizon_ms) = now_ms.checked_sub(STREAM_RETENTION_MS) else { return Ok(()) };
@@ -127,8 +135,10 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
         }
         let id = log_of(table, shard.number);
         let start = shard.trimmed.unwrap_or(shard.start).version;
-        let last = search::written_before(&snapshot, id, start, horizon_ms.saturating_add(1)).await?;
-        let kept = RecordPlace { version: last.version.0.saturating_add(1), index: 0 };
+        let last = search::last_written_before(&snapshot, id, start, horizon_ms.saturating_add(1)).await?;
+        let Some(last) = last else { continue };
+        // Right after the last record that goes: consumers who have read it have missed nothing.
+        let kept = RecordPlace { version: last.version.0, index: last.index.saturating_add(1) };
         if kept <= shard.trimmed.unwrap_or(shard.start) {
             continue;
         }
@@ -152,11 +162,12 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
 /// When the next shard is due for something.
 fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWake {
     let mut wake = NextWake::default();
+    let grows = table.live_stream().is_some_and(|stream| may_grow(engine, stream));
     for shard in table.streams.iter().flat_map(|stream| &stream.shards) {
         let mut at = |at_ms: u64| wake = wake.earlier(NextWake { at_ms: Some(at_ms.max(now_ms + 1)) });
         if let Some(closed) = shard.closed {
             at(closed.at_ms.saturating_add(STREAM_RETENTION_MS));
-        } else {
+        } else if grows {
             at(shard.opened_ms.saturating_add(engine.config().stream_shard_open_ms_max));
             engine.shard_loads().window_end_ms(table.id, shard.number).into_iter().for_each(&mut at);
         }

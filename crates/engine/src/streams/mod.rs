@@ -48,6 +48,12 @@ fn shard_id(shard: &Shard) -> String {
     format!("shardId-{:020}-{:08x}", shard.opened_ms, shard.number)
 }
 
+/// The shard's number that such a name says.
+fn number_in(shard_id: &str) -> Option<u32> {
+    let (_, number) = shard_id.rsplit_once('-')?;
+    u32::from_str_radix(number, 16).ok()
+}
+
 fn status(stream: &Stream, now_ms: u64) -> StreamStatus {
     match (stream.disabled_ms, stream.settled_ms > now_ms) {
         (None, true) => StreamStatus::Enabling,

@@ -75,6 +75,25 @@ pub(super) async fn written_before(
     halve(snapshot, id, start.saturating_sub(1), is_late).await.map(end_of)
 }
 
+/// The last entry written before this time, of a shard whose entries before version `start` are gone.
+pub(super) async fn last_written_before(
+    snapshot: &impl Snapshot,
+    id: LogId,
+    start: u64,
+    ms: u64,
+) -> Result<Option<LogPosition>, Error> {
+    let version = written_before(snapshot, id, start, ms).await?.version;
+    let mut last = None;
+    let mut after = end_of(version.0.saturating_sub(1));
+    loop {
+        let entries = read(snapshot, id, after, TAIL_ENTRIES).await?;
+        let of_commit = entries.iter().filter(|entry| entry.position.version == version);
+        let Some(entry) = of_commit.last() else { return Ok(last) };
+        after = entry.position;
+        last = Some(entry.position);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
@@ -141,6 +160,14 @@ mod tests {
             });
             let expected = 2 * (0..50).filter(|round| round * 10 >= ms).count();
             assert_eq!(times.len(), expected, "{ms}");
+            let last = block_on(async {
+                let snapshot = store.snapshot().await.expect("a snapshot");
+                last_written_before(&snapshot, ID, 1, ms).await.expect("reads")
+            });
+            // Each round's second commit has two entries.
+            let early = u64::try_from(50 - expected / 2).expect("small");
+            let place = LogPosition { version: CommitVersion(early * 2), index: 1 };
+            assert_eq!(last, (early > 0).then_some(place), "{ms}");
         }
     }
 }

@@ -27,10 +27,15 @@ pub(crate) async fn get_shard_iterator<S: Store>(
             let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
             Some(LogPosition { version: snapshot.version(), index: u32::MAX })
         }
-        ShardPosition::At(number) => just_before(place(shard, number)?),
+        ShardPosition::At(number) => just_before(kept(shard, place(number))?),
         ShardPosition::After(number) => {
-            let RecordPlace { version, index } = place(shard, number)?;
-            Some(LogPosition { version: CommitVersion(version), index })
+            let RecordPlace { version, index } = place(number);
+            let after = LogPosition { version: CommitVersion(version), index };
+            // A consumer who stopped at the last record that is gone has missed nothing.
+            if shard.trimmed.and_then(just_before) != Some(after) {
+                kept(shard, place(number))?;
+            }
+            Some(after)
         }
         ShardPosition::AtTimestampMs(ms) => {
             let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
@@ -44,10 +49,13 @@ pub(crate) async fn get_shard_iterator<S: Store>(
     Ok(Response::GetShardIterator(iterator.to_text()))
 }
 
-/// The place a number stands for, unless what was there is gone.
-fn place(shard: &Shard, number: SequenceNumber) -> Result<RecordPlace, Error> {
+fn place(number: SequenceNumber) -> RecordPlace {
     let (version, index) = number.place();
-    let place = RecordPlace { version, index };
+    RecordPlace { version, index }
+}
+
+/// The place, unless what was there is gone.
+fn kept(shard: &Shard, place: RecordPlace) -> Result<RecordPlace, Error> {
     if place < shard.trimmed.map_or(shard.start, |trimmed| trimmed.max(shard.start)) {
         return Err(Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED));
     }

@@ -112,6 +112,28 @@ impl<S: Store> Bench<S> {
         records
     }
 
+    /// The names of all shards, in the order in which pages of `limit` have them.
+    fn shard_ids(&self, stream: &StreamRef, limit: usize) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        loop {
+            let request = DescribeStream {
+                stream: stream.clone(),
+                limit,
+                exclusive_start_shard_id: ids.last().cloned(),
+                shards: ShardSelection::All,
+            };
+            match block_on(self.engine.execute(&caller(), Request::DescribeStream(request))) {
+                Ok(Response::DescribeStream(page)) => {
+                    ids.extend(page.shards.into_iter().map(|shard| shard.shard_id));
+                    if page.last_evaluated_shard_id.is_none() {
+                        return ids;
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
     pub(super) fn read_stream(&self, stream: &StreamRef) -> Vec<StreamRecord> {
         let shards = self.describe(stream).expect("the stream exists").shards;
         let read =
@@ -324,6 +346,27 @@ fn an_iterator_that_fell_behind_the_horizon_is_told() {
 }
 
 #[test]
+fn who_has_read_all_that_is_gone_reads_on() {
+    let config = EngineConfig { stream_shard_open_ms_max: 1000 * HOUR_MS, ..EngineConfig::default() };
+    let bench = streaming_with(StreamViewType::NewImage, config);
+    let stream = bench.stream();
+    let shard = bench.describe(&stream).expect("it exists").shards.remove(0).shard_id;
+    bench.put(row("a", "x", 1)).expect("put");
+    let checkpoint = ShardPosition::After(bench.read_stream(&stream)[0].sequence_number);
+    bench.pass(STREAM_RETENTION_MS - 1000);
+    let start = bench.iterator(&stream, &shard, ShardPosition::TrimHorizon).expect("an iterator");
+    let read_all = bench.records(&start, 10).expect("it is kept still").next_shard_iterator;
+    bench.pass(2000);
+    bench.settle();
+    assert!(bench.read_stream(&stream).is_empty());
+    bench.put(row("a", "x", 2)).expect("put");
+    let resumed = bench.iterator(&stream, &shard, checkpoint).expect("nothing after it is gone");
+    for iterator in [read_all.expect("the shard is open"), resumed] {
+        assert_eq!(bench.records(&iterator, 10).expect("nothing was missed").records.len(), 1);
+    }
+}
+
+#[test]
 fn a_shard_gives_way_to_a_child_and_consumers_can_follow() {
     let bench = streaming(StreamViewType::NewAndOldImages);
     let stream = bench.stream();
@@ -348,6 +391,63 @@ fn a_shard_gives_way_to_a_child_and_consumers_can_follow() {
         assert_eq!(records.last().map_or(end, |record| record.sequence_number), end);
     }
     assert_eq!(replay(&bench.read_stream(&stream)), table_as_copy(&bench));
+}
+
+#[test]
+fn shards_stop_giving_way_before_there_are_too_many() {
+    let config =
+        EngineConfig { stream_shard_open_ms_max: 1, stream_shards_kept_max: 30, ..EngineConfig::default() };
+    let bench = streaming_with(StreamViewType::KeysOnly, config);
+    for _ in 0..50 {
+        bench.pass(1);
+        bench.settle();
+    }
+    let shards = || {
+        let table = bench.engine.catalogue().find(&caller(), TABLE).expect("it exists");
+        table.live_stream().expect("it is enabled").shards.len()
+    };
+    assert_eq!(shards(), 30);
+    bench.put(row("a", "1", 1)).expect("the last one still takes records");
+    assert_eq!(bench.read_stream(&bench.stream()).len(), 1);
+    bench.pass(STREAM_RETENTION_MS);
+    bench.settle();
+    assert_eq!(shards(), 2, "the closed ones are a day old, and the last one gave way");
+}
+
+#[test]
+fn shards_are_listed_once_each_and_after_their_parents_when_the_clock_was_set_back() {
+    let bench = streaming(StreamViewType::KeysOnly);
+    let stream = bench.stream();
+    bench.pass(20 * HOUR_MS);
+    bench.settle();
+    bench.env.now_ms.fetch_sub(19 * HOUR_MS, Ordering::Relaxed);
+    let table = bench.engine.catalogue().find(&caller(), TABLE).expect("it exists");
+    let split = |table: &mut crate::catalogue::Table| {
+        let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
+        let open =
+            table.live_stream().and_then(|stream| stream.open_shards().next()).expect("one is open").number;
+        table.succeed_shard(open, crate::catalogue::Succession::Split, now_ms);
+        Ok(())
+    };
+    block_on(bench.engine.catalogue().change(table.id, split)).expect("the table exists");
+    let listed = bench.shard_ids(&stream, 1);
+    assert_eq!(listed.len(), 4);
+    assert!(listed.is_sorted(), "{listed:?}");
+}
+
+#[test]
+fn only_writes_that_were_committed_count_as_a_shards_load() {
+    use super::flaky::{Fate, FlakyStore};
+    let store = FlakyStore::default();
+    let mut table = create_request(plain_schema());
+    table.stream = Some(StreamViewType::KeysOnly);
+    let bench = bench_with(store.clone(), EngineConfig::default(), table);
+    store.next(&[Fate::Conflict, Fate::Conflict]);
+    bench.put(row("a", "1", 1)).expect("the third try goes through");
+    bench.pass(61_000);
+    let table = bench.engine.catalogue().find(&caller(), TABLE).expect("it exists");
+    let now_ms = bench.env.now_ms.load(Ordering::Relaxed);
+    assert_eq!(bench.engine.shard_loads().last_window_units(table.id, 1, now_ms), 1);
 }
 
 #[test]
@@ -412,8 +512,11 @@ fn the_stream_of_a_deleted_table_can_be_read_for_a_day() {
     bench.settle();
     assert_eq!(bench.describe(&stream).expect("it is kept").status, StreamStatus::Disabled);
     assert_eq!(bench.read_stream(&stream).len(), 1);
+    let id = bench.engine.catalogue().doomed()[0].id;
+    assert!(bench.engine.clearing().is_cleared(id), "its rows are not looked for again");
     bench.pass(STREAM_RETENTION_MS);
     bench.settle();
+    assert!(!bench.engine.clearing().is_cleared(id));
     assert_eq!(bench.describe(&stream).unwrap_err().kind, ErrorKind::ResourceNotFound);
     assert!(bench.engine.catalogue().all().is_empty(), "nothing is left of the table");
 }

@@ -317,6 +317,32 @@ fn the_stream_says_who_deleted() {
 }
 
 #[test]
+fn a_table_deleted_while_it_was_enabling_leaves_no_row() {
+    let bench = bench_with(MemoryStore::new(), EngineConfig::default(), create_request(schema()));
+    bench.go_to(START);
+    for number in 0..1200 {
+        bench.put(expiring_item(&format!("{number:04}"), n(START + 100_000))).expect("put");
+    }
+    bench.set_ttl("ttl", TtlChange::Enable).expect("it is disabled");
+    block_on(bench.engine.step(bench.env.now_ms.load(Ordering::Relaxed)));
+    assert!(bench.expiry_rows() > 0 && bench.expiry_rows() < 1200);
+    let delete = keywright_semantics::request::DeleteTable { table: table_ref() };
+    block_on(bench.engine.execute(&caller(), Request::DeleteTable(delete))).expect("it is active");
+    bench.work();
+    let left = block_on(async {
+        let all = Scan {
+            range: prefix_range(vec![Space::Catalogue.byte()]),
+            direction: Direction::Forward,
+            rows_max: 10,
+            bytes_max: 1 << 20,
+        };
+        bench.engine.store().snapshot().await.expect("snapshot").scan(&all).await.expect("scan").entries
+    });
+    let left: Vec<Bytes> = left.into_iter().map(|entry| entry.key).collect();
+    assert_eq!(left, [crate::catalogue::next_id_key()]);
+}
+
+#[test]
 fn a_deleted_table_takes_its_rows_along() {
     let bench = bench_with(MemoryStore::new(), EngineConfig::default(), create_request(schema()));
     bench.go_to(START);
