@@ -88,6 +88,8 @@ pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
 pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
 /// Write units that one partition takes in a second (developer guide: partition key design).
 pub const PARTITION_WRITE_UNITS_MAX: u64 = 1000;
+/// Read units that one partition gives in a second (developer guide: partition key design).
+pub const PARTITION_READ_UNITS_MAX: u64 = 3000;
 /// How long before now an item's time to live may lie (developer guide: Time to Live): five years.
 pub const TTL_PAST_SECONDS_MAX: u64 = 5 * 365 * 24 * 60 * 60;
 /// How long a table's time to live stays as it is after a change (API reference: UpdateTimeToLive).

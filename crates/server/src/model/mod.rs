@@ -52,10 +52,7 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
         Command::Diff(arguments) => diff::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
         Command::Export(arguments) => export::run(arguments),
-        Command::Heat(arguments) => {
-            heat::run(arguments);
-            Ok(())
-        }
+        Command::Heat(arguments) => heat::run(arguments),
         Command::Import(arguments) => import::run(arguments),
         Command::Init(arguments) => init::run(arguments),
         Command::Show(arguments) => show::run(arguments),

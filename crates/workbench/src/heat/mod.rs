@@ -3,15 +3,29 @@
 //!
 //! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
 
+mod of_model;
+
+pub use of_model::{HotKey, distinct, hottest_ppm, keys, load, of_model};
+
+use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
+
 use crate::model::Skew;
 
 #[cfg(test)]
 mod tests;
 
 /// Write units per second of one partition, in millionths of half units.
-const KEY_WRITE_MICRO_HALVES: u128 = 1000 * 2 * 1_000_000;
+fn key_write_micro_halves() -> u128 {
+    u128::from(PARTITION_WRITE_UNITS_MAX) * UNIT_MICRO_HALVES
+}
+
 /// Read units per second of one partition, in millionths of half units.
-const KEY_READ_MICRO_HALVES: u128 = 3000 * 2 * 1_000_000;
+fn key_read_micro_halves() -> u128 {
+    u128::from(PARTITION_READ_UNITS_MAX) * UNIT_MICRO_HALVES
+}
+
+/// Millionths of half units in a unit.
+const UNIT_MICRO_HALVES: u128 = 2_000_000;
 /// Parts per million of everything.
 const ALL_PPM: u64 = 1_000_000;
 /// Values of a Zipf distribution summed one by one; the tail beyond is integrated.
@@ -38,6 +52,39 @@ pub enum Verdict {
 }
 
 impl Heat {
+    /// Both together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            write_micro_halves: self.write_micro_halves + other.write_micro_halves,
+            read_micro_halves: self.read_micro_halves + other.read_micro_halves,
+        }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    pub fn times(self, number: u64) -> Self {
+        Self {
+            write_micro_halves: self.write_micro_halves * u128::from(number),
+            read_micro_halves: self.read_micro_halves * u128::from(number),
+        }
+    }
+
+    /// Write units a second, rounded up.
+    pub fn write_units(self) -> u64 {
+        u64::try_from(self.write_micro_halves.div_ceil(UNIT_MICRO_HALVES)).unwrap_or(u64::MAX)
+    }
+
+    /// Read units a second, rounded up.
+    pub fn read_units(self) -> u64 {
+        u64::try_from(self.read_micro_halves.div_ceil(UNIT_MICRO_HALVES)).unwrap_or(u64::MAX)
+    }
+
+    /// Whether writes fill their limit at least as much as reads fill theirs.
+    pub fn is_written_more(self) -> bool {
+        self.write_micro_halves * key_read_micro_halves() >= self.read_micro_halves * key_write_micro_halves()
+    }
+
     /// The heat of the busiest key when the whole table or index receives this much.
     #[must_use]
     pub fn of_busiest(self, share_ppm: u64) -> Self {
@@ -53,8 +100,8 @@ impl Heat {
     pub fn used_ppm(self) -> u64 {
         let share =
             |used: u128, most: u128| u64::try_from(used * u128::from(ALL_PPM) / most).unwrap_or(u64::MAX);
-        share(self.write_micro_halves, KEY_WRITE_MICRO_HALVES)
-            .max(share(self.read_micro_halves, KEY_READ_MICRO_HALVES))
+        share(self.write_micro_halves, key_write_micro_halves())
+            .max(share(self.read_micro_halves, key_read_micro_halves()))
     }
 
     /// Cool, warm or hot.
@@ -68,13 +115,14 @@ impl Heat {
 
     /// Over how many keys the writes must be spread; reads that are too hot need a cache or copies instead.
     pub fn shards(self) -> u64 {
-        u64::try_from(self.write_micro_halves.div_ceil(KEY_WRITE_MICRO_HALVES)).unwrap_or(u64::MAX).max(1)
+        u64::try_from(self.write_micro_halves.div_ceil(key_write_micro_halves())).unwrap_or(u64::MAX).max(1)
     }
 }
 
 /// Shards for this many write units per second on one key.
 pub fn shards_for_writes(units_per_second: u64) -> u64 {
-    Heat { write_micro_halves: u128::from(units_per_second) * 2_000_000, read_micro_halves: 0 }.shards()
+    Heat { write_micro_halves: u128::from(units_per_second) * UNIT_MICRO_HALVES, read_micro_halves: 0 }
+        .shards()
 }
 
 /// The share of requests that the busiest of `keys` values receives, in parts per million, rounded up.

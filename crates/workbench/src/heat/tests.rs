@@ -49,3 +49,86 @@ fn a_skewed_key_of_a_moderate_table_can_still_be_hot() {
     assert_eq!(table.of_busiest(share).verdict(), Verdict::Hot);
     assert_eq!(table.of_busiest(busiest_share_ppm(Skew::Uniform, 100_000)).verdict(), Verdict::Cool);
 }
+
+fn heat_of(text: &str) -> Vec<HotKey> {
+    let model = crate::model::parse(text).expect("a model");
+    let no_files = |_: &str| Err("no files".to_owned());
+    let report = crate::run::run(&model, &no_files, &mut |_| {}).expect("it runs");
+    of_model(&model, &report)
+}
+
+const VOTES: &str = r#"
+format: 1
+model: votes
+tables:
+  Main: {key: {pk: S, sk: S}, indexes: {byVoter: {pk: gsi1pk, sk: gsi1sk, project: all}}}
+entities:
+  Vote:
+    count: 1000000
+    key: {pk: "v#{candidate}", sk: "{voter}"}
+    byVoter: {gsi1pk: "{voter}", gsi1sk: "{candidate}"}
+    attrs: {candidate: {type: S, values: [A, B]}, voter: {type: S, distinct: 1000000}}
+    skew: {candidate: hottest(1.0)}
+patterns:
+  - {id: W, put: Vote, rate: {avg: 10, peak: 20000}}
+  - {id: P, query: Vote, given: {candidate: eq}, rate: {avg: 1, peak: 100}, returns: {avg: 1}}
+data: {generate: {seed: 1, sample: 5}}
+"#;
+
+#[test]
+fn r77_20_000_writes_a_second_on_a_models_key_need_20_shards_there_and_none_in_a_cool_index() {
+    let heat = heat_of(VOTES);
+    let [table, index] = heat.as_slice() else { panic!("{heat:?}") };
+    assert_eq!(
+        (table.index.as_deref(), table.share_ppm, table.heat.verdict()),
+        (None, Some(1_000_000), Verdict::Hot)
+    );
+    assert_eq!((table.heat.write_units(), table.heat.read_units(), table.needed), (20_000, 50, 20));
+    assert_eq!(
+        (index.index.as_deref(), index.heat.verdict(), index.needed),
+        (Some("byVoter"), Verdict::Cool, 1)
+    );
+}
+
+#[test]
+fn enough_shards_cool_a_key_whose_gathered_reads_still_reach_each_of_them() {
+    let text = VOTES
+        .replace("v#{candidate}\"", "v#{candidate}#{voter|shard(40)}\"")
+        .replace("query: Vote", "scatter-gather: Vote");
+    let heat = heat_of(&text);
+    let table = heat.iter().find(|own| own.index.is_none()).expect("the table");
+    assert_eq!((table.shards, table.needed, table.heat.verdict()), (40, 20, Verdict::Cool));
+    assert_eq!((table.heat.write_units(), table.heat.read_units()), (500, 50));
+}
+
+#[test]
+fn entities_of_one_partition_warm_it_together_and_a_question_for_both_counts_once() {
+    let heat = heat_of(
+        r#"
+format: 1
+model: orders
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Order: {count: 1, key: {pk: "o#{orderId}", sk: "o"}, attrs: {orderId: S}}
+  Item: {count: 3, parent: Order, key: {pk: "o#{orderId}", sk: "p#{productId}"}, attrs: {orderId: S, productId: S}}
+patterns:
+  - {id: W, transact: [{put: Order}, {put: Item, n: 3}], rate: 100}
+  - {id: P, query: [Order, Item], given: {orderId: eq}, rate: 10}
+data: {generate: {seed: 1, sample: 3}}
+"#,
+    );
+    let [table] = heat.as_slice() else { panic!("{heat:?}") };
+    assert_eq!(table.entities, ["Order", "Item"]);
+    // Four items, twice each in a transaction; half a unit for the collection.
+    assert_eq!(
+        (table.heat.write_units(), table.heat.read_units(), table.heat.verdict()),
+        (800, 5, Verdict::Warm)
+    );
+}
+
+#[test]
+fn what_a_model_does_not_say_is_unknown_and_not_cool() {
+    let heat = heat_of(&VOTES.replace(", distinct: 1000000", ""));
+    let last = heat.last().expect("the index");
+    assert_eq!((last.index.as_deref(), last.share_ppm), (Some("byVoter"), None));
+}

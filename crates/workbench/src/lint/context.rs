@@ -49,19 +49,8 @@ impl<'a> Context<'a> {
         &self,
         mut visit: impl FnMut(&'a Table, Option<&'a Index>, &'a Entity, &[Template]),
     ) {
-        for (table, entity) in self.entities() {
-            if let Some(template) = entity.template(&table.partition.name) {
-                visit(table, None, entity, &[template]);
-            }
-            for index in &table.indexes {
-                let whole: Option<Vec<Template>> =
-                    index.key_parts().map(|part| entity.template(&part.name)).collect();
-                if let Some(templates) = whole {
-                    let partition: Vec<Template> =
-                        templates.into_iter().take(index.partition.len()).collect();
-                    visit(table, Some(index), entity, &partition);
-                }
-            }
+        for (table, index, entity, templates) in crate::heat::keys(self.model) {
+            visit(table, index, entity, &templates);
         }
     }
 
@@ -121,12 +110,7 @@ impl<'a> Context<'a> {
 
     /// How many different values an attribute has: the author's word, or the count of the entity it identifies.
     pub(super) fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
-        let attribute = entity.attribute(name)?;
-        let listed = u64::try_from(attribute.values.len()).ok().filter(|listed| *listed > 0);
-        attribute.distinct.or(listed).or_else(|| {
-            let identified = self.model.entities.iter().find(|other| identity(other) == Some(name));
-            identified.and_then(|other| other.count)
-        })
+        crate::heat::distinct(self.model, entity, name)
     }
 
     /// How many different partition keys some templates make of an entity; `None` when unknown.
@@ -143,18 +127,6 @@ impl<'a> Context<'a> {
             }
         }
         Some(product)
-    }
-}
-
-/// The one attribute that an entity's key is made of, if it is one.
-pub(super) fn identity(entity: &Entity) -> Option<&str> {
-    let mut names: Vec<&str> =
-        entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-    names.sort_unstable();
-    names.dedup();
-    match names.as_slice() {
-        [one] => Some(one),
-        _ => None,
     }
 }
 
