@@ -197,7 +197,7 @@ fn value_templates_of_the_web_modeler_name_an_entitys_variables() {
     let text = r#"{"ModelName":"m","ModelSchema":{"indexes":{},"models":{
         "Order":{"PK":{"type":"String","value":"c#${customer}"},"SK":{"type":"String","value":"order#${number}"},"type":{"type":"String"}},
         "Refund":{"PK":{"type":"String","value":"c#${customer}"},"SK":{"type":"String","value":"refund#${number}"}}}},
-        "DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"PK","AttributeType":"S"},"SortKey":{"AttributeName":"SK","AttributeType":"S"}},
+        "DataModel":[{"TableName":"Orders","KeyAttributes":{"PartitionKey":{"AttributeName":"PK","AttributeType":"S"},"SortKey":{"AttributeName":"SK","AttributeType":"S"}},
         "TableData":[{"PK":{"S":"c#1"},"SK":{"S":"order#17"},"type":{"S":"Order"}}]}]}"#;
     let model = import("m", text, None).expect("a document").model;
     let templates: Vec<(String, Vec<String>)> = model

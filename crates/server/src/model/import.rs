@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::exchange::import::{Source, import};
+use keywright_workbench::exchange::fault::ExchangeFault;
+use keywright_workbench::exchange::import::{Source, import, readable};
 use keywright_workbench::exchange::live;
 use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::model::{self, Model};
@@ -96,11 +97,13 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
         return Err(format!("{endpoint} has no tables"));
     }
     let name = arguments.name.as_deref().unwrap_or("imported");
-    let draft = live::draft(name, &fetched).map_err(|faults| {
+    let told = |faults: Vec<ExchangeFault>| {
         let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
         told.join("\n")
-    })?;
+    };
+    let draft = live::draft(name, &fetched).map_err(told)?;
     let made = to_model(&draft);
+    readable(&made.model).map_err(told)?;
     for note in &made.notes {
         banner::note(note);
     }

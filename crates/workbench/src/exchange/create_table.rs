@@ -206,7 +206,7 @@ fn read_billing(json: &Json) -> Billing {
             let indexes = json.get("GlobalSecondaryIndexes").map_or(&[][..], Json::elements);
             let own = indexes.iter().filter_map(|index| {
                 let units = index.get("ProvisionedThroughput").and_then(read_units)?;
-                Some((index.str_at("IndexName")?.to_owned(), units))
+                Some((index.str_at("IndexName")?.to_owned(), units)).filter(|_| units != table)
             });
             Billing::Provisioned(Provisioned { table, indexes: own.collect(), autoscaling: None })
         }

@@ -9,7 +9,7 @@ use super::live::of_items;
 use super::to_model::{Made, to_model, to_model_beside};
 use super::workbench_json::Document;
 use super::yaml;
-use crate::model::Model;
+use crate::model::{Model, parse as parse_model, write as write_model};
 
 /// Where a model came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,33 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         model.patterns.extend(new.collect::<Vec<_>>());
         notes.extend(more);
     }
+    readable(&model)?;
     Ok(Imported { model, source, notes })
+}
+
+/// Whether the model can be written and read again: what a file says may be no table that the service would take.
+pub fn readable(model: &Model) -> Result<(), Faults> {
+    let mut twice = Faults::new();
+    for (at, table) in model.tables.iter().enumerate() {
+        if model.tables.iter().take(at).any(|other| other.name == table.name) {
+            twice.push(ExchangeFault::new(&table.name, "two tables have this name"));
+        }
+        for (at, index) in table.indexes.iter().enumerate() {
+            if table.indexes.iter().take(at).any(|other| other.name == index.name) {
+                let place = format!("{}.{}", table.name, index.name);
+                twice.push(ExchangeFault::new(place, "two indexes have this name"));
+            }
+        }
+    }
+    if !twice.is_empty() {
+        return Err(twice);
+    }
+    let faults = parse_model(&write_model(model)).err().unwrap_or_default();
+    let told = faults
+        .into_iter()
+        .map(|fault| ExchangeFault::new("", format!("what the file says makes no model: {}", fault.text)));
+    let told: Faults = told.collect();
+    if told.is_empty() { Ok(()) } else { Err(told) }
 }
 
 /// JSON, or YAML where it is no JSON; a file that begins like JSON is told what is wrong with it as JSON.
@@ -102,8 +128,8 @@ mod tests {
 
     #[test]
     fn the_format_is_told_from_the_content() {
-        let template = "Resources:\n  T:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
-        let request = r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
+        let template = "Resources:\n  Things:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
+        let request = r#"{"TableName":"Things","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
         for (text, source) in [
             (template.to_owned(), Source::CloudFormation),
             (request.to_owned(), Source::CreateTable),
@@ -113,8 +139,21 @@ mod tests {
             let imported = import("shop", &text, None).expect("a known format");
             assert_eq!(imported.source, source);
             assert_eq!(imported.model.name, "shop");
-            assert_eq!(imported.model.tables[0].name, "T");
+            assert_eq!(imported.model.tables[0].name, "Things");
         }
+    }
+
+    #[test]
+    fn an_index_that_no_item_is_in_keeps_its_key_and_what_is_there_twice_is_a_fault() {
+        let table = r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}},
+            "GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"N"}}}],
+            "TableData":[{"id":{"S":"a"}}]}"#;
+        let imported = import("m", &format!("{{\"DataModel\":[{table}]}}"), None).expect("a document");
+        let model = parse_model(&write_model(&imported.model)).expect("a model file");
+        assert_eq!(model.tables[0].indexes[0].partition[0].key_type, crate::model::KeyType::N);
+        assert!(imported.notes[0].contains("no item has the index key day"), "{:?}", imported.notes);
+        let faults = import("m", &format!("{{\"DataModel\":[{table},{table}]}}"), None).expect_err("twice");
+        assert_eq!(faults[0].to_string(), "Shop: two tables have this name");
     }
 
     #[test]

@@ -73,14 +73,17 @@ fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
 }
 
 fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
-    let templates = definition.key_attributes().into_iter().filter_map(|key| {
+    // What no item has is in no document; it only tells the model an index key's type.
+    let absent = |name: &str| entity.attribute(name).is_some_and(|known| known.present_ppm == Some(0));
+    let keys = definition.key_attributes().into_iter().filter(|key| !absent(&key.name));
+    let templates = keys.filter_map(|key| {
         let template = entity.template(&key.name)?;
         Some((key.name.clone(), template.to_string()))
     });
     let attributes = entity.attributes.iter().map(|attribute| Attribute {
         name: attribute.name.clone(),
         value_type: attribute.value_type,
-        stored: true,
+        stored: !absent(&attribute.name),
     });
     Inferred {
         name: entity.name.clone(),
@@ -130,7 +133,7 @@ fn mark_variables(entity: &mut Inferred, items: &[Item]) {
         .filter(|name| in_template(name) && !members.iter().any(|item| item.contains_key(name)))
         .collect();
     for attribute in &mut entity.attributes {
-        attribute.stored = !unstored.contains(&attribute.name);
+        attribute.stored &= !unstored.contains(&attribute.name);
     }
 }
 

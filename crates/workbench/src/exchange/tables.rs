@@ -89,6 +89,20 @@ impl TableDefinition {
     }
 }
 
+impl AutoScaling {
+    /// One range for reads and writes: the wider of both, with the target of writes.
+    pub fn together(self) -> Option<Scaling> {
+        match (self.read, self.write) {
+            (Some(read), Some(write)) => Some(Scaling {
+                units_min: read.units_min.min(write.units_min),
+                units_max: read.units_max.max(write.units_max),
+                target_percent: write.target_percent,
+            }),
+            (read, write) => read.or(write),
+        }
+    }
+}
+
 impl Provisioned {
     /// The units of an index: its own, or the table's.
     pub fn of_index(&self, index: &str) -> Units {

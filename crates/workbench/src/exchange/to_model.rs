@@ -5,12 +5,13 @@
 
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 use keywright_semantics::schema::{self, KeyAttribute};
+use keywright_semantics::value::ValueType;
 
 use super::draft::{Draft, DraftTable};
 use super::infer::{Entity as Inferred, key_value_type};
 use super::item_json::write_item;
 use super::json::Json;
-use super::tables::{self, TableDefinition};
+use super::tables::{self, AutoScaling, TableDefinition};
 use crate::model::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,
     Projection, RawItems, Slot, StreamView, Table, Template,
@@ -147,7 +148,7 @@ impl Maker {
             let entity = self.entity(inferred, draft);
             self.entities.push(entity);
         }
-        self.tell_untyped(draft);
+        self.keep_unused_keys(draft);
         if !draft.items.is_empty() {
             let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
             let items = draft.items.iter().map(|item| node(&write_item(item, &order))).collect();
@@ -155,19 +156,35 @@ impl Maker {
         }
     }
 
-    /// The model file takes the type of an index key from the attribute of an entity; without one it is a text.
-    fn tell_untyped(&mut self, draft: &DraftTable) {
+    /// An index that no item is in still has a key: the first entity is given its attributes, which none of its items
+    /// has yet, so that the model knows their types.
+    fn keep_unused_keys(&mut self, draft: &DraftTable) {
         let definition = &draft.definition;
         let own = draft.key_names();
-        let typed = |name: &str| {
-            draft.entities.iter().any(|entity| entity.attributes.iter().any(|known| known.name == name))
-        };
-        for key in definition.key_attributes() {
-            if key.key_type != schema::KeyType::S && !own.contains(&key.name.as_str()) && !typed(&key.name) {
-                self.notes.push(format!(
-                    "{}: no entity has the index key {}; give one that attribute with its type",
-                    definition.name, key.name
-                ));
+        for key in definition.key_attributes().into_iter().filter(|key| !own.contains(&key.name.as_str())) {
+            let mut entities =
+                self.entities.iter_mut().filter(|entity| entity.table == definition.name).peekable();
+            let known = |entity: &Entity| entity.template(&key.name).is_some();
+            let Some(first) = entities.peek().map(|entity| entity.name.clone()) else { return };
+            if entities.any(|entity| known(entity)) {
+                continue;
+            }
+            self.notes.push(format!(
+                "{}: no item has the index key {}; {first} is given it, as an attribute that none has yet",
+                definition.name, key.name
+            ));
+            if let Some(entity) = self.entities.iter_mut().find(|entity| entity.name == first) {
+                entity.attributes.push(Attribute {
+                    name: key.name.clone(),
+                    at: At::default(),
+                    value_type: key_value_type(key.key_type),
+                    size_bytes: None,
+                    distinct: None,
+                    values: Vec::new(),
+                    format: None,
+                    copy_of: None,
+                    present_ppm: Some(0),
+                });
             }
         }
     }
@@ -177,23 +194,19 @@ impl Maker {
             return Billing::OnDemand;
         };
         let own = capacity.indexes.values().any(|units| *units != capacity.table);
-        let autoscale = capacity.autoscaling.and_then(|both| match (both.read, both.write) {
-            (Some(read), Some(write)) if read != write => {
-                self.notes.push(format!(
-                    "{}: reads and writes scale differently; the model has one range for both",
-                    definition.name
-                ));
-                Some(AutoScale {
-                    min: read.units_min.min(write.units_min),
-                    max: read.units_max.max(write.units_max),
-                    target_percent: write.target_percent,
-                })
-            }
-            (read, write) => read.or(write).map(|scaling| AutoScale {
-                min: scaling.units_min,
-                max: scaling.units_max,
-                target_percent: scaling.target_percent,
-            }),
+        let scaling = capacity.autoscaling;
+        if let Some(AutoScaling { read: Some(read), write: Some(write) }) = scaling
+            && read != write
+        {
+            self.notes.push(format!(
+                "{}: reads and writes scale differently; the model has one range for both",
+                definition.name
+            ));
+        }
+        let autoscale = scaling.and_then(AutoScaling::together).map(|scaling| AutoScale {
+            min: scaling.units_min,
+            max: scaling.units_max,
+            target_percent: scaling.target_percent,
         });
         if own {
             self.notes.push(format!(
@@ -229,6 +242,22 @@ impl Maker {
                 if !known && !schema.key.contains(&key.name) {
                     attributes.push(attribute(&key.name, key_value_type(key.key_type), inferred, draft));
                 }
+            }
+        }
+        let slots_and_key = || slots.iter().map(|(_, slot)| slot).chain(std::iter::once(&key));
+        let named: Vec<String> = slots_and_key()
+            .flat_map(|slot| &slot.templates)
+            .flat_map(|(_, template)| template.attributes().map(str::to_owned))
+            .collect();
+        // Variables of templates that no slot took fill nothing.
+        let stored =
+            |name: &str| !inferred.attributes.iter().any(|known| known.name == name && !known.stored);
+        attributes.retain(|attribute| stored(&attribute.name) || named.contains(&attribute.name));
+        for name in named {
+            if !attributes.iter().any(|attribute| attribute.name == name) {
+                let own = schema.key.attributes().find(|key| key.name == name);
+                let value_type = own.map_or(ValueType::S, |key| key_value_type(key.key_type));
+                attributes.push(attribute(&name, value_type, inferred, draft));
             }
         }
         Entity {
@@ -267,12 +296,7 @@ fn slot<'a>(inferred: &Inferred, keys: impl Iterator<Item = &'a KeyAttribute>) -
     Slot { templates: templates.collect(), at: At::default() }
 }
 
-fn attribute(
-    name: &str,
-    value_type: keywright_semantics::value::ValueType,
-    inferred: &Inferred,
-    draft: &DraftTable,
-) -> Attribute {
+fn attribute(name: &str, value_type: ValueType, inferred: &Inferred, draft: &DraftTable) -> Attribute {
     let items: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
     let have = items.iter().filter(|item| item.contains_key(name)).count();
     let share = (have > 0 && have < items.len()).then(|| have * 1_000_000 / items.len());

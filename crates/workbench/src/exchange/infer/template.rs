@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
+use crate::model::Template;
+
 use super::classify::{Group, identifier, text};
 use super::fit::{Part, fit, parts, variable};
 use super::shape::{Role, delimiter, is_time, is_word, segments};
@@ -77,6 +79,9 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
         } else {
             format!("{{{}}}", place.name)
         };
+        // What an author wrote as an alias need not be a template, and items may have empty texts.
+        let template =
+            if Template::parse(&template).is_ok() { template } else { format!("{{{}}}", place.name) };
         found.keys.insert(place.name.to_owned(), template);
     }
     found.variables = naming.unheld();

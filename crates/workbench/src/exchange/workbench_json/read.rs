@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, TableSchema};
+use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, TableSchema};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::Read;
@@ -39,6 +39,16 @@ pub(super) fn item_lists(table: &Json) -> impl Iterator<Item = (Option<&str>, &[
     std::iter::once(own).chain(facets.iter().filter_map(|facet| {
         Some((Some(facet.str_at("FacetName")?), facet.get("TableData").map_or(&[][..], Json::elements)))
     }))
+}
+
+/// Whether an item has the table's key, each attribute with its type and not empty: without, no table can hold it.
+pub(super) fn has_key(item: &Item, key: &KeySchema) -> bool {
+    key.attributes().all(|attribute| match (item.get(&attribute.name), attribute.key_type) {
+        (Some(AttributeValue::S(text)), KeyType::S) => !text.is_empty(),
+        (Some(AttributeValue::B(bytes)), KeyType::B) => !bytes.is_empty(),
+        (Some(AttributeValue::N(_)), KeyType::N) => true,
+        _ => false,
+    })
 }
 
 /// The values of an item's key attributes: what makes two items the same.
@@ -173,7 +183,7 @@ impl Reader<'_> {
     fn items(&mut self, json: &Json, path: &str, table: &TableDefinition) -> Items {
         let mut found = Items::default();
         let mut keys: Vec<Vec<Option<AttributeValue>>> = Vec::new();
-        let mut untyped = 0_usize;
+        let (mut untyped, mut keyless) = (0_usize, 0_usize);
         for (facet, list) in item_lists(json) {
             for raw in list {
                 let Some(read) = read_item(raw) else {
@@ -181,6 +191,10 @@ impl Reader<'_> {
                     continue;
                 };
                 untyped += usize::from(!read.typed);
+                if !has_key(&read.item, &table.schema.key) {
+                    keyless += 1;
+                    continue;
+                }
                 let key = key_of(&read.item, &table.schema.key);
                 if keys.contains(&key) {
                     continue;
@@ -189,6 +203,12 @@ impl Reader<'_> {
                 found.items.push(read.item);
                 found.facets.push(facet.map(str::to_owned));
             }
+        }
+        if keyless > 0 {
+            self.notes.push(format!(
+                "{}: {keyless} items have no whole key and are left out: no table can hold them",
+                table.name
+            ));
         }
         if untyped > 0 {
             self.notes.push(format!(

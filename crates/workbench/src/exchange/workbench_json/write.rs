@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use super::read::key_of;
+use super::read::{has_key, key_of};
 use crate::exchange::create_table::{key_type_name, write_projection, write_units};
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::infer::Entity;
 use crate::exchange::item_json::{read_item, write_item};
 use crate::exchange::json::Json;
-use crate::exchange::tables::{Billing, Scaling};
+use crate::exchange::tables::{AutoScaling, Billing, Scaling, Units};
 
 /// The role the Workbench names for auto scaling in documents it writes.
 const SCALING_ROLE: &str = "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable";
@@ -125,7 +125,7 @@ fn update_table(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     update_facets(json, current, table);
     update_indexes(json, current, table);
     update_items(json, current, table);
-    if table.definition.billing != current.definition.billing {
+    if in_a_model(&table.definition.billing) != in_a_model(&current.definition.billing) {
         write_billing(json, &table.definition.billing);
     }
 }
@@ -331,7 +331,9 @@ fn update_items(json: &mut Json, current: &DraftTable, table: &DraftTable) {
         update_list(list, &wanted, key, &order, &mut placed);
     }
     if let Some(Json::List(facets)) = json.get_mut("TableFacets") {
-        for list in facets.iter_mut().filter_map(|facet| facet.get_mut("TableData")) {
+        // A facet without a name was not read.
+        let named = facets.iter_mut().filter(|facet| facet.str_at("FacetName").is_some());
+        for list in named.filter_map(|facet| facet.get_mut("TableData")) {
             update_list(list, &wanted, key, &order, &mut placed);
         }
     }
@@ -361,6 +363,10 @@ fn update_list(
         let Some(read) = read_item(raw) else {
             return false;
         };
+        if !has_key(&read.item, key) {
+            // Nothing was read of it, so nothing is said against it.
+            return true;
+        }
         let own = key_of(&read.item, key);
         let Some((_, at, item)) = wanted.iter().find(|(known, _, _)| *known == own) else {
             return false;
@@ -391,6 +397,13 @@ fn list_of<'a>(json: &'a mut Json, entity: Option<&str>) -> Option<&'a mut Json>
         holder.set("TableData", Json::List(Vec::new()));
     }
     holder.get_mut("TableData")
+}
+
+/// What a model can say of a billing: one range of scaling for reads and writes.
+fn in_a_model(billing: &Billing) -> Option<(Units, Option<Scaling>)> {
+    let Billing::Provisioned(capacity) = billing else { return None };
+    let scaling = capacity.autoscaling.and_then(AutoScaling::together);
+    Some((capacity.table, scaling))
 }
 
 fn write_billing(json: &mut Json, billing: &Billing) {
