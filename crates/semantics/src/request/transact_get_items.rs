@@ -1,7 +1,7 @@
 //! TransactGetItems: its typed request.
 
 use super::parts::{ReturnConsumedCapacity, TransactGetItemsParts, TransactGetParts};
-use super::sense::{self, Dialects, Member};
+use super::sense;
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Placeholders, Projection};
@@ -37,17 +37,9 @@ impl TransactGetItems {
 impl TransactGet {
     fn sense(parts: TransactGetParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        Dialects {
-            legacy: &[],
-            projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
-            expressions: &[],
-            names: sense::names(parts.expression_attribute_names.as_ref()),
-            values: sense::NO_VALUES,
-            wording: Wording::Former,
-        }
-        .check()?;
-        let mut placeholders =
-            Placeholders::new(parts.expression_attribute_names.as_deref(), None, Wording::Former)?;
+        // Observed, unlike outside of transactions: names beside no expression are not looked at.
+        let names = parts.projection_expression.as_ref().and(parts.expression_attribute_names.as_deref());
+        let mut placeholders = Placeholders::new(names, None, Wording::Former)?;
         let projection = sense::projection(parts.projection_expression.as_ref(), None, &mut placeholders)?;
         placeholders.finish()?;
         let key = sense::item(parts.key, Wording::Former)?;

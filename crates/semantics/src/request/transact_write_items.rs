@@ -6,7 +6,7 @@ use super::parts::{
     AttributeMapPart, ReturnConsumedCapacity, ReturnItemCollectionMetrics,
     ReturnValuesOnConditionCheckFailure, TransactWriteItemParts, TransactWriteItemsParts,
 };
-use super::sense::{self, Dialects, Member};
+use super::sense;
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Update, parse_update};
@@ -156,9 +156,7 @@ impl ActionParts {
     /// Observed: within one action, faults of its expressions come before those of its item or key.
     fn sense(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
         let table = TableRef::parse(&self.table_name)?;
-        self.check_dialects()?;
-        let mut placeholders =
-            Placeholders::new(self.names.as_deref(), self.values.as_ref(), Wording::Former)?;
+        let mut placeholders = self.placeholders()?;
         let update = self.update.as_deref().map(|text| parse_update(text, &mut placeholders)).transpose()?;
         let text = self.condition.as_ref();
         let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
@@ -177,21 +175,12 @@ impl ActionParts {
         Ok(TransactWrite { table, action, condition, on_condition_failure })
     }
 
-    fn check_dialects(&self) -> Result<(), Error> {
-        let condition = Member::of("ConditionExpression", self.condition.as_ref());
-        let update = Member::of("UpdateExpression", self.update.as_ref());
-        let both = [update, condition];
-        let one = [condition];
-        let expressions: &[Member] = if self.kind == ActionKind::Update { &both } else { &one };
-        Dialects {
-            legacy: &[],
-            projection: &[],
-            expressions,
-            names: sense::names(self.names.as_ref()),
-            values: sense::values(self.values.as_ref()),
-            wording: Wording::Former,
+    /// Observed, unlike outside of transactions: names and values beside no expression are not looked at.
+    fn placeholders(&self) -> Result<Placeholders<'_>, Error> {
+        if self.update.is_none() && self.condition.is_none() {
+            return Placeholders::new(None, None, Wording::Former);
         }
-        .check()
+        Placeholders::new(self.names.as_deref(), self.values.as_ref(), Wording::Former)
     }
 
     /// Everything that makes two actions the same.

@@ -4,7 +4,7 @@ use keywright_semantics::request::TransactGetItems;
 use keywright_semantics::request::parts::{TransactGetItemParts, TransactGetItemsParts, TransactGetParts};
 use keywright_semantics::value::ValueFault;
 
-use super::Dialect::{Any, Expression, Legacy};
+use super::Dialect::{Any, Expression};
 use super::{Row, assert_fails, check, map, names, not_a_number, some, text};
 
 fn get() -> TransactGetParts {
@@ -37,8 +37,6 @@ fn with_projection(parts: &mut TransactGetItemsParts) -> &mut TransactGetParts {
 const ROWS: &[Row<TransactGetItemsParts>] = &[
     (Any, |p| first(p).table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
-    (Legacy, |p| first(p).expression_attribute_names = names(&[]),
-        "ExpressionAttributeNames can only be specified when using expressions"),
     (Expression, |p| with_projection(p).expression_attribute_names = names(&[]),
         "ExpressionAttributeNames must not be empty"),
     (Expression, |p| first(p).projection_expression = some("!!!"),
@@ -54,6 +52,14 @@ const ROWS: &[Row<TransactGetItemsParts>] = &[
 #[test]
 fn faults_are_told_in_the_services_order() {
     check(&base(), TransactGetItems::sense, ROWS);
+}
+
+#[test]
+fn names_beside_no_projection_are_not_looked_at() {
+    let mut parts = base();
+    first(&mut parts).projection_expression = None;
+    first(&mut parts).expression_attribute_names = names(&[("#unused", "a")]);
+    TransactGetItems::sense(parts).expect("transactions accept them");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use keywright_semantics::request::parts::{
 use keywright_semantics::request::{OnConditionFailure, TransactAction, TransactWriteItems};
 use keywright_semantics::value::{AttributeValue, ValueFault};
 
-use super::Dialect::{Any, Expression, Legacy};
+use super::Dialect::{Any, Expression};
 use super::{Row, assert_fails, check, map, names, some, text};
 
 const NOTHING: TransactWriteItemParts =
@@ -92,10 +92,6 @@ const ROWS: &[Row<TransactWriteItemsParts>] = &[
         "TransactItems can only contain one of Check, Put, Update or Delete"),
     (Any, |p| first(p).table_name = "arn:aws:dynamodb:us-east-1:1:backup/x".into(),
         "1 validation error detected: Invalid resource type in 'arn:aws:dynamodb:us-east-1:1:backup/x'"),
-    (Legacy, |p| first(p).expression_attribute_names = names(&[]),
-        "ExpressionAttributeNames can only be specified when using expressions"),
-    (Legacy, |p| first(p).expression_attribute_values = Some(map(&[])),
-        "ExpressionAttributeValues can only be specified when using expressions: ConditionExpression is null"),
     (Expression, |p| with_condition(p).expression_attribute_names = names(&[]),
         "ExpressionAttributeNames must not be empty"),
     (Expression, |p| with_condition(p).expression_attribute_values = Some(map(&[])),
@@ -131,6 +127,14 @@ fn values_of_an_update_need_one_of_its_expressions() {
     unused.expression_attribute_values = Some(map(&[(":unused", text("x"))]));
     let message = "Value provided in ExpressionAttributeValues unused in expressions: keys: {:unused}";
     assert_fails(TransactWriteItems::sense(parts.clone()), message, &parts);
+}
+
+#[test]
+fn names_and_values_beside_no_expression_are_not_looked_at() {
+    let mut parts = base();
+    first(&mut parts).expression_attribute_names = names(&[("#unused", "a")]);
+    first(&mut parts).expression_attribute_values = Some(map(&[(":unused", text("x"))]));
+    TransactWriteItems::sense(parts).expect("transactions accept them");
 }
 
 #[test]
