@@ -22,6 +22,7 @@ fn table(more: &[&str]) -> Parts {
         local_secondary_indexes: None,
         global_secondary_indexes: None,
         billing_mode: Some(BillingMode::PayPerRequest),
+        table_throughput_mode: None,
         provisioned_throughput: None,
         stream_specification: None,
         sse_specification: None,
@@ -108,6 +109,16 @@ fn each_has_its_message(cases: Vec<(Parts, &str)>) {
         let expected = message.replace("P:", INVALID);
         assert_eq!(fault(parts), expected, "row {place}");
     }
+}
+
+#[test]
+fn the_billing_mode_has_a_second_name_that_gives_way_to_the_first() {
+    let second = Some(BillingMode::PayPerRequest);
+    let alone = CreateTable::sense(Parts { billing_mode: None, table_throughput_mode: second, ..table(&[]) });
+    assert_eq!(alone.expect("it is enough").billing, BillingMode::PayPerRequest);
+    let first = Some(BillingMode::Provisioned);
+    let both = Parts { billing_mode: first, table_throughput_mode: second, ..provisioned(&[]) };
+    assert_eq!(CreateTable::sense(both).expect("they may differ").billing, BillingMode::Provisioned);
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn nothing() -> Parts {
         attribute_definitions: None,
         table_name: "Shop".into(),
         billing_mode: None,
+        table_throughput_mode: None,
         provisioned_throughput: None,
         global_secondary_index_updates: None,
         stream_specification: None,
@@ -233,6 +234,20 @@ fn some_changes_come_alone() {
     ] {
         assert!(UpdateTable::sense(&fine).is_ok(), "{fine:?}");
     }
+}
+
+#[test]
+fn the_billing_mode_has_a_second_name_that_gives_way_to_the_first() {
+    let second = Some(BillingMode::PayPerRequest);
+    let alone = UpdateTable::sense(&Parts { table_throughput_mode: second, ..nothing() });
+    assert_eq!(alone.expect("it is something to update").billing, second);
+    let both = Parts {
+        billing_mode: Some(BillingMode::Provisioned),
+        table_throughput_mode: second,
+        provisioned_throughput: Some(UNITS),
+        ..nothing()
+    };
+    assert_eq!(UpdateTable::sense(&both).expect("they may differ").billing, Some(BillingMode::Provisioned));
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<
             model.tell_absence(structure, name);
             Ok(())
         }
+        [member, "beside", sibling] => insert(model, member, sibling),
         [member, "left-out"] => {
             remove(model, member)?;
             extras.left_out.push((*member).to_owned());
@@ -118,6 +119,21 @@ fn find_member<'a>(model: &'a mut Model, path: &str) -> Result<&'a mut Member, S
         .iter_mut()
         .find(|member| member.name == name)
         .ok_or_else(|| format!("{structure} has no member {name}"))
+}
+
+/// A member that the public model does not have, right after the one it is an alias of and alike in all but its name.
+fn insert(model: &mut Model, path: &str, sibling: &str) -> Result<(), String> {
+    let (structure, name) = path.split_once('.').ok_or("no member is named")?;
+    let members = &mut model.shape_mut(structure)?.members;
+    if members.iter().any(|member| member.name == name) {
+        return Err(format!("the model has {path} by now"));
+    }
+    let place = members.iter().position(|member| member.name == sibling);
+    let (place, original) = place
+        .and_then(|place| members.get(place).map(|member| (place, member.clone())))
+        .ok_or_else(|| format!("{structure} has no member {sibling}"))?;
+    members.insert(place.saturating_add(1), Member { name: name.to_owned(), ..original });
+    Ok(())
 }
 
 fn remove(model: &mut Model, path: &str) -> Result<(), String> {

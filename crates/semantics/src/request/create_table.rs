@@ -117,7 +117,7 @@ fn invalid(text: impl std::fmt::Display) -> Error {
 }
 
 fn sense_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throughput>), Error> {
-    let billing = parts.billing_mode.unwrap_or(BillingMode::Provisioned);
+    let billing = parts.billing_mode.or(parts.table_throughput_mode).unwrap_or(BillingMode::Provisioned);
     match (billing, &parts.provisioned_throughput) {
         (BillingMode::PayPerRequest, Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
         (BillingMode::Provisioned, None) => Err(invalid(table::UNITS_REQUIRED)),

@@ -646,6 +646,7 @@ pub struct CreateReplicationGroupMemberActionParts {
 /// `CreateTableInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CreateTableParts {
+    pub table_throughput_mode: Option<BillingMode>,
     pub attribute_definitions: Option<Vec<AttributeDefinitionParts>>,
     pub table_name: String,
     pub key_schema: Option<Vec<KeySchemaElementParts>>,
@@ -1169,6 +1170,7 @@ pub struct UpdateReplicationGroupMemberActionParts {
 /// `UpdateTableInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UpdateTableParts {
+    pub table_throughput_mode: Option<BillingMode>,
     pub attribute_definitions: Option<Vec<AttributeDefinitionParts>>,
     pub table_name: String,
     pub billing_mode: Option<BillingMode>,

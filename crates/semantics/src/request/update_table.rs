@@ -84,7 +84,7 @@ impl UpdateTable {
         Ok(Self {
             table,
             definitions: definitions.unwrap_or_default(),
-            billing: parts.billing_mode,
+            billing: billing(parts),
             throughput,
             index_updates,
             stream: sense_stream(parts)?,
@@ -101,13 +101,18 @@ impl UpdateTable {
     }
 }
 
+/// The mode by either of its names. Observed: `BillingMode` wins, and a contradiction is not refused.
+fn billing(parts: &UpdateTableParts) -> Option<BillingMode> {
+    parts.billing_mode.or(parts.table_throughput_mode)
+}
+
 fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
 }
 
 fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
     let asks = parts.provisioned_throughput.is_some()
-        || parts.billing_mode.is_some()
+        || billing(parts).is_some()
         || parts.stream_specification.is_some()
         || parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty())
         || parts.sse_specification.is_some()
@@ -136,7 +141,7 @@ fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
 
 /// Some settings change only on their own.
 fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
-    let iops = parts.provisioned_throughput.is_some() || parts.billing_mode.is_some();
+    let iops = parts.provisioned_throughput.is_some() || billing(parts).is_some();
     let indexes = parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty());
     let stream = parts.stream_specification.is_some();
     let (sse, class) = (parts.sse_specification.is_some(), parts.table_class.is_some());
@@ -164,7 +169,7 @@ fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
 fn check_combinations(parts: &UpdateTableParts, stream: bool) -> Result<(), Error> {
     let updates = parts.global_secondary_index_updates.as_deref().unwrap_or_default();
     let structural = updates.iter().any(|update| update.create.is_some() || update.delete.is_some());
-    let on_demand = parts.billing_mode == Some(BillingMode::PayPerRequest);
+    let on_demand = billing(parts) == Some(BillingMode::PayPerRequest);
     if stream && parts.provisioned_throughput.is_some() {
         return Err(invalid(table::STREAM_WITH_IOPS));
     }
@@ -178,7 +183,7 @@ fn check_combinations(parts: &UpdateTableParts, stream: bool) -> Result<(), Erro
 }
 
 fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error> {
-    match (parts.billing_mode, &parts.provisioned_throughput) {
+    match (billing(parts), &parts.provisioned_throughput) {
         (Some(BillingMode::Provisioned), None) => Err(invalid(table::UNITS_REQUIRED_TO_UPDATE)),
         (Some(BillingMode::PayPerRequest), Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
         (_, Some(units)) => Throughput::sense(units).map(Some),

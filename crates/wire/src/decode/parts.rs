@@ -104,6 +104,7 @@ structures! {
         table_class_override: "TableClassOverride",
     }
     CreateTableParts {
+        table_throughput_mode: "TableThroughputMode",
         attribute_definitions: "AttributeDefinitions",
         table_name: "TableName",
         key_schema: "KeySchema",
@@ -455,6 +456,7 @@ structures! {
         table_class_override: "TableClassOverride",
     }
     UpdateTableParts {
+        table_throughput_mode: "TableThroughputMode",
         attribute_definitions: "AttributeDefinitions",
         table_name: "TableName",
         billing_mode: "BillingMode",

@@ -72,6 +72,8 @@ impl Render for TableDescription {
             members.put("TableArn", &self.table_arn);
             members.put("TableId", &self.table_id);
             members.put_if("BillingModeSummary", self.billing_mode_summary.as_ref());
+            members
+                .put_if("TableThroughputModeSummary", self.billing_mode_summary.as_ref().map(ThroughputMode));
             members.put_if("LocalSecondaryIndexes", self.local_secondary_indexes.as_deref().map(Array));
             members.put_if("GlobalSecondaryIndexes", self.global_secondary_indexes.as_deref().map(Array));
             members.put_if("StreamSpecification", self.stream_specification.as_ref());
@@ -198,6 +200,19 @@ impl Render for LocalSecondaryIndexDescription {
             members.put("IndexSizeBytes", self.index_size_bytes);
             members.put("ItemCount", self.item_count);
             members.put("IndexArn", &self.index_arn);
+        });
+    }
+}
+
+/// The same under the newer name, which the public model does not have: the service answers both, always alike.
+struct ThroughputMode<'s>(&'s BillingModeSummary);
+
+impl Render for ThroughputMode<'_> {
+    fn render(&self, writer: &mut Writer) {
+        writer.object(|members| {
+            members.put("TableThroughputMode", self.0.billing_mode.name());
+            members
+                .put_if("LastUpdateToPayPerRequestDateTime", self.0.last_update_to_pay_per_request_date_time);
         });
     }
 }
