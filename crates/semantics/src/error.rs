@@ -14,6 +14,8 @@ pub enum ErrorKind {
     ExpiredIterator,
     IdempotentParameterMismatch,
     IncompleteSignature,
+    /// The service's own failure at a request that it lets through and cannot carry out.
+    InternalFailure,
     InternalServerError,
     InvalidSignature,
     ItemCollectionSizeLimitExceeded,

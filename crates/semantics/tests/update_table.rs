@@ -1,5 +1,6 @@
 //! UpdateTable: the faults that need no table, one row each, the last column the message.
 
+use keywright_semantics::error::ErrorKind;
 use keywright_semantics::request::UpdateTable;
 use keywright_semantics::request::parts::{
     AttributeDefinitionParts, BillingMode, CreateGlobalSecondaryIndexActionParts,
@@ -174,6 +175,24 @@ fn a_new_index_defines_its_own_key_attributes() {
     let mut parts = indexes(vec![create("g", None)]);
     parts.attribute_definitions.as_mut().expect("it has one").push(unused);
     assert!(UpdateTable::sense(&parts).is_ok());
+}
+
+#[test]
+fn empty_throughput_settings_are_ignored_beside_others_and_fail_alone() {
+    let on_demand = OnDemandThroughputParts { max_read_request_units: None, max_write_request_units: None };
+    let warm = WarmThroughputParts { read_units_per_second: None, write_units_per_second: None };
+    let empty = Parts { on_demand_throughput: Some(on_demand), warm_throughput: Some(warm), ..nothing() };
+    for alone in [
+        empty.clone(),
+        Parts { on_demand_throughput: None, ..empty.clone() },
+        Parts { warm_throughput: None, ..empty.clone() },
+    ] {
+        let fault = UpdateTable::sense(&alone).expect_err("the service fails");
+        assert_eq!((fault.kind, fault.message.as_str()), (ErrorKind::InternalFailure, ""));
+    }
+    let sensed = UpdateTable::sense(&Parts { deletion_protection_enabled: Some(true), ..empty });
+    let sensed = sensed.expect("the rest makes sense");
+    assert_eq!((sensed.on_demand, sensed.warm), (None, None));
 }
 
 #[test]

@@ -297,6 +297,11 @@ fn errors_carry_their_full_type_and_the_spelling_of_their_message() {
             r#"{"__type":"com.amazon.coral.service#UnknownOperationException"}"#,
         ),
         (
+            Error::new(ErrorKind::InternalFailure, ""),
+            500,
+            r#"{"__type":"com.amazon.coral.service#InternalFailure"}"#,
+        ),
+        (
             Error::new(ErrorKind::InternalServerError, "x"),
             500,
             r#"{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError","message":"x"}"#,

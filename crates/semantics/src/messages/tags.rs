@@ -9,6 +9,9 @@ pub const TOO_MANY: &str = "Number of Tags exceed the current limit for the prov
 /// How [`invalid_value`] names a value that is not there; an empty one is allowed.
 pub const MISSING_VALUE: &str = "null";
 
+/// Of a resource that is not named at all, whatever else is missing.
+pub const NO_ARN: &str = "Invalid TableArn";
+
 pub fn arn_start(arn: &str) -> String {
     format!("ARNs must start with 'arn:': {arn}")
 }

@@ -1,7 +1,8 @@
 //! BatchWriteItem: its typed request.
 
 use super::parts::{
-    BatchWriteItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, WriteRequestParts,
+    AttributeMapPart, BatchWriteItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics,
+    WriteRequestParts,
 };
 use super::sense;
 use super::table_ref::TableRef;
@@ -38,7 +39,7 @@ pub struct BatchWriteItem {
 
 impl BatchWriteItem {
     /// Understands the parts table by table, in the service's order of checks. Observed: a missing table is answered
-    /// before repeated keys and large items, so both are looked for when the tables are known.
+    /// before repeated keys, and after large items.
     pub fn sense(parts: BatchWriteItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             return Err(Error::validation(messages::request_items_required(OPERATION)));
@@ -65,7 +66,7 @@ impl BatchWriteTable {
             return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes, Wording::Former)));
         }
         let writes = parts.iter().filter_map(|part| match (&part.put_request, &part.delete_request) {
-            (Some(put), _) => Some(sense::item_ref(&put.item, Wording::Former).map(BatchWrite::Put)),
+            (Some(put), _) => Some(sense_put(&put.item)),
             (None, Some(delete)) => {
                 Some(sense::item_ref(&delete.key, Wording::Former).map(BatchWrite::Delete))
             }
@@ -74,4 +75,10 @@ impl BatchWriteTable {
         let writes = writes.collect::<Result<_, _>>()?;
         Ok(Self { table, writes, parts })
     }
+}
+
+fn sense_put(part: &AttributeMapPart) -> Result<BatchWrite, Error> {
+    let item = sense::item_ref(part, Wording::Former)?;
+    sense::check_item_size(&item)?;
+    Ok(BatchWrite::Put(item))
 }

@@ -860,7 +860,7 @@ pub struct ListTablesParts {
 /// `ListTagsOfResourceInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListTagsOfResourceParts {
-    pub resource_arn: String,
+    pub resource_arn: Option<String>,
     pub next_token: Option<String>,
 }
 
@@ -1026,8 +1026,8 @@ pub struct TagParts {
 /// `TagResourceInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TagResourceParts {
-    pub resource_arn: String,
-    pub tags: Vec<TagParts>,
+    pub resource_arn: Option<String>,
+    pub tags: Option<Vec<TagParts>>,
 }
 
 /// `TimeToLiveSpecification` of the service model.
@@ -1125,8 +1125,8 @@ pub struct TransactWriteItemsParts {
 /// `UntagResourceInput` of the service model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UntagResourceParts {
-    pub resource_arn: String,
-    pub tag_keys: Vec<String>,
+    pub resource_arn: Option<String>,
+    pub tag_keys: Option<Vec<String>>,
 }
 
 /// `UpdateGlobalSecondaryIndexAction` of the service model.

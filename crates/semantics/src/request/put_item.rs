@@ -22,8 +22,7 @@ pub struct PutItem {
 }
 
 impl PutItem {
-    /// Understands the parts, in the service's order of checks. The item's size is looked at when the table is known
-    /// (observed: a missing table is answered first).
+    /// Understands the parts, in the service's order of checks.
     pub fn sense(parts: PutItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let values = sense::each_value(Some(&parts.item))
@@ -37,6 +36,7 @@ impl PutItem {
         check_dialects(&parts, wording)?;
         let item = sense::item(parts.item, wording)?;
         let return_values = sense::return_old(parts.return_values)?;
+        sense::check_item_size(&item)?;
         let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),

@@ -12,8 +12,9 @@ use super::{OnConditionFailure, ReturnOld, SelectMode};
 use crate::error::{Error, ErrorKind};
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection, legacy};
 use crate::expression::{parse_condition, parse_projection};
-use crate::limits::ATTRIBUTE_NAME_BYTES_MAX;
-use crate::messages::{Wording, item as messages, shape, value as value_messages};
+use crate::limits::{ATTRIBUTE_NAME_BYTES_MAX, ITEM_BYTES_MAX};
+use crate::messages::{Wording, data_plane, item as messages, shape, value as value_messages};
+use crate::size::item_bytes;
 use crate::value::{Item, ValueFault};
 
 /// One request member of the legacy dialect or of the expressions, and whether the request has it.
@@ -116,6 +117,14 @@ pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Err
         .into_iter()
         .map(|(name, value)| Ok((name, value.map_err(|fault| value_error(&fault, wording))?)));
     values.collect()
+}
+
+/// The size of a whole item. Recorded of PutItem and BatchWriteItem in older years: it is looked at before the table.
+pub(super) fn check_item_size(item: &Item) -> Result<(), Error> {
+    if item_bytes(item) > ITEM_BYTES_MAX {
+        return Err(Error::validation(data_plane::ITEM_TOO_LARGE));
+    }
+    Ok(())
 }
 
 /// The same for an item that is also given back as it was sent.

@@ -6,7 +6,7 @@ use super::parts::{ListTagsOfResourceParts, TagParts, TagResourceParts, UntagRes
 use super::table_ref::ArnScope;
 use crate::error::{Error, ErrorKind};
 use crate::limits::{TABLE_NAME_BYTES_MIN, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
-use crate::messages::{table, tags};
+use crate::messages::{shape, table, tags};
 
 /// The table that an ARN names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,11 +53,12 @@ pub struct TagResource {
 
 impl TagResource {
     pub fn sense(parts: TagResourceParts) -> Result<Self, Error> {
-        let resource = ResourceRef::parse(&parts.resource_arn)?;
-        if parts.tags.is_empty() {
+        let (arn, given) = both(parts.resource_arn, parts.tags, "tags")?;
+        let resource = ResourceRef::parse(&arn)?;
+        if given.is_empty() {
             return Err(Error::validation(tags::NO_TAG));
         }
-        Ok(Self { resource, tags: sense_tags(parts.tags)? })
+        Ok(Self { resource, tags: sense_tags(given)? })
     }
 }
 
@@ -70,15 +71,16 @@ pub struct UntagResource {
 
 impl UntagResource {
     pub fn sense(parts: UntagResourceParts) -> Result<Self, Error> {
-        let resource = ResourceRef::parse(&parts.resource_arn)?;
-        if parts.tag_keys.is_empty() {
+        let (arn, keys) = both(parts.resource_arn, parts.tag_keys, "tagKeys")?;
+        let resource = ResourceRef::parse(&arn)?;
+        if keys.is_empty() {
             return Err(Error::validation(tags::NO_TAG_KEY));
         }
-        if parts.tag_keys.len() > TAGS_MAX {
+        if keys.len() > TAGS_MAX {
             return Err(Error::validation(tags::TOO_MANY));
         }
-        parts.tag_keys.iter().try_for_each(|key| check_key(key))?;
-        Ok(Self { resource, keys: parts.tag_keys.into_iter().collect() })
+        keys.iter().try_for_each(|key| check_key(key))?;
+        Ok(Self { resource, keys: keys.into_iter().collect() })
     }
 }
 
@@ -90,8 +92,17 @@ pub struct ListTagsOfResource {
 
 impl ListTagsOfResource {
     pub fn sense(parts: &ListTagsOfResourceParts) -> Result<Self, Error> {
-        Ok(Self { resource: ResourceRef::parse(&parts.resource_arn)? })
+        let arn = parts.resource_arn.as_deref().ok_or_else(|| Error::validation(tags::NO_ARN))?;
+        Ok(Self { resource: ResourceRef::parse(arn)? })
     }
+}
+
+/// Both members of a change of tags. Observed: a missing ARN is told alone, in words of its own.
+fn both<T>(arn: Option<String>, given: Option<T>, member: &str) -> Result<(String, T), Error> {
+    let arn = arn.ok_or_else(|| Error::validation(tags::NO_ARN))?;
+    let given =
+        given.ok_or_else(|| Error::validation(shape::violations(&[shape::null_violation(member)])))?;
+    Ok((arn, given))
 }
 
 /// Checks tags one by one, in the client's order.
@@ -142,7 +153,26 @@ mod tests {
     }
 
     fn fault(tags: Vec<TagParts>) -> String {
-        TagResource::sense(TagResourceParts { resource_arn: ARN.to_owned(), tags }).unwrap_err().message
+        let parts = TagResourceParts { resource_arn: Some(ARN.to_owned()), tags: Some(tags) };
+        TagResource::sense(parts).unwrap_err().message
+    }
+
+    #[test]
+    fn a_missing_arn_hides_what_else_is_missing() {
+        let arn = || Some(ARN.to_owned());
+        let tag = |resource_arn| TagResource::sense(TagResourceParts { resource_arn, tags: None });
+        let untag = |resource_arn| UntagResource::sense(UntagResourceParts { resource_arn, tag_keys: None });
+        assert_eq!(tag(None).unwrap_err().message, "Invalid TableArn");
+        assert_eq!(untag(None).unwrap_err().message, "Invalid TableArn");
+        let list = ListTagsOfResource::sense(&ListTagsOfResourceParts::default());
+        assert_eq!(list.unwrap_err().message, "Invalid TableArn");
+        for (message, member) in
+            [(tag(arn()).unwrap_err().message, "tags"), (untag(arn()).unwrap_err().message, "tagKeys")]
+        {
+            let null =
+                format!("Value null at '{member}' failed to satisfy constraint: Member must not be null");
+            assert_eq!(message, format!("1 validation error detected: {null}"));
+        }
     }
 
     #[test]

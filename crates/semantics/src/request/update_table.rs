@@ -11,7 +11,7 @@ use super::parts::{
 };
 use super::table_ref::TableRef;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::messages::table;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
 
@@ -72,6 +72,10 @@ impl UpdateTable {
     pub fn sense(parts: &UpdateTableParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         check_asks_something(parts)?;
+        let parts = &without_empty(parts);
+        if check_asks_something(parts).is_err() {
+            return Err(Error::new(ErrorKind::InternalFailure, ""));
+        }
         check_replicas(parts)?;
         check_single_concerns(parts)?;
         let updates = parts.global_secondary_index_updates.as_deref();
@@ -108,6 +112,19 @@ fn billing(parts: &UpdateTableParts) -> Option<BillingMode> {
 
 fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
+}
+
+/// Observed: throughput settings that say nothing are ignored beside others; alone they end in a failure of the service's
+/// own, without a message.
+fn without_empty(parts: &UpdateTableParts) -> UpdateTableParts {
+    let mut parts = parts.clone();
+    parts.on_demand_throughput = parts
+        .on_demand_throughput
+        .filter(|limits| limits.max_read_request_units.is_some() || limits.max_write_request_units.is_some());
+    parts.warm_throughput = parts
+        .warm_throughput
+        .filter(|warm| warm.read_units_per_second.is_some() || warm.write_units_per_second.is_some());
+    parts
 }
 
 fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {

@@ -52,6 +52,8 @@ const ROWS: &[Row<BatchWriteItemParts>] = &[
         "Supplied AttributeValue is empty, must contain exactly one of the supported datatypes"),
     (Any, |p| first(p).insert(0, delete(&[("a", not_a_number())])),
         "The parameter cannot be converted to a numeric value: abc"),
+    (Any, |p| first(p).push(put(&[("a", text(&"x".repeat(409_600)))])),
+        "Item size has exceeded the maximum allowed size"),
     (Any, |p| *first(p) = puts(0..26),
         "Too many items requested for the BatchWriteItem call"),
 ];

@@ -50,6 +50,8 @@ const ROWS: &[Row<PutItemParts>] = &[
         "1 validation error detected: One or more parameter values were invalid: Null attribute value types must have the value of true"),
     (Any, |p| p.return_values = Some(ReturnValue::UpdatedNew),
         "1 validation error detected: ReturnValues can only be ALL_OLD or NONE"),
+    (Any, |p| p.item.push(("large".to_owned(), text(&"x".repeat(409_600)))),
+        "1 validation error detected: Item size has exceeded the maximum allowed size"),
     (Legacy, |p| p.expected = Some(vec![expected("a", None)]),
         "1 validation error detected: One or more parameter values were invalid: Value must be provided when Exists is null for Attribute: a"),
     (Legacy, |p| p.expected = Some(vec![expected("a", Some(Err(ValueFault::SeveralTypes)))]),

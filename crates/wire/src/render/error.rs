@@ -69,7 +69,7 @@ impl Render for CancellationReason {
 /// The HTTP status of each kind: the service answers 400 for everything but its own faults and oversized bodies.
 const fn status(kind: ErrorKind) -> u16 {
     match kind {
-        ErrorKind::InternalServerError => 500,
+        ErrorKind::InternalFailure | ErrorKind::InternalServerError => 500,
         ErrorKind::ServiceUnavailable => 503,
         ErrorKind::RequestEntityTooLarge => 413,
         ErrorKind::AccessDenied
@@ -111,6 +111,7 @@ const fn type_name(kind: ErrorKind) -> &'static str {
             "com.amazonaws.dynamodb.v20120810#IdempotentParameterMismatchException"
         }
         ErrorKind::IncompleteSignature => "com.amazon.coral.service#IncompleteSignatureException",
+        ErrorKind::InternalFailure => "com.amazon.coral.service#InternalFailure",
         ErrorKind::InternalServerError => "com.amazonaws.dynamodb.v20120810#InternalServerError",
         ErrorKind::InvalidSignature => "com.amazon.coral.service#InvalidSignatureException",
         ErrorKind::ItemCollectionSizeLimitExceeded => {

@@ -737,7 +737,7 @@ static TAG_LIST: Shape = Shape::list(&TAG);
 
 static TAG_RESOURCE_INPUT: Shape = Shape::structure(
     "TagResourceInput",
-    &[Member::optional("ResourceArn", &RESOURCE_ARN_STRING), Member::required("Tags", &TAG_LIST)],
+    &[Member::optional("ResourceArn", &RESOURCE_ARN_STRING), Member::optional("Tags", &TAG_LIST)],
 );
 
 static TAG_VALUE_STRING: Shape = Shape::text().min(0);
@@ -792,7 +792,7 @@ static TRANSACT_WRITE_ITEMS_INPUT: Shape = Shape::structure(
 
 static UNTAG_RESOURCE_INPUT: Shape = Shape::structure(
     "UntagResourceInput",
-    &[Member::optional("ResourceArn", &RESOURCE_ARN_STRING), Member::required("TagKeys", &TAG_KEY_LIST)],
+    &[Member::optional("ResourceArn", &RESOURCE_ARN_STRING), Member::optional("TagKeys", &TAG_KEY_LIST)],
 );
 
 static UPDATE: Shape = Shape::structure(
