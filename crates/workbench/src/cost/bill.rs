@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Class, Costing, Load, Missing, Mode, Throughput, write_amplification};
-use crate::model::{Billing, HalfUnits, Model, Table};
+use super::{BreakEvens, Class, Costing, Load, Missing, Mode, Throughput, write_amplification};
+use crate::model::{Billing, HalfUnits, IndexKind, MicroPerSecond, Model, Table};
 use crate::price::{Item, Money};
 use crate::run::Report;
 
@@ -13,8 +13,6 @@ const ENTRY_OVERHEAD_BYTES: u128 = 100;
 const REPLICA_OVERHEAD_BYTES: u128 = 48;
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;
-/// The usual target of auto scaling, where a model does not say.
-const TARGET_PERCENT: u64 = 70;
 
 /// What a model costs each month.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,7 +21,7 @@ pub struct Bill {
     pub lines: Vec<Line>,
     /// Storage of each table and index.
     pub storage: Vec<(Target, u128, Money)>,
-    /// Continuous backups and replication, where the model has them.
+    /// Backups, replication, streams and the like, where the model or the settings have them.
     pub features: Vec<(String, &'static str, Money)>,
     /// Patterns that cannot be billed because nobody said how often they run (R66): reported, not taken as zero.
     pub without_rate: Vec<String>,
@@ -33,6 +31,29 @@ pub struct Bill {
     pub savings: Vec<Saving>,
     /// Entities and how many writes one write of theirs becomes.
     pub amplification: Vec<(String, u64)>,
+    /// For each table, what it and its indexes are written, as metered.
+    pub written: Vec<Written>,
+    /// For each table, where another way of paying costs the same.
+    pub break_evens: Vec<(String, BreakEvens)>,
+}
+
+/// Writes of a table, in millionths of half units a second.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The table.
+    pub table: String,
+    /// To the table itself.
+    pub base: u128,
+    /// To all its indexes.
+    pub indexes: u128,
+}
+
+impl Written {
+    /// How many hundredths of the table's own writes all writes are: 600 where there are five more for each.
+    pub fn percent(&self) -> Option<u64> {
+        let all = self.base + self.indexes;
+        u64::try_from((all * 100).checked_div(self.base)?).ok()
+    }
 }
 
 /// Billing modes and table classes with what each costs a month, the cheapest first.
@@ -89,7 +110,7 @@ impl Bill {
 /// Bills a model from its run.
 pub fn bill(model: &Model, report: &Report, costing: &Costing<'_>) -> Result<Bill, Missing> {
     let mut bill = Bill::default();
-    let mut loads: BTreeMap<String, Load> = BTreeMap::new();
+    let mut loads: BTreeMap<Target, Load> = BTreeMap::new();
     for pattern in &model.patterns {
         let Some(rate) = pattern.rate else {
             bill.without_rate.push(pattern.id.clone());
@@ -98,35 +119,46 @@ pub fn bill(model: &Model, report: &Report, costing: &Costing<'_>) -> Result<Bil
         let Some(run) = report.pattern(&pattern.id) else { continue };
         for (target, read, write) in run.capacity.iter().flat_map(touched) {
             let load = Load::of(rate.average, read, write);
-            let sum = loads.entry(target.table.clone()).or_default();
+            let sum = loads.entry(target.clone()).or_default();
             *sum = sum.and(load);
-            let (class, mode) = billing(model.table(&target.table));
-            let monthly = costing.throughput(load, class, mode)?;
+            let table = model.table(&target.table);
+            let (class, mode) = billing(table, costing);
+            let mut monthly = costing.throughput(load, class, mode)?;
+            if table.is_some_and(|table| replicates(table, &target)) {
+                monthly.writes = costing.replicated(load, class, mode)?;
+            }
             bill.lines.push(Line { pattern: pattern.id.clone(), target, read, write, monthly });
         }
     }
     for table in &model.tables {
-        let (class, _) = billing(Some(table));
+        let (class, _) = billing(Some(table), costing);
         let sizes = sizes(model, report, table);
         for (target, bytes) in &sizes {
             bill.storage.push((target.clone(), *bytes, costing.storage(*bytes, class)?));
         }
-        let load = loads.get(&table.name).copied().unwrap_or_default();
+        let own: Vec<(&Target, Load)> = loads
+            .iter()
+            .filter(|(target, _)| target.table == table.name)
+            .map(|(target, load)| (target, *load))
+            .collect();
+        let load = own.iter().fold(Load::default(), |sum, (_, load)| sum.and(*load));
         let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
-        let used_ppm = TARGET_PERCENT * PPM_PER_PERCENT;
-        if let Some(use_ppm) = steadiness(model, report, table) {
+        let used_ppm = costing.settings.used_ppm;
+        if let Some(use_ppm) = steadiness(model, report, table, used_ppm) {
             bill.savings.extend(saving(table, load, all, use_ppm, costing)?);
         }
         bill.modes.push((table.name.clone(), costing.cheapest(load, all, used_ppm)?));
-        features(table, &sizes, load, costing, &mut bill)?;
+        bill.break_evens.push((table.name.clone(), costing.break_evens(load, class)?));
+        bill.written.push(written(table, &own));
+        features(table, &sizes, &own, costing, &mut bill)?;
     }
     bill.amplification = amplification(model);
     Ok(bill)
 }
 
-/// The share of units that is used on average when enough are provisioned for the peak, 70 % being used then; nothing when
+/// The share of units that is used on average when enough are provisioned for the peak, the usual share being used then; nothing when
 /// some pattern that touches the table does not say how often it runs.
-fn steadiness(model: &Model, report: &Report, table: &Table) -> Option<u64> {
+fn steadiness(model: &Model, report: &Report, table: &Table, target_ppm: u64) -> Option<u64> {
     let (mut average, mut peak) = (0, 0);
     for pattern in &model.patterns {
         let run = report.pattern(&pattern.id);
@@ -137,8 +169,7 @@ fn steadiness(model: &Model, report: &Report, table: &Table) -> Option<u64> {
             peak += u128::from(rate.peak.0) * u128::from(read.0 + write.0);
         }
     }
-    let share =
-        u128::from(TARGET_PERCENT * PPM_PER_PERCENT) * average / Some(peak).filter(|peak| *peak > 0)?;
+    let share = u128::from(target_ppm) * average / Some(peak).filter(|peak| *peak > 0)?;
     u64::try_from(share).ok()
 }
 
@@ -150,7 +181,7 @@ fn saving(
     used_ppm: u64,
     costing: &Costing<'_>,
 ) -> Result<Option<Saving>, Missing> {
-    let (class, mode) = billing(Some(table));
+    let (class, mode) = billing(Some(table), costing);
     // What is provisioned already follows its load as its author says.
     let used_ppm = if let Mode::Provisioned { used_ppm } = mode { used_ppm } else { used_ppm };
     let cost = costing.throughput(load, class, mode)?.total() + costing.storage(bytes, class)?;
@@ -180,19 +211,38 @@ fn touched(capacity: &crate::run::CapacityOf) -> Vec<(Target, HalfUnits, HalfUni
         .collect()
 }
 
-fn billing(table: Option<&Table>) -> (Class, Mode) {
+fn billing(table: Option<&Table>, costing: &Costing<'_>) -> (Class, Mode) {
     let class = match table {
         Some(table) if table.infrequent_access => Class::Infrequent,
         _ => Class::Standard,
     };
     let mode = match table.map(|table| &table.billing) {
         Some(Billing::Provisioned { autoscale, .. }) => {
-            let percent = autoscale.map_or(TARGET_PERCENT, |scale| scale.target_percent);
-            Mode::Provisioned { used_ppm: percent * PPM_PER_PERCENT }
+            let target = autoscale.map(|scale| scale.target_percent * PPM_PER_PERCENT);
+            Mode::Provisioned { used_ppm: target.unwrap_or(costing.settings.used_ppm) }
         }
         Some(Billing::OnDemand) | None => Mode::OnDemand,
     };
     (class, mode)
+}
+
+/// Whether writes there are replicated ones: those of a table with replicas and of its local indexes.
+fn replicates(table: &Table, target: &Target) -> bool {
+    !table.replicas.is_empty() && is_of_table(table, target)
+}
+
+/// The table itself or a local index, which is a part of it.
+fn is_of_table(table: &Table, target: &Target) -> bool {
+    let index = target.index.as_ref().and_then(|name| table.index(name));
+    target.index.is_none() || index.is_some_and(|index| index.kind == IndexKind::Local)
+}
+
+fn written(table: &Table, loads: &[(&Target, Load)]) -> Written {
+    let sum = |of_index: bool| {
+        let own = loads.iter().filter(|(target, _)| target.index.is_some() == of_index);
+        own.map(|(_, load)| load.write_micro_halves).sum()
+    };
+    Written { table: table.name.clone(), base: sum(false), indexes: sum(true) }
 }
 
 /// The bytes of a table and its indexes when every entity has its full count.
@@ -217,20 +267,54 @@ fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Target, u128)> {
 fn features(
     table: &Table,
     sizes: &[(Target, u128)],
-    load: Load,
+    loads: &[(&Target, Load)],
     costing: &Costing<'_>,
     bill: &mut Bill,
 ) -> Result<(), Missing> {
-    let own: u128 = sizes.iter().filter(|(target, _)| target.index.is_none()).map(|(_, bytes)| *bytes).sum();
+    let (class, mode) = billing(Some(table), costing);
+    let habits = costing.settings.habits;
+    let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
+    let own: u128 =
+        sizes.iter().filter(|(target, _)| is_of_table(table, target)).map(|(_, bytes)| *bytes).sum();
+    let mut found: Vec<(&'static str, Money)> = Vec::new();
     if table.pitr == Some(true) {
-        let cost = costing.gigabytes(Item::PointInTimeRecovery, own)?;
-        bill.features.push((table.name.clone(), "continuous backups", cost));
+        found.push(("continuous backups", costing.gigabytes(Item::PointInTimeRecovery, own)?));
     }
-    let regions = u32::try_from(table.replicas.len()).unwrap_or(u32::MAX);
+    for (name, item, times) in [
+        ("kept backups", Item::Backup, habits.backups),
+        ("restores", Item::Restore, habits.restores),
+        ("exports", Item::Export, habits.exports),
+    ] {
+        if times > 0 {
+            found.push((name, costing.gigabytes(item, own * u128::from(times))?));
+        }
+    }
+    if table.stream.is_some() && habits.stream_reads.0 > 0 {
+        found.push(("stream reads", costing.stream(habits.stream_reads)?));
+    }
+    if habits.change_capture {
+        let changes = loads
+            .iter()
+            .filter(|(target, _)| target.index.is_none())
+            .map(|(_, load)| load.write_micro_halves / 2);
+        let changes = u64::try_from(changes.sum::<u128>()).unwrap_or(u64::MAX);
+        found.push(("change capture", costing.change_capture(MicroPerSecond(changes))?));
+    }
+    let regions = i128::try_from(table.replicas.len()).unwrap_or(i128::MAX);
     if regions > 0 {
-        let cost = costing.replicas(load, regions)?;
-        bill.features.push((table.name.clone(), "replicated writes", cost));
+        let sum = |of_table: bool| {
+            let own = loads.iter().filter(|(target, _)| is_of_table(table, target) == of_table);
+            let all = own.fold(Load::default(), |sum, (_, load)| sum.and(*load));
+            Load { read_micro_halves: 0, ..all }
+        };
+        let writes = costing.replicated(sum(true), class, mode)?;
+        let indexes = costing.throughput(sum(false), class, mode)?.total();
+        found.push(("replicated writes", writes.times(regions, 1)));
+        found.push(("replicas' indexes", indexes.times(regions, 1)));
+        found.push(("replicas' storage", costing.storage(all, class)?.times(regions, 1)));
     }
+    let found = found.into_iter().filter(|(_, cost)| *cost > Money::ZERO);
+    bill.features.extend(found.map(|(name, cost)| (table.name.clone(), name, cost)));
     Ok(())
 }
 

@@ -5,7 +5,7 @@
 
 mod bill;
 
-pub use bill::{Bill, Line, Modes, Saving, Target, bill};
+pub use bill::{Bill, Line, Modes, Saving, Target, Written, bill};
 
 use std::fmt;
 
@@ -19,6 +19,8 @@ mod tests;
 const MICRO: i128 = 1_000_000;
 /// Seconds in an hour.
 const HOUR_SECONDS: i128 = 3600;
+/// The usual target of auto scaling.
+const USED_PPM: u64 = 700_000;
 /// Hours in a year, over which an upfront payment is spread.
 const YEAR_HOURS: i128 = 8760;
 
@@ -54,8 +56,8 @@ impl Gigabyte {
     }
 }
 
-/// The settings on which public calculators disagree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The settings on which public calculators disagree, and what a model file does not say of how its tables are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// The month.
     pub month: Month,
@@ -63,6 +65,37 @@ pub struct Settings {
     pub gigabyte: Gigabyte,
     /// Whether the free tier is taken off.
     pub free_tier: bool,
+    /// The share of provisioned units used on average where a model does not say, in parts per million.
+    pub used_ppm: u64,
+    /// How the tables are run.
+    pub habits: Habits,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            month: Month::default(),
+            gigabyte: Gigabyte::default(),
+            free_tier: false,
+            used_ppm: USED_PPM,
+            habits: Habits::default(),
+        }
+    }
+}
+
+/// What is done with every table besides its patterns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Habits {
+    /// `GetRecords` calls on each stream by readers that are neither function triggers nor replication, which are free.
+    pub stream_reads: MicroPerSecond,
+    /// Whether every change is also sent to a Kinesis stream.
+    pub change_capture: bool,
+    /// Full on-demand backups that are kept.
+    pub backups: u32,
+    /// Restores a month.
+    pub restores: u32,
+    /// Full exports a month.
+    pub exports: u32,
 }
 
 /// The table class.
@@ -170,6 +203,19 @@ impl Throughput {
     }
 }
 
+/// Where two ways of paying cost the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakEvens {
+    /// Provisioned capacity is cheaper than on-demand if more than this share of it is used, in parts per million.
+    pub provisioned_ppm: u64,
+    /// The same for capacity reserved for a year.
+    pub one_year_ppm: u64,
+    /// The same for capacity reserved for three years.
+    pub three_years_ppm: u64,
+    /// Standard-IA is cheaper on-demand if more than this is stored.
+    pub infrequent_gigabytes: u64,
+}
+
 /// Prices with the settings to use them under.
 #[derive(Debug, Clone, Copy)]
 pub struct Costing<'a> {
@@ -273,12 +319,46 @@ impl Costing<'_> {
         Ok(self.price(Item::ChangeCapture)?.times(micro, MICRO))
     }
 
-    /// A month of replicated writes to this many further regions of a global table; each region is charged for every
-    /// write, its own indexes included.
-    pub fn replicas(&self, load: Load, regions: u32) -> Result<Money, Missing> {
+    /// A month of one region's replicated writes: every write to a table with replicas (local indexes included) is one in
+    /// each of its regions. Writes to global indexes stay ordinary ones (developer guide: billing for global tables).
+    /// Reservations do not cover them. Of the infrequent class no price of its own is published; the guide says that
+    /// replicated units cost what ordinary ones do.
+    pub fn replicated(&self, load: Load, class: Class, mode: Mode) -> Result<Money, Missing> {
+        let writes = Load { read_micro_halves: 0, ..load };
+        if class == Class::Infrequent {
+            return Ok(self.throughput(writes, class, mode)?.total());
+        }
         let halves = i128::try_from(load.write_micro_halves).unwrap_or(i128::MAX / MICRO / MICRO);
-        let monthly = halves * self.hours() * HOUR_SECONDS * i128::from(regions);
-        Ok(self.price(Item::ReplicatedWriteRequest)?.times(monthly, 2 * MICRO))
+        let used = match mode {
+            Mode::OnDemand => {
+                let monthly = halves * self.hours() * HOUR_SECONDS;
+                return Ok(self.price(Item::ReplicatedWriteRequest)?.times(monthly, 2 * MICRO));
+            }
+            Mode::Provisioned { used_ppm }
+            | Mode::ReservedOneYear { used_ppm }
+            | Mode::ReservedThreeYears { used_ppm } => i128::from(used_ppm.max(1)),
+        };
+        Ok(self.price(Item::ReplicatedWriteHour)?.times(halves * self.hours(), 2 * used))
+    }
+
+    /// Where another way of paying costs the same for a load and its storage.
+    pub fn break_evens(&self, load: Load, class: Class) -> Result<BreakEvens, Missing> {
+        let full = |mode| -> Result<i128, Missing> {
+            Ok(self.throughput(load, Class::Standard, mode)?.total().as_nanos())
+        };
+        let on_demand = self.throughput(load, class, Mode::OnDemand)?.total().as_nanos();
+        let used_ppm = 1_000_000;
+        let share = |used: i128, of: i128| u64::try_from(used * MICRO / of.max(1)).unwrap_or(u64::MAX);
+        let standard = full(Mode::OnDemand)?;
+        let infrequent = self.throughput(load, Class::Infrequent, Mode::OnDemand)?.total().as_nanos();
+        let saved = self.price(Item::Storage)?.as_nanos() - self.price(Item::InfrequentStorage)?.as_nanos();
+        let provisioned = self.throughput(load, class, Mode::Provisioned { used_ppm })?.total().as_nanos();
+        Ok(BreakEvens {
+            provisioned_ppm: share(provisioned, on_demand),
+            one_year_ppm: share(full(Mode::ReservedOneYear { used_ppm })?, standard),
+            three_years_ppm: share(full(Mode::ReservedThreeYears { used_ppm })?, standard),
+            infrequent_gigabytes: u64::try_from((infrequent - standard) / saved.max(1)).unwrap_or(u64::MAX),
+        })
     }
 
     /// The share of provisioned units that must be used for provisioned capacity to cost the same as on-demand.

@@ -83,6 +83,20 @@ pub enum Item {
     CacheNodeHour,
 }
 
+impl Item {
+    /// Its name in price files: `write-request`.
+    pub fn name(self) -> String {
+        let mut name = String::new();
+        for letter in format!("{self:?}").chars() {
+            if letter.is_uppercase() && !name.is_empty() {
+                name.push('-');
+            }
+            name.extend(letter.to_lowercase());
+        }
+        name
+    }
+}
+
 /// One price with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Price {

@@ -105,3 +105,12 @@ fn the_offer_of_another_service_is_refused() {
     let fault = offer::parse(&OFFER.replace("AmazonDynamoDB", "AmazonS3")).expect_err("another service");
     assert_eq!(fault, offer::Fault::OtherService("AmazonS3".to_owned()));
 }
+
+#[test]
+fn an_items_name_is_that_of_its_section_in_a_price_file() {
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let text = render(&prices, "a source", "2026-08").expect("renders");
+    for item in prices.items.keys() {
+        assert!(text.contains(&format!("[price.{}]", item.name())), "{}", item.name());
+    }
+}
