@@ -24,7 +24,7 @@ fn every_command_of_the_guide_succeeds() {
             .expect("the binary runs");
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }
-    assert_eq!(commands, 12, "commands were added or removed");
+    assert_eq!(commands, 18, "commands were added or removed");
 }
 
 #[test]

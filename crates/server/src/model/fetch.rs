@@ -5,6 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use clap::Args;
@@ -18,6 +19,7 @@ use keywright_workbench::exchange::json::Json;
 use keywright_workbench::exchange::live::LiveTable;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
@@ -34,6 +36,9 @@ const PAGE_ITEMS_MAX: u64 = 500;
 
 /// More than the largest answer of the service, whose pages hold 1 MB of items.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
+
+/// An endpoint that does not answer a request in this time will not answer it at all.
+const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
 
 /// Tables that one import takes; a model of more is nothing a person reads.
 const TABLES_MAX: usize = 1000;
@@ -217,6 +222,11 @@ impl Client {
     }
 
     async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, String> {
+        let late = |_| format!("{operation}: no answer in {} seconds", ANSWER_TIME_MAX.as_secs());
+        timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await.map_err(late)?
+    }
+
+    async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, String> {
         let request = self.request(operation, body)?;
         let broke = |error: &dyn fmt::Display| format!("{operation}: no whole answer: {error}");
         let response = self.sender.send_request(request).await.map_err(|error| broke(&error))?;

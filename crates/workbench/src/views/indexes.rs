@@ -19,8 +19,9 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
     }
     let tables = looked.model.tables.iter();
     let indexes: usize = tables.map(|table| table.indexes.len()).sum();
+    let all = if indexes == 1 { "1 index".to_owned() } else { format!("{indexes} indexes") };
     page.say(format!(
-        "{indexes} indexes in all. A write of an item is one write to its table and one to each index it is in."
+        "{all} in all. A write of an item is one write to its table and one to each index it is in."
     ));
     page
 }
