@@ -198,6 +198,17 @@ fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
             "x MESSAGE#m2 Message",
         ],
     );
+    // Pages of one item: what stands on the later ones was read as well.
+    let source = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/building-blocks.yaml"),
+    );
+    let paged = source
+        .expect("the example is there")
+        .replace("returns: {avg: 10, page: 50}", "returns: {avg: 10, page: 1}");
+    has(
+        &shown(&model(&paged), View::Collections, Some("P4")),
+        &["> MESSAGE#m1 Message", "x MESSAGE#m2 Message"],
+    );
     let scan = shown(&example("complaints.yaml"), View::Collections, Some("P5"));
     assert_eq!(scan.matches("  > ").count(), 1);
     assert_eq!(scan.matches("  x ").count(), 8, "{scan}");

@@ -249,11 +249,20 @@ impl Asking<'_> {
             limit: self.limit(),
             ..QueryParts::default()
         };
-        let query = Query::sense(parts).map_err(|fault| fault.message)?;
-        let answer = self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
-        let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
-        for item in page.items.into_iter().flatten() {
-            self.report.read.push(key_texts(self.plan.table, &item.decode()));
+        let mut start = None;
+        for _ in 0..PAGES_MAX {
+            let parts = QueryParts { exclusive_start_key: start, ..parts.clone() };
+            let query = Query::sense(parts).map_err(|fault| fault.message)?;
+            let answer =
+                self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
+            let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
+            for item in page.items.into_iter().flatten() {
+                self.report.read.push(key_texts(self.plan.table, &item.decode()));
+            }
+            start = page.last_evaluated_key.map(|key| parts_of(&key.decode()));
+            if start.is_none() || self.read.limit.is_some() {
+                break;
+            }
         }
         Ok(())
     }
