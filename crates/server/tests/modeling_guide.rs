@@ -1,30 +1,120 @@
-//! Every command of `docs/modeling.md`, run as it stands there.
+//! `docs/modeling.md` as a newcomer would follow it: every block of commands is run by a shell, and what a block prints is
+//! compared with the block of text after it. A line `…` stands for any lines, `…` within a line for any text.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
-#[test]
-fn every_command_of_the_guide_succeeds() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/modeling.md");
-    let text = std::fs::read_to_string(guide).expect("the guide");
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut shell = false;
-    let mut commands = 0;
-    for line in text.lines() {
-        if line.starts_with("```") {
-            shell = line == "```sh";
+/// Blocks of commands in the guide, so that none is lost unnoticed.
+const BLOCKS: usize = 11;
+
+/// A fenced block: its language and its lines.
+struct Block {
+    language: String,
+    text: String,
+}
+
+fn blocks(guide: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open = false;
+    for line in guide.lines() {
+        match line.strip_prefix("```") {
+            Some(_) if open => open = false,
+            Some(language) => {
+                open = true;
+                found.push(Block { language: language.to_owned(), text: String::new() });
+            }
+            None if open => {
+                if let Some(block) = found.last_mut() {
+                    block.text.push_str(line);
+                    block.text.push('\n');
+                }
+            }
+            None => {}
+        }
+    }
+    found
+}
+
+/// Runs a block of commands with the binary on the path.
+fn shell(folder: &Path, commands: &str) -> Output {
+    let own = Path::new(env!("CARGO_BIN_EXE_keywright")).parent().expect("a folder").to_path_buf();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(own).chain(std::env::split_paths(&others)));
+    Command::new("sh")
+        .args(["-eu", "-c", commands])
+        .current_dir(folder)
+        .env("PATH", path.expect("a path"))
+        .output()
+        .expect("a shell")
+}
+
+/// Whether a text is as the guide shows it.
+fn shows(pattern: &str, text: &str) -> bool {
+    let mut rest = text.lines();
+    let mut skipping = false;
+    for wanted in pattern.lines() {
+        if wanted == "…" {
+            skipping = true;
             continue;
         }
-        let Some(arguments) = line.strip_prefix("keywright ").filter(|_| shell) else { continue };
-        commands += 1;
-        let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
-            .args(arguments.split_whitespace())
-            .current_dir(folder.path())
-            .output()
-            .expect("the binary runs");
-        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        let found = if skipping {
+            rest.any(|line| alike(wanted, line))
+        } else {
+            rest.next().is_some_and(|line| alike(wanted, line))
+        };
+        if !found {
+            return false;
+        }
+        skipping = false;
     }
-    assert_eq!(commands, 18, "commands were added or removed");
+    skipping || rest.next().is_none()
+}
+
+fn alike(wanted: &str, line: &str) -> bool {
+    match wanted.split_once('…') {
+        None => wanted.trim_end() == line.trim_end(),
+        Some((start, end)) => line.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
+    }
+}
+
+#[test]
+fn every_command_of_the_guide_prints_what_the_guide_says() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/modeling.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut commands = 0;
+    let mut printed = String::new();
+    for block in blocks(&guide) {
+        match block.language.as_str() {
+            "sh" => {
+                commands += 1;
+                let output = shell(folder.path(), &block.text);
+                assert!(
+                    output.status.success(),
+                    "{}\n{}",
+                    block.text,
+                    String::from_utf8_lossy(&output.stderr)
+                );
+                printed = String::from_utf8_lossy(&output.stdout).into_owned();
+            }
+            "text" => assert!(
+                shows(&block.text, &printed),
+                "the guide shows\n{}\nand it prints\n{printed}",
+                block.text
+            ),
+            other => panic!("a block in {other} is not tested"),
+        }
+    }
+    assert_eq!(commands, BLOCKS, "blocks of commands were added or removed");
+}
+
+#[test]
+fn the_guide_is_compared_line_by_line_but_for_its_gaps() {
+    assert!(shows("a\n…\nz", "a\nb\nc\nz"));
+    assert!(shows("a … c\n…", "a b c\nmore"));
+    assert!(!shows("a\nz", "a\nb\nz"));
+    assert!(!shows("a", "a\nb"));
+    assert!(!shows("…\nx", "a\nb"));
 }
 
 #[test]

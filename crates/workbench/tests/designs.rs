@@ -52,6 +52,23 @@ fn a_designed_model_written_as_yaml_reads_back_with_its_keys() {
 }
 
 #[test]
+fn ranges_open_at_one_end_are_evaluated_as_the_engine_reads_them() {
+    for op in ["ge", "le", "begins-with"] {
+        let text = TEN_PATTERNS
+            .replace("productId: eq, orderDate: between", &format!("productId: eq, orderDate: {op}"));
+        let model = model(&text);
+        let table = model.tables.first().expect("a table").clone();
+        let problem = design::from_model(&model, &table).expect("a problem");
+        let prices = Prices::built_in(TODAY).expect("built in");
+        let design = design::solve(&problem, &prices).expect("a design");
+        let model = design::to_model(&model, &table.name, &problem, &design).expect("templates");
+        for own in design::verify(&model).expect("it runs") {
+            assert!(own.agrees(), "{op}: {own:?}");
+        }
+    }
+}
+
+#[test]
 fn a_design_run_on_generated_items_returns_what_a_plain_evaluation_finds_at_the_predicted_units() {
     let (model, _) = designed();
     let verified = design::verify(&model).expect("it runs");

@@ -51,7 +51,10 @@ impl fmt::Display for FillFault {
                 write!(formatter, "`{attribute}` has not the type of its key attribute")
             }
             Self::NoTemplate { attribute } => {
-                write!(formatter, "no template for key attribute `{attribute}`")
+                write!(
+                    formatter,
+                    "no template for key attribute `{attribute}`: write `key: {{{attribute}: \"…\"}}`, or let `keywright model design` find the keys"
+                )
             }
         }
     }

@@ -151,7 +151,9 @@ fn evaluate(
     place: Option<&Place>,
 ) -> Verified {
     let matches = |item: &Item| {
-        read.given.iter().zip(given).all(|(given, value)| item.get(given.attribute.as_str()) == Some(value))
+        read.given.iter().zip(given).all(|(given, value)| {
+            item.get(given.attribute.as_str()).is_some_and(|own| fulfils(own, given.op, value))
+        })
     };
     let found: Vec<&Sample> =
         samples.iter().filter(|sample| belongs(read, sample) && matches(&sample.item)).collect();
@@ -188,6 +190,25 @@ fn units(found: &[&Sample], place: Option<&Place>) -> u64 {
     let asked = place.map_or(1, |place| place.shards);
     let empty = asked.saturating_sub(u64::try_from(keys.len()).unwrap_or(u64::MAX));
     empty + keys.values().map(|bytes| bytes.div_ceil(READ_UNIT_BYTES).max(1)).sum::<u64>()
+}
+
+/// Whether a value is as the question asks. Between two equal bounds is equality.
+fn fulfils(own: &AttributeValue, op: GivenOp, asked: &AttributeValue) -> bool {
+    let order = match (own, asked) {
+        (AttributeValue::S(own), AttributeValue::S(asked)) => own.cmp(asked),
+        (AttributeValue::N(own), AttributeValue::N(asked)) => own.cmp(asked),
+        _ => return own == asked,
+    };
+    match op {
+        GivenOp::Eq | GivenOp::Between => order.is_eq(),
+        GivenOp::Lt => order.is_lt(),
+        GivenOp::Le => order.is_le(),
+        GivenOp::Gt => order.is_gt(),
+        GivenOp::Ge => order.is_ge(),
+        GivenOp::BeginsWith => {
+            matches!((own, asked), (AttributeValue::S(own), AttributeValue::S(asked)) if own.starts_with(asked.as_str()))
+        }
+    }
 }
 
 fn size(item: &Item) -> u64 {

@@ -150,7 +150,9 @@ pub(super) fn many_indexes(context: &Context<'_>) -> Vec<Finding> {
 }
 
 pub(super) fn unused(context: &Context<'_>) -> Vec<Finding> {
-    if context.model.patterns.iter().all(|pattern| pattern.read().is_none()) {
+    // Without questions, or with one that found no way yet, nothing can be said.
+    let asked = context.reads().count() > 0;
+    if !asked || context.reads().any(|(_, _, report)| report.table.is_empty()) {
         return Vec::new();
     }
     let used = |table: &str, index: &str| {

@@ -181,7 +181,11 @@ pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {
         for given in read.given.iter().filter(|given| given.op == GivenOp::BeginsWith) {
             let example = pattern.example.iter().find(|(name, _)| *name == given.attribute);
             let prefix = example.and_then(|(_, node)| node.scalar()).unwrap_or_default();
-            if prefix.ends_with(|letter: char| letter.is_ascii_digit()) {
+            // The parts of a date have fixed widths: nothing goes on after a whole one.
+            let format = context.attribute(&read.entities, &given.attribute).and_then(|own| own.format);
+            if format.is_none_or(|format| !is_time(format))
+                && prefix.ends_with(|letter: char| letter.is_ascii_digit())
+            {
                 found.push(finding(
                     "L007",
                     Severity::Warning,

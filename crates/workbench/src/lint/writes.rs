@@ -2,7 +2,7 @@
 
 use super::context::{Context, assigned, finding, is_transaction, names, words};
 use super::{Finding, Severity};
-use crate::model::{Condition, Entity, Pattern, Write, WriteKind};
+use crate::model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
 use keywright_semantics::limits::{TRANSACTION_BYTES_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::value::ValueType;
 
@@ -232,10 +232,18 @@ fn instead(name: &str, value_type: ValueType) -> String {
     }
 }
 
+/// Whether the key is made of nothing else, so that `if: not-exists` guards it, or the values are made to be unique.
+fn unique_by_itself(entity: &Entity, unique: &[String]) -> bool {
+    let mut key = entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).peekable();
+    let is_key = key.peek().is_some() && key.all(|name| unique.iter().any(|own| own == name));
+    let made = unique.iter().filter_map(|name| entity.attribute(name)?.format);
+    is_key || made.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
+}
+
 pub(super) fn uniqueness(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (_, entity) in context.entities() {
-        for unique in &entity.unique {
+        for unique in entity.unique.iter().filter(|unique| !unique_by_itself(entity, unique)) {
             for (pattern, step, _) in context
                 .steps()
                 .filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name)
