@@ -70,9 +70,12 @@ fn shows(pattern: &str, text: &str) -> bool {
     skipping || rest.next().is_none()
 }
 
+/// Widths of columns do not matter.
 fn alike(wanted: &str, line: &str) -> bool {
+    let narrow = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (wanted, line) = (narrow(wanted), narrow(line));
     match wanted.split_once('…') {
-        None => wanted.trim_end() == line.trim_end(),
+        None => wanted == line,
         Some((start, end)) => line.strip_prefix(start).is_some_and(|rest| rest.ends_with(end)),
     }
 }

@@ -61,7 +61,7 @@ fn ranges_open_at_one_end_are_evaluated_as_the_engine_reads_them() {
         let problem = design::from_model(&model, &table).expect("a problem");
         let prices = Prices::built_in(TODAY).expect("built in");
         let design = design::solve(&problem, &prices).expect("a design");
-        let model = design::to_model(&model, &table.name, &problem, &design).expect("templates");
+        let model = design::to_model(&model, &table.name, &design).expect("templates");
         for own in design::verify(&model).expect("it runs") {
             assert!(own.agrees(), "{op}: {own:?}");
         }

@@ -1,11 +1,15 @@
 //! `keywright model diff`: what changed between two models and what the migration takes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use keywright_workbench::diff::{Difference, Subject, diff};
 use keywright_workbench::exchange::json::Json;
+use keywright_workbench::model::Model;
 use keywright_workbench::price::{Money, Prices};
+
+use keywright_workbench::exchange::of_model::Items;
+use keywright_workbench::run;
 
 use super::{cost, files};
 use crate::banner;
@@ -33,9 +37,9 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
-    let (before, items) = files::load(&arguments.before)?;
+    let (before, items) = load(&arguments.before)?;
     let before = Subject::of_model(&before, &items);
-    let (after, items) = files::load(&arguments.after)?;
+    let (after, items) = load(&arguments.after)?;
     let prices = cost::prices(arguments.prices.as_deref().or(after.prices.as_deref()))?;
     let difference = diff(&before, &Subject::of_model(&after, &items));
     match arguments.format {
@@ -43,6 +47,20 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
         Format::Json => banner::say(&json(&difference, &prices).pretty()),
     }
     Ok(())
+}
+
+/// A model and its items. Where the author left it to the planner, a run says which index each question uses; a model that
+/// does not run is compared as it is written.
+fn load(path: &Path) -> Result<(Model, Items), String> {
+    let (mut model, items) = files::load(path)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let read_file = |name: &str| files::read(&folder.join(name));
+    if let Ok(report) = run::run(&model, &read_file, &mut |_| {}) {
+        for pattern in model.patterns.iter_mut().filter(|pattern| pattern.uses.is_none()) {
+            pattern.uses = report.pattern(&pattern.id).and_then(|ran| ran.index.clone());
+        }
+    }
+    Ok((model, items))
 }
 
 fn text(difference: &Difference, prices: &Prices) -> String {
