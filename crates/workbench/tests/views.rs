@@ -145,10 +145,24 @@ fn r69_the_six_steps_are_views_in_their_order() {
     );
     let validation = shown(&orders, View::Validation, None);
     has(&validation, &["pattern operation index key read, returned units result", "The check passes."]);
-    for view in VIEWS {
-        for name in ["ecommerce.yaml", "orders.yaml", "storefront.yaml", "complaints.yaml"] {
-            let page = shown(&example(name), view, None);
-            assert!(page.lines().count() > 3, "{name} {}: {page}", view.name());
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    for entry in std::fs::read_dir(folder).expect("the examples are there").flatten() {
+        let name = entry.file_name().into_string().expect("a plain name");
+        if entry.path().extension().is_none_or(|extension| extension != "yaml") {
+            continue;
+        }
+        let model = example(&name);
+        let looked = Looked::at(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect("it runs");
+        for view in VIEWS {
+            let page = looked.show(view, None);
+            for text in [page.text(), page.markdown()] {
+                assert!(text.lines().count() > 3, "{name} {}: {text}", view.name());
+            }
+        }
+        for pattern in &model.patterns {
+            let page = looked.show(View::Collections, Some(&pattern.id)).text();
+            let returned = looked.checked.report.pattern(&pattern.id).map_or(0, |run| run.returned.len());
+            assert_eq!(page.matches("\n  > ").count(), returned, "{name} {}: {page}", pattern.id);
         }
     }
 }
