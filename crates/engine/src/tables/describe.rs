@@ -72,7 +72,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
         attribute_definitions: Some(definitions(table)),
         table_name: table.name.clone(),
         key_schema: Some(key_schema(&table.schema.key)),
-        table_status: status_name(table.status),
+        table_status: status_name(shown_status(table)),
         creation_date_time: Some(TimestampMs(table.created_ms)),
         provisioned_throughput: Some(throughput(table.throughput, view.now_ms)),
         table_size_bytes: unsigned(items.bytes),
@@ -232,6 +232,18 @@ fn global(
 
 fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
+}
+
+/// A table is being updated while an index is given its place or taken away; it is active while one is filled (observed).
+fn shown_status(table: &Table) -> TableStatus {
+    let is_placed = |state: &IndexState| state.backfill != Some(Backfill::Allocating);
+    match table.status {
+        TableStatus::Active if table.doomed_indexes.is_empty() && table.states.iter().all(is_placed) => {
+            TableStatus::Active
+        }
+        TableStatus::Active => TableStatus::Updating,
+        status => status,
+    }
 }
 
 pub(crate) const fn status_name(status: TableStatus) -> TableStatusName {

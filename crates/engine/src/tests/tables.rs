@@ -602,6 +602,8 @@ fn an_index_comes_through_its_states_and_is_described_in_each() {
     let index = bed.index("Shop", "by-g").expect("it is announced");
     assert_eq!((index.index_status, index.backfilling), (IndexStatus::Creating, Some(false)));
     assert!(index.warm_throughput.is_none());
+    let status = || bed.describe("Shop").expect("it is there").table_status;
+    assert_eq!(status(), TableStatus::Updating);
     let mut scan = scan_request(Some("by-g"));
     scan.table = named("Shop");
     let early = kind(bed.run(Request::Scan(Box::new(scan.clone()))));
@@ -614,6 +616,7 @@ fn an_index_comes_through_its_states_and_is_described_in_each() {
     bed.step();
     let index = bed.index("Shop", "by-g").expect("it is being built");
     assert_eq!((index.index_status, index.backfilling), (IndexStatus::Creating, Some(true)));
+    assert_eq!(status(), TableStatus::Active);
     let (kind_of_error, message) = kind(bed.delete("Shop"));
     assert_eq!(kind_of_error, ErrorKind::ResourceInUse);
     assert!(message.contains("Cannot delete table while indexes are being created"), "{message}");
@@ -627,6 +630,12 @@ fn an_index_comes_through_its_states_and_is_described_in_each() {
     assert!(index.warm_throughput.is_some());
     let Ok(Response::Scan(page)) = bed.run(Request::Scan(Box::new(scan))) else { panic!("it can be read") };
     assert_eq!(items(&page), [item([("pk", s("a")), ("g", n(1))])]);
+    bed.update(drop_index("Shop", "by-g")).expect("it is active");
+    assert_eq!(status(), TableStatus::Updating);
+    let leaving = bed.index("Shop", "by-g").expect("it is still described").index_status;
+    assert_eq!(leaving, IndexStatus::Deleting);
+    bed.settle();
+    assert_eq!((status(), bed.index("Shop", "by-g").is_none()), (TableStatus::Active, true));
 }
 
 #[test]
