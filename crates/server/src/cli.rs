@@ -80,6 +80,10 @@ pub(crate) struct ServeArguments {
     /// Without credentials anyone who reaches the port may do anything: say so to listen beyond loopback
     #[arg(long, env = "KEYWRIGHT_ALLOW_ANONYMOUS_NETWORK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) allow_anonymous_network: Option<bool>,
+    /// Web pages of this origin may use the database, beside those of this machine; `*` allows all. May be repeated
+    /// [default: all pages with --credentials, else those of this machine]
+    #[arg(long, value_name = "ORIGIN", env = "KEYWRIGHT_CORS_ORIGIN", value_delimiter = ',')]
+    pub(crate) cors_origin: Vec<String>,
     /// Serve TLS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_CERTIFICATE")]
     pub(crate) tls_certificate: Option<PathBuf>,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::cli::{DurabilityArgument, ServeArguments};
+use crate::origin::Origins;
 
 const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
@@ -40,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) address: SocketAddr,
     pub(crate) storage: Storage,
     pub(crate) credentials: Option<PathBuf>,
+    /// Which web pages may use the database.
+    pub(crate) origins: Origins,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) transition_ms: u64,
     /// How long a stream's shard stays open; the engine's own default if absent.
@@ -64,6 +67,8 @@ struct File {
     credentials: Option<PathBuf>,
     #[serde(alias = "allow_anonymous_network")]
     allow_anonymous_network: Option<bool>,
+    #[serde(default, alias = "cors_origin")]
+    cors_origin: Vec<String>,
     #[serde(alias = "tls_certificate")]
     tls_certificate: Option<PathBuf>,
     #[serde(alias = "tls_key")]
@@ -121,9 +126,11 @@ impl Config {
                 Storage::Folder { path, durability, cache_bytes: cache_mib.saturating_mul(MIB) }
             }
         };
+        let origins = if arguments.cors_origin.is_empty() { file.cors_origin } else { arguments.cors_origin };
         Ok(Self {
             address: SocketAddr::new(host, port),
             storage,
+            origins: Origins::new(origins, credentials.is_some()),
             credentials,
             tls: tls_files(
                 arguments.tls_certificate.or(file.tls_certificate),

@@ -115,14 +115,15 @@ impl Answer {
 }
 
 impl Wishes {
-    pub(crate) fn read(headers: &HeaderMap) -> Self {
+    /// A page that is not admitted is not told that it may read the answer.
+    pub(crate) fn read(headers: &HeaderMap, admitted: bool) -> Self {
         let content_type =
             headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let accepted = headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Self {
             coding: preferred_coding(accepted),
             amz_json: content_type.trim_start().starts_with("application/x-amz-json-1.0"),
-            cross_origin: headers.contains_key(ORIGIN),
+            cross_origin: admitted && headers.contains_key(ORIGIN),
         }
     }
 

@@ -26,6 +26,7 @@ use tokio::sync::{RwLock, watch};
 use crate::auth::Gate;
 use crate::environment;
 use crate::frame::{Answer, Wishes, inflate};
+use crate::origin::Origins;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
@@ -40,6 +41,7 @@ const DISCARDED_BYTES_MAX: usize = 4 * limits::REQUEST_BYTES_MAX;
 pub(crate) struct Service<S: Store> {
     engine: Engine<S>,
     gate: Gate,
+    origins: Origins,
     stopping: watch::Receiver<bool>,
     /// Held by every change while it is carried out, whether or not its client still waits.
     changes: Arc<RwLock<()>>,
@@ -53,8 +55,13 @@ enum BodyFault {
 }
 
 impl<S: Store> Service<S> {
-    pub(crate) fn new(engine: Engine<S>, gate: Gate, stopping: watch::Receiver<bool>) -> Self {
-        Self { engine, gate, stopping, changes: Arc::default() }
+    pub(crate) fn new(
+        engine: Engine<S>,
+        gate: Gate,
+        origins: Origins,
+        stopping: watch::Receiver<bool>,
+    ) -> Self {
+        Self { engine, gate, origins, stopping, changes: Arc::default() }
     }
 
     /// Resolves once no change is being carried out.
@@ -64,12 +71,13 @@ impl<S: Store> Service<S> {
 
     /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let wishes = Wishes::read(request.headers());
-        let answer = AssertUnwindSafe(self.respond(request)).catch_unwind().await;
+        let admitted = self.origins.admit(request.headers());
+        let wishes = Wishes::read(request.headers(), admitted);
+        let answer = AssertUnwindSafe(self.respond(request, admitted)).catch_unwind().await;
         wishes.frame(answer.unwrap_or_else(|_panic| failure(&internal_error())))
     }
 
-    async fn respond(&self, request: Request<Incoming>) -> Answer {
+    async fn respond(&self, request: Request<Incoming>, admitted: bool) -> Answer {
         let (head, body) = request.into_parts();
         // Read in any case: what is left unread would end the connection.
         let body = match self.body(body).await {
@@ -81,6 +89,7 @@ impl<S: Store> Service<S> {
         match head.method {
             _ if head_bytes(&head) > HEAD_BYTES_MAX => return Answer::bad_head(),
             Method::GET if head.uri.path() == "/" => return Answer::health(host(&head.headers)),
+            Method::OPTIONS | Method::POST if !admitted => return failure(&foreign_page()),
             Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => {
                 return Answer::preflight(&head.headers);
             }
@@ -227,6 +236,11 @@ fn not_json() -> Error {
 
 fn internal_error() -> Error {
     Error::new(ErrorKind::InternalServerError, messages::transport::INTERNAL)
+}
+
+/// A page that may not use the database; nothing of the service's, which lets all in.
+fn foreign_page() -> Error {
+    Error::new(ErrorKind::AccessDenied, messages::transport::FOREIGN_PAGE)
 }
 
 fn failure(error: &Error) -> Answer {

@@ -11,6 +11,7 @@ mod frame;
 mod http;
 mod listener;
 mod model;
+mod origin;
 mod serve;
 mod timers;
 mod tls;

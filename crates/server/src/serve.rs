@@ -74,7 +74,7 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
 
     let (stop, stopping) = watch::channel(false);
     let steps = tokio::spawn(timers::run(engine.clone(), stopping.clone()));
-    let service = Arc::new(Service::new(engine.clone(), gate, stopping.clone()));
+    let service = Arc::new(Service::new(engine.clone(), gate, config.origins, stopping.clone()));
     let accepting = tokio::spawn(listener.run(Arc::clone(&service), stopping));
     listener::stop_signal().await?;
     stop.send_replace(true);

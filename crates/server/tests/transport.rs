@@ -130,10 +130,27 @@ fn what_is_no_request_of_the_protocol_is_told_so() {
         let answer = connection.send(method, &[("Content-Type", content_type)], b"{}");
         assert_eq!((answer.status, answer.text()), (404, "<UnknownOperationException/>\n"), "{method}");
     }
-    let preflight =
-        connection.send("OPTIONS", &[("Origin", "http://x"), ("Access-Control-Request-Method", "POST")], b"");
+    let page = ("Origin", "http://localhost:3000");
+    let preflight = connection.send("OPTIONS", &[page, ("Access-Control-Request-Method", "POST")], b"");
     assert_eq!(preflight.header("access-control-allow-origin"), Some("*"));
     assert_eq!(preflight.header("access-control-allow-methods"), Some("POST"));
+}
+
+#[test]
+fn a_page_from_elsewhere_cannot_use_an_open_database() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let page = ("Origin", "https://evil.example");
+    let target = ("X-Amz-Target", "DynamoDB_20120810.ListTables");
+    let json = ("Content-Type", "application/x-amz-json-1.0");
+    let signed = [page, target, json, ("X-Amz-Date", DATE), ("Authorization", AUTHORIZATION)];
+    let preflight = connection.send("OPTIONS", &[page, ("Access-Control-Request-Method", "POST")], b"");
+    for answer in [preflight, connection.send("POST", &signed, b"{}")] {
+        assert_eq!(answer.status, 400);
+        assert!(answer.text().contains("AccessDenied") && answer.text().contains("--cors-origin"));
+        assert_eq!(answer.header("access-control-allow-origin"), None);
+    }
+    assert_eq!(connection.send("POST", signed.get(1..).unwrap(), b"{}").status, 200);
 }
 
 #[test]
