@@ -69,3 +69,48 @@ patterns:
         "#]],
     );
 }
+
+/// The file's own rule: unknown fields are faults unless they begin with `x-`, at every level.
+#[test]
+fn fields_of_the_authors_own_are_let_through_at_every_level() {
+    let with = model(
+        "
+format: 1
+model: own
+x-owner: {team: shop}
+tables:
+  Shop: {x-a: 1, key: {pk: S}, billing: {provisioned: {rcu: 1, wcu: 1, x-a: 1}}, indexes: {byDay: {pk: day, x-a: 1}}}
+  x-table: anything
+entities:
+  Order: {x-a: 1, key: {pk: \"o#{id}\", x-a: 1}, attrs: {id: S, day: {type: S, x-a: 1}}}
+patterns:
+  - id: P
+    x-a: {jira: 7}
+    query: Order
+    given: {day: eq}
+    returns: {max: 5, x-a: 1}
+    rate: {avg: 1, x-a: 1}
+    example: {day: \"1\"}
+    expect: {count: 1, x-a: 1}
+data: {inline: {Order: [{id: \"1\", day: \"1\"}]}, x-a: 1}
+",
+    );
+    assert_eq!(with.tables.len(), 1);
+    assert_eq!(with.entities[0].attributes.len(), 2);
+    assert_eq!(with.patterns.len(), 1);
+}
+
+#[test]
+fn json_is_read_as_the_yaml_that_it_is() {
+    let json = r#"{"format": 1, "model": "shop", "tables": {"Shop": {"key": {"pk": "S", "sk": "S"}}},
+        "entities": {"Order": {"key": {"pk": "o#{id}", "sk": "ORDER"}, "attrs": {"id": "S"}}},
+        "patterns": [{"id": "P", "get": "Order", "given": {"id": "eq"}}]}"#;
+    let yaml = "
+format: 1
+model: shop
+tables: {Shop: {key: {pk: S, sk: S}}}
+entities: {Order: {key: {pk: \"o#{id}\", sk: ORDER}, attrs: {id: S}}}
+patterns: [{id: P, get: Order, given: {id: eq}}]
+";
+    assert_eq!(write(&model(json)), write(&model(yaml)));
+}

@@ -286,3 +286,24 @@ data: {generate: {seed: 1, sample: 4}}
         assert!(rules(&checked).contains(&rule), "{rule}: {}", text(&checked, "shop.yaml"));
     }
 }
+
+/// Requirements of the workbench are tested by name, here or with the commands.
+#[test]
+fn every_requirement_of_the_workbench_has_a_test_with_its_number() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut sources = String::new();
+    let mut open =
+        vec![crates.join("workbench/src"), crates.join("workbench/tests"), crates.join("server/tests")];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).expect("the folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources += &std::fs::read_to_string(path).expect("readable");
+            }
+        }
+    }
+    let missing: Vec<u32> = (66..=86).filter(|number| !sources.contains(&format!("fn r{number}_"))).collect();
+    assert!(missing.is_empty(), "no test for {missing:?}");
+}

@@ -71,10 +71,10 @@ fn parents_first(model: &Model) -> Vec<&Entity> {
         let left: Vec<&Entity> =
             model.entities.iter().filter(|entity| !done.contains(entity.name.as_str())).collect();
         let refers = |entity: &Entity, other: &Entity| {
-            let identifies = identity(other);
+            let identifies = other.identity();
             entity.parents.contains(&other.name)
                 || entity.attributes.iter().any(|attribute| {
-                    identifies == Some(attribute.name.as_str()) && identity(entity) != identifies
+                    identifies == Some(attribute.name.as_str()) && entity.identity() != identifies
                         || attribute.copy_of.as_ref().is_some_and(|(source, _)| *source == other.name)
                 })
         };
@@ -86,14 +86,6 @@ fn parents_first(model: &Model) -> Vec<&Entity> {
         order.push(*next);
     }
     order
-}
-
-/// The one attribute that an entity's key is made of, if it is one.
-fn identity(entity: &Entity) -> Option<&str> {
-    let names: BTreeSet<&str> =
-        entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-    let mut names = names.into_iter();
-    names.next().filter(|_| names.next().is_none())
 }
 
 struct Generator<'a> {
@@ -172,12 +164,12 @@ impl<'a> Generator<'a> {
 
     /// The value of an attribute that identifies another entity.
     fn referred(&mut self, entity: &Entity, attribute: &Attribute) -> Option<AttributeValue> {
-        if identity(entity) == Some(attribute.name.as_str()) {
+        if entity.identity() == Some(attribute.name.as_str()) {
             return None;
         }
         let other =
             self.model.entities.iter().find(|other| {
-                other.name != entity.name && identity(other) == Some(attribute.name.as_str())
+                other.name != entity.name && other.identity() == Some(attribute.name.as_str())
             })?;
         let skew = entity.skew.iter().find(|(name, _)| *name == attribute.name).map(|(_, skew)| *skew);
         self.choose(entity, &other.name, skew)?.get(&attribute.name).cloned()
@@ -186,7 +178,7 @@ impl<'a> Generator<'a> {
     fn fill_copies(&mut self, entity: &Entity, item: &mut Item) {
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
-            let Some(key) = self.model.entity(source).and_then(identity) else { continue };
+            let Some(key) = self.model.entity(source).and_then(Entity::identity) else { continue };
             let original = self
                 .made
                 .get(source)

@@ -125,12 +125,13 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
         ));
     }
     for (_, entity) in context.entities() {
-        let inherited: BTreeSet<&str> = entity
-            .parents
-            .iter()
-            .filter_map(|name| context.model.entity(name))
-            .flat_map(|parent| parent.key.templates.iter().flat_map(|(_, template)| template.attributes()))
-            .collect();
+        // What identifies a parent, or any other entity, does not tell this entity's items apart.
+        let parents = entity.parents.iter().filter_map(|name| context.model.entity(name));
+        let of_parents =
+            parents.flat_map(|parent| parent.key.templates.iter().flat_map(|(_, own)| own.attributes()));
+        let others = context.model.entities.iter().filter(|other| other.name != entity.name);
+        let inherited: BTreeSet<&str> =
+            of_parents.chain(others.filter_map(|other| other.identity())).collect();
         let own: BTreeSet<&str> = entity
             .key
             .templates
@@ -148,7 +149,7 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
                 entity.at,
                 &entity.name,
                 format!(
-                    "only a time tells two {} of one parent apart: two at once are one item",
+                    "only a time tells two {} with one partition key apart: two at once are one item",
                     entity.name
                 ),
                 "end the sort key with an id: `…#{time}#{id}`",

@@ -448,6 +448,13 @@ impl Entity {
         })
     }
 
+    /// The one attribute that the table's key is made of, if it is one: it identifies the entity.
+    pub fn identity(&self) -> Option<&str> {
+        let mut names = self.key.templates.iter().flat_map(|(_, template)| template.attributes());
+        let first = names.next()?;
+        names.all(|name| name == first).then_some(first)
+    }
+
     pub fn slot(&self, index: &str) -> Option<&Slot> {
         self.slots.iter().find(|(name, _)| name == index).map(|(_, slot)| slot)
     }
