@@ -107,3 +107,56 @@ fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
     assert!(bill.total() > bill.lines.iter().map(|line| line.monthly.total()).sum());
     assert!(bill.without_rate.is_empty());
 }
+
+/// The published models of the guides and the imported ones, table by table, that say enough to be designed.
+fn published() -> Vec<(String, Model, design::Problem, design::Problem)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut found = Vec::new();
+    let mut files: Vec<_> = std::fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    for path in files.iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")) {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let Ok(model) = parse(&std::fs::read_to_string(path).expect("readable")) else { continue };
+        for table in &model.tables {
+            let Ok(free) = design::from_model(&model, table) else { continue };
+            if free.entities.is_empty() || free.patterns.is_empty() {
+                continue;
+            }
+            let mut kept = free.clone();
+            design::keep(&mut kept, &model, table);
+            found.push((format!("{name}/{}", table.name), model.clone(), free, kept));
+        }
+    }
+    found
+}
+
+#[test]
+fn no_design_costs_more_or_has_more_indexes_than_the_published_one_at_the_same_prices() {
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let published = published();
+    assert!(published.len() >= 13, "{}", published.len());
+    for (name, _, free, kept) in published {
+        let ours = design::solve(&free, &prices).expect(&name);
+        let theirs = design::solve(&kept, &prices).expect(&name);
+        assert!(ours.monthly.total() <= theirs.monthly.total(), "{name}: {:?}", ours.monthly);
+        assert!(ours.gsis <= theirs.gsis, "{name}");
+    }
+}
+
+#[test]
+fn every_published_model_designed_anew_answers_its_questions_at_the_predicted_units() {
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let mut wrong = Vec::new();
+    for (name, model, free, _) in published() {
+        let table = name.rsplit('/').next().expect("a table").to_owned();
+        let found = design::solve(&free, &prices).expect(&name);
+        let designed = design::to_model(&model, &table, &found).expect(&name);
+        let text = keywright_workbench::model::write(&designed);
+        let verified = design::verify(&self::model(&text)).expect(&name);
+        wrong.extend(verified.into_iter().filter(|own| !own.agrees()).map(|own| format!("{name}: {own:?}")));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -190,7 +190,7 @@ fn symmetry(part: &Part, program: &Program) -> Vec<Constraint> {
     let mut rank = 0;
     let mut found = Vec::new();
     for (candidate, own) in part.candidates.iter().enumerate() {
-        if own.view.entity != first || own.serves.is_empty() {
+        if own.view.entity != first || own.serves.is_empty() || !own.index {
             continue;
         }
         rank += 1;

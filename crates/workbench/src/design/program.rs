@@ -199,7 +199,7 @@ fn stands(problem: &Problem, own: &Candidate, slot: Slot) -> bool {
     let may = match slot {
         Slot::Table => own.base,
         Slot::Copy => own.copy && own.projected == Projected::All && !own.serves.is_empty(),
-        Slot::Local(_) | Slot::Global(_) => kept || !own.serves.is_empty(),
+        Slot::Local(_) | Slot::Global(_) => kept || own.index && !own.serves.is_empty(),
     };
     may && problem.kept.allows(&own.view, &own.projected, slot, has)
 }

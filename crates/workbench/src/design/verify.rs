@@ -8,7 +8,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 use crate::data::{self, Sample};
 use crate::model::{
     At, Consistency, DataSource, Entity, Faults, Generate, GivenOp, HalfUnits, KeyPart, Model, Node,
-    NodeKind, Operation, Pattern, Projection, Read, Table,
+    NodeKind, Operation, Pattern, Projection, Read, ReadKind, Table,
 };
 use crate::run::{Outcome, run};
 
@@ -138,7 +138,9 @@ fn place(tables: &[Table], entities: &[Entity], pattern: &Pattern, read: &Read) 
         Some(keys.into_iter().chain(included.iter().cloned()).collect())
     });
     let templates = partition.iter().filter_map(|name| entity.template(name));
-    let shards = templates.map(|template| u64::from(template.shards())).product();
+    let spread = templates.map(|template| u64::from(template.shards())).product();
+    // Who knows what the shard is made of asks one shard only.
+    let shards = if read.kind == ReadKind::ScatterGather { spread } else { 1 };
     Some(Place { held, partition, shards })
 }
 

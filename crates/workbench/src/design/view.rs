@@ -28,6 +28,8 @@ const KEY_WRITES_MICRO: u64 = 1_000_000_000;
 const KEY_PREFIX_BYTES: u64 = 20;
 /// Sets of attributes read beyond which only each by itself and all together are tried as projections.
 const READ_SETS_MAX: usize = 3;
+/// Read units per second that one partition key sustains, in millionths.
+const KEY_READS_MICRO: u64 = 3_000_000_000;
 /// Attributes given by equality beyond which no further orders are tried.
 const EQUAL_MAX: usize = 6;
 
@@ -54,6 +56,8 @@ pub(super) struct Candidate {
     pub(super) base: bool,
     /// Whether it may be the key of a second item: whoever writes the first can tell it.
     pub(super) copy: bool,
+    /// Whether it may stand in an index: no other serves as much there for no more.
+    pub(super) index: bool,
     /// Writes and storage as an index entry.
     pub(super) index_cost: Money,
     /// Writes and storage as a second item.
@@ -184,7 +188,8 @@ impl View {
 
     /// Whether one request (or one per shard, where the pattern allows it) answers the pattern.
     pub(super) fn serves(&self, entity: &Entity, pattern: &Pattern) -> bool {
-        if self.shards > 1 && !pattern.scatter {
+        if self.shards > 1 && !pattern.scatter || self.shards < read_shards(entity, pattern, &self.partition)
+        {
             return false;
         }
         let optional = |name: &String| entity.attribute(name).is_none_or(|own| own.present_ppm < ALL_PPM);
@@ -228,7 +233,20 @@ fn present_ppm(entity: &Entity, view: &View) -> u64 {
     view.names().map(share).min().unwrap_or(ALL_PPM)
 }
 
-/// How many shards the busiest value of these partition attributes needs: each key sustains 1000 write units a second.
+/// What the busiest value of these partition attributes receives of a rate; all of it where none is known to be uneven.
+fn busiest(entity: &Entity, partition: &[String], rate: u64) -> u64 {
+    let shares = partition.iter().filter_map(|name| entity.attribute(name)).map(|own| {
+        let even = rate / own.distinct.unwrap_or(entity.count).max(1);
+        own.hottest_ppm.map_or(even, |ppm| {
+            let hot = u128::from(rate) * u128::from(ppm) / u128::from(ALL_PPM);
+            u64::try_from(hot).unwrap_or(u64::MAX).max(even)
+        })
+    });
+    shares.min().unwrap_or(rate)
+}
+
+/// How many shards the writes on the busiest value of these partition attributes need: each key sustains 1000 write units
+/// a second.
 pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String]) -> u64 {
     let peak: u64 = problem
         .writes
@@ -236,14 +254,18 @@ pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String]) -
         .filter(|write| write.entity == entity.name)
         .map(|write| write.peak.0.saturating_mul(write_units(entity.size_bytes)))
         .fold(0, u64::saturating_add);
-    let busiest = partition.iter().filter_map(|name| entity.attribute(name)).map(|own| {
-        let even = peak / own.distinct.unwrap_or(entity.count).max(1);
-        own.hottest_ppm.map_or(even, |ppm| {
-            let hot = u128::from(peak) * u128::from(ppm) / u128::from(ALL_PPM);
-            u64::try_from(hot).unwrap_or(u64::MAX).max(even)
-        })
-    });
-    busiest.min().unwrap_or(peak).div_ceil(KEY_WRITES_MICRO).max(1)
+    busiest(entity, partition, peak).div_ceil(KEY_WRITES_MICRO).max(1)
+}
+
+/// How many shards a gathering needs for what it reads: each key sustains 3000 read units a second, and four kilobytes
+/// are taken for a whole unit as the guide on relational modelling does; that indexes are read at half of it is reserve.
+fn read_shards(entity: &Entity, pattern: &Pattern, partition: &[String]) -> u64 {
+    if !pattern.scatter {
+        return 1;
+    }
+    let bytes = entity.size_bytes.saturating_mul(pattern.results);
+    let units = pattern.peak.0.saturating_mul(bytes.div_ceil(READ_UNIT_BYTES).max(1));
+    busiest(entity, partition, units).div_ceil(KEY_READS_MICRO).max(1)
 }
 
 /// Bytes of an entity in its largest collection under a key, in the table or a local index.
@@ -268,7 +290,7 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
         if pattern.entities.len() > 1 {
             let mut partition = pattern.equal.clone();
             partition.sort();
-            views.insert(complete(problem, entity, place, partition, Vec::new()));
+            views.extend(complete(problem, entity, place, &partition, Vec::new()));
         } else {
             add_views(problem, entity, place, &pattern.equal, pattern.range.as_ref(), &mut views);
         }
@@ -300,26 +322,37 @@ fn add_views(
         partition.sort();
         for order in orders(&split(false)) {
             let sort = order.into_iter().chain(range.cloned()).collect();
-            views.insert(complete(problem, entity, place, partition.clone(), sort));
+            views.extend(complete(problem, entity, place, &partition, sort));
         }
     }
 }
 
-/// Ends the sort key with what is missing of the identity.
+/// The sort key as it is, for an index, whose keys need not be unique; and ended with what is missing of the identity.
+/// Spread as the writes need, and as each gathering needs.
 fn complete(
     problem: &Problem,
     entity: &Entity,
     place: usize,
-    partition: Vec<String>,
+    partition: &[String],
     mut sort: Vec<String>,
-) -> View {
+) -> BTreeSet<View> {
+    let bare = sort.clone();
     for name in &entity.id {
         if !partition.contains(name) && !sort.contains(name) {
             sort.push(name.clone());
         }
     }
-    let shards = shards(problem, entity, &partition);
-    View { entity: place, partition, sort, shards }
+    let writes = shards(problem, entity, partition);
+    let asked = problem.patterns.iter().filter(|pattern| pattern.entities.contains(&entity.name));
+    let reads = asked.map(|pattern| read_shards(entity, pattern, partition));
+    let spread: BTreeSet<u64> = reads.chain([1]).map(|reads| reads.max(writes)).collect();
+    let view = |sort: &Vec<String>, shards| View {
+        entity: place,
+        partition: partition.to_vec(),
+        sort: sort.clone(),
+        shards,
+    };
+    spread.into_iter().flat_map(|shards| [view(&bare, shards), view(&sort, shards)]).collect()
 }
 
 fn orders(names: &[String]) -> Vec<Vec<String>> {
@@ -391,6 +424,7 @@ fn narrowed(
         view: whole.view.clone(),
         base: false,
         copy: false,
+        index: true,
         index_cost: tariff.index(problem, entity, &whole.view, &projected, entry_bytes),
         copy_cost: whole.copy_cost,
         key_bytes: whole.key_bytes,
@@ -417,11 +451,13 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
         .filter(|(_, pattern)| pattern.entities.contains(&entity.name) && view.serves(entity, pattern))
         .map(|(place, _)| place)
         .collect();
+    let unique = entity.id.iter().all(|name| view.names().any(|own| own == name));
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     Candidate {
         projected: Projected::All,
-        base: (always && stays && addressed) || kept(Slot::Table),
-        copy: stays && addressed,
+        base: (always && stays && addressed && unique) || kept(Slot::Table),
+        copy: stays && addressed && unique,
+        index: true,
         index_cost: tariff.index(problem, entity, &view, &Projected::All, entity.size_bytes),
         copy_cost: tariff.copy(problem, entity, &view),
         entry_bytes: entity.size_bytes,
@@ -437,30 +473,36 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
     let kept = |own: &Candidate| problem.kept.keys.iter().any(|kept| kept.view == own.view);
     let useful: Vec<Candidate> =
         candidates.into_iter().filter(|own| own.base || !own.serves.is_empty() || kept(own)).collect();
-    let beaten = |place: usize, own: &Candidate| {
+    let beaten = |place: usize, own: &Candidate, in_index: bool| {
         useful.iter().enumerate().any(|(other_place, other)| {
             let no_worse = other_place != place
                 && other.view.partition == own.view.partition
                 && other.view.shards == own.view.shards
                 && other.projected == own.projected
                 && other.serves.is_superset(&own.serves)
-                && (other.base || !own.base)
-                && (other.copy || !own.copy)
+                && (in_index || (other.base || !own.base) && (other.copy || !own.copy))
                 && other.index_cost <= own.index_cost
-                && other.copy_cost <= own.copy_cost
+                && (in_index || other.copy_cost <= own.copy_cost)
                 && other.key_bytes <= own.key_bytes;
             let same = other.serves == own.serves
-                && other.base == own.base
-                && other.copy == own.copy
+                && (in_index || other.base == own.base && other.copy == own.copy)
                 && other.index_cost == own.index_cost
-                && other.copy_cost == own.copy_cost
+                && (in_index || other.copy_cost == own.copy_cost)
                 && other.key_bytes == own.key_bytes;
             no_worse && (!same || other_place < place)
         })
     };
-    let stays: Vec<bool> =
-        useful.iter().enumerate().map(|(place, own)| kept(own) || !beaten(place, own)).collect();
-    useful.into_iter().zip(stays).filter_map(|(own, stays)| stays.then_some(own)).collect()
+    let judged: Vec<(bool, bool)> = useful
+        .iter()
+        .enumerate()
+        .map(|(place, own)| (kept(own) || !beaten(place, own, false), kept(own) || !beaten(place, own, true)))
+        .collect();
+    useful
+        .into_iter()
+        .zip(judged)
+        .filter(|(_, (stays, _))| *stays)
+        .map(|(own, (_, index))| Candidate { index, ..own })
+        .collect()
 }
 
 /// Whether an entry of less is anywhere cheaper than the whole: if not, projections need not be weighed.

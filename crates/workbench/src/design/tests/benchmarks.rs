@@ -1,7 +1,8 @@
 //! Published designs and the number of indexes they need; ours may not need more.
 
-use super::cases::{designed, entity, problem, put_each, read, sparse, update};
+use super::cases::{PER_SECOND, designed, entity, problem, put_each, read, sparse, update};
 use crate::design::{Problem, Proof, Slot, WriteKind, name};
+use crate::model::MicroPerSecond;
 
 /// Ten patterns of a shop: customers, products, orders with items and invoice.
 fn ten_patterns() -> Problem {
@@ -191,6 +192,65 @@ fn b5_email_status_sales_and_user_orders_fit_two_overloaded_indexes() {
     writes.push(update("Order", &["status"]));
     let design = designed(&problem(entities, patterns, writes)).expect("a design");
     assert!(design.gsis <= 2, "published with 3, found {}", design.gsis);
+}
+
+/// The developer guide's order entry as an adjacency list: what hangs on an employee, order or product is an item of its own
+/// in that one's partition. All orders in a status are 600 000 (a fifth of three million) of 250 bytes, read in a second.
+fn relational() -> Problem {
+    let mut order = entity("Order", &["orderId"], &["customerId", "status", "date"]);
+    (order.count, order.size_bytes) = (3_000_000, 250);
+    for own in order.attributes.iter_mut().filter(|own| own.name == "status") {
+        (own.distinct, own.hottest_ppm) = (Some(5), Some(1_000_000));
+    }
+    let entities = vec![
+        entity("Employee", &["employeeId"], &["name"]),
+        entity("Hiring", &["employeeId"], &["confidential", "hireDate"]),
+        entity("JobHistory", &["employeeId", "startDate"], &["jobTitle"]),
+        entity("Workplace", &["employeeId", "warehouseId"], &[]),
+        entity("Quota", &["employeeId", "salesPeriod"], &["orderTotal"]),
+        entity("Customer", &["customerId"], &["accountRepId"]),
+        order,
+        entity("OrderOfRep", &["orderId", "accountRepId"], &["date"]),
+        entity("OrderItem", &["orderId", "productId"], &[]),
+        entity("Inventory", &["productId", "warehouseId"], &[]),
+    ];
+    let mut open = read("5", &["Order"], &["status"], Some("date"));
+    open.results = 600_000;
+    (open.rate, open.peak) = (MicroPerSecond(1), MicroPerSecond(PER_SECOND));
+    open.scatter = true;
+    let patterns = vec![
+        read("1", &["Employee"], &["employeeId"], None),
+        read("2", &["Employee"], &["name"], None),
+        read("3", &["JobHistory"], &["employeeId"], Some("startDate")),
+        read("4", &["Order"], &["customerId", "status"], Some("date")),
+        open,
+        read("6", &["Hiring"], &["confidential"], Some("hireDate")),
+        read("7", &["Workplace"], &["warehouseId"], None),
+        read("8", &["OrderItem", "Inventory"], &["productId"], None),
+        read("9", &["Customer"], &["accountRepId"], None),
+        read("10", &["OrderOfRep"], &["accountRepId"], Some("date")),
+        read("11", &["JobHistory"], &["jobTitle"], None),
+        read("12", &["Inventory"], &["productId", "warehouseId"], None),
+        read("13", &["Inventory"], &["productId"], None),
+        read("14", &["Quota"], &["salesPeriod"], Some("orderTotal")),
+    ];
+    let mut writes = put_each(&entities);
+    writes.push(update("Order", &["status"]));
+    writes.push(update("JobHistory", &["jobTitle"]));
+    writes.push(update("Quota", &["orderTotal"]));
+    problem(entities, patterns, writes)
+}
+
+#[test]
+fn b6_the_guides_relational_model_needs_two_indexes_and_thirteen_shards() {
+    let design = designed(&relational()).expect("a design");
+    assert_eq!(design.gsis, 2);
+    assert!(matches!(design.proof, Proof::Infeasible { gsis: 1, .. }), "{:?}", design.proof);
+    let asked = |id: &str| design.asked.iter().find(|asked| asked.pattern == id).expect("asked");
+    assert_eq!(asked("5").shards, 13, "the guide computes 13 and then pads it to 15");
+    let single = design.asked.iter().filter(|asked| asked.pattern != "5");
+    assert!(single.map(|asked| asked.shards).all(|shards| shards == 1));
+    assert_eq!(design.asked.len(), 14);
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn r82_what_exists_stays_and_only_what_is_missing_is_designed() {
     let design = designed(&problem).expect("a design");
     assert_eq!((design.gsis, design.proof.clone()), (1, Proof::AllKept));
     let note = text(&design, "Note", Slot::Global(1)).expect("it joins the index that exists");
-    assert_eq!(note, ("c#{customerId}".to_owned(), "n#{noteId}".to_owned()));
+    assert_eq!(note, ("c#{customerId}".to_owned(), "n#".to_owned()));
 }
 
 #[test]
