@@ -99,6 +99,12 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The texts that the model's own records have for an attribute of some entities.
+    pub(super) fn recorded(&self, entities: &[String], name: &str) -> Vec<String> {
+        let records = self.model.data.records.iter().filter(|records| entities.contains(&records.entity));
+        records.flat_map(|records| &records.records).filter_map(|record| record.get(name)?.scalar()).collect()
+    }
+
     pub(super) fn attribute(&self, entities: &[String], name: &str) -> Option<&'a Attribute> {
         entities.iter().find_map(|entity| self.model.entity(entity)?.attribute(name))
     }

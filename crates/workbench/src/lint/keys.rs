@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::context::{Context, finding, is_time, names};
 use super::shapes::can_be_equal;
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Part, Template};
+use crate::model::{AttributeFormat, Entity, Part, Template};
 use keywright_semantics::value::ValueType;
 
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
@@ -213,6 +213,7 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
                         "store UTC in one precision: `format: iso8601`",
                     ));
                 }
+                found.extend(precisions(context, entity, name));
                 let known =
                     forms.iter().find(|(other_table, other, _)| *other_table == table.name && other == name);
                 match known {
@@ -232,6 +233,21 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
     }
     found.dedup();
     found
+}
+
+/// Times of one attribute that are written with more and with fewer digits, or with and without a zone.
+fn precisions(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Finding> {
+    let recorded = context.recorded(std::slice::from_ref(&entity.name), name);
+    let first = recorded.first()?;
+    let other = recorded.iter().find(|value| value.len() != first.len())?;
+    Some(finding(
+        "L012",
+        Severity::Warning,
+        entity.at,
+        &entity.name,
+        format!("`{name}` is written as `{first}` and as `{other}`, which do not sort as times do"),
+        "use one precision and one zone everywhere, such as `2026-08-01T12:00:00.000Z`",
+    ))
 }
 
 pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {

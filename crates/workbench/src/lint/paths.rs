@@ -151,7 +151,9 @@ pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
             // What follows the attribute in the key makes the planner's upper bound inclusive.
             let followed =
                 context.sort_templates(report).iter().any(|template| followed(template, &given.attribute));
-            let short = !followed && upper.len() < full;
+            let stored = context.recorded(&read.entities, &given.attribute);
+            let cut = |value: &String| value.len() > upper.len() && value.starts_with(&upper);
+            let short = !followed && (upper.len() < full || stored.iter().any(cut));
             if short || upper.ends_with("T23:59:00") || upper.ends_with("T23:59") {
                 found.push(finding(
                     "L006",

@@ -69,9 +69,6 @@ impl Plan<'_> {
     }
 }
 
-/// More queries for one question are no answer but a load test.
-const SHARDS_GATHERED_MAX: u32 = 1000;
-
 /// Chooses the request for a question whose given values are known.
 pub(super) fn plan<'a>(
     model: &'a Model,
@@ -275,9 +272,6 @@ impl<'a> Question<'a, '_> {
             return Err(format!(
                 "`{template}` has {shards} shards: one query reads one; write `scatter-gather`"
             ));
-        }
-        if *shards > SHARDS_GATHERED_MAX {
-            return Err(format!("{shards} shards are more than anyone can gather"));
         }
         let variant = |shard: u32| {
             let mut variant = template.clone();
