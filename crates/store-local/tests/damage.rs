@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use keywright_store::kit::block_on;
-use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, Transaction};
+use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
 use keywright_store_local::{LocalOptions, LocalStore, OpenFault};
 use tempfile::TempDir;
 
@@ -236,4 +236,71 @@ fn a_closed_store_takes_no_commits_but_kept_what_it_had() {
     let refusal = block_on(transaction.commit());
     assert_eq!(refusal, Err(keywright_store::CommitError::Failed(keywright_store::StoreError::Closed)));
     assert_eq!(rows(&store).len(), 1);
+}
+
+/// A closed store whose rows were merged into tables below the youngest level, and what is in it.
+fn merged() -> (TempDir, Rows) {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let store = LocalStore::open(folder.path(), options()).expect("the store opens");
+    for batch in 0..120 {
+        let mut transaction = block_on(store.begin()).expect("a transaction begins");
+        for row in 0..30 {
+            let number = (batch * 30 + row) * 7919 % 3600;
+            transaction
+                .put(Bytes::from(format!("k{number:05}")), Bytes::from(format!("{number} ").repeat(60)));
+        }
+        block_on(transaction.commit()).expect("nothing conflicts");
+    }
+    store.close();
+    drop(store);
+    let store = LocalStore::open(folder.path(), options()).expect("the store opens");
+    let rows = rows(&store);
+    drop(store);
+    (folder, rows)
+}
+
+fn get(store: &LocalStore, key: &Bytes) -> Result<Option<Bytes>, StoreError> {
+    let view = block_on(store.snapshot())?;
+    block_on(view.get(key))
+}
+
+/// Filters and indexes of such tables are cut into blocks of their own.
+#[test]
+fn merged_tables_are_read_whole_and_a_flipped_bit_never_changes_an_answer() {
+    let (folder, expected) = merged();
+    assert_eq!(expected.len(), 3600);
+    let largest = relative(folder.path())
+        .into_iter()
+        .filter(|file| file.components().any(|part| part.as_os_str() == "tables"))
+        .max_by_key(|file| fs::metadata(folder.path().join(file)).unwrap().len())
+        .expect("there is a table");
+    let length = fs::metadata(folder.path().join(&largest)).unwrap().len();
+    assert!(length > 2 * 64 * 1024, "{length}: several write buffers are in one table");
+    let unchecked = LocalOptions { verify_bytes_max: 0, ..options() };
+    let mut refused = 0;
+    for step in 0..12 {
+        let damaged = copy(folder.path());
+        let path = damaged.path().join(&largest);
+        let mut bytes = fs::read(&path).unwrap();
+        let place = usize::try_from(length * step / 12 + 11).unwrap();
+        bytes[place] ^= 0x10;
+        fs::write(&path, bytes).unwrap();
+        // A damaged frame is found at open.
+        let Ok(store) = LocalStore::open(damaged.path(), unchecked) else {
+            refused += 1;
+            continue;
+        };
+        for (key, value) in expected.iter().step_by(17) {
+            match get(&store, key) {
+                Ok(found) => assert_eq!(found.as_ref(), Some(value), "{place}: another answer"),
+                Err(_) => refused += 1,
+            }
+            let absent = Bytes::from([key.as_ref(), b"x"].concat());
+            assert!(
+                matches!(get(&store, &absent), Ok(None) | Err(_)),
+                "{place}: a row that was never written"
+            );
+        }
+    }
+    assert!(refused > 4, "{refused}");
 }
