@@ -6,7 +6,7 @@ use std::time::Duration;
 use keywright_engine::{Engine, EngineConfig};
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
-use keywright_store_local::{Durability, LocalOptions, LocalStore};
+use keywright_store_local::{Aside, Durability, LocalOptions, LocalStore};
 use tokio::sync::watch;
 
 use crate::auth::Gate;
@@ -34,9 +34,11 @@ pub(crate) fn run(config: Config) -> Result<(), String> {
                 DurabilityArgument::Synced => Durability::Synced,
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             };
-            let store =
-                LocalStore::open(&path, LocalOptions { durability, cache_bytes, ..LocalOptions::default() })
-                    .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;
+            // A thread that reads for long hands its other requests over to another one.
+            let long_reads: Aside = |read| tokio::task::block_in_place(read);
+            let options = LocalOptions { durability, cache_bytes, long_reads, ..LocalOptions::default() };
+            let store = LocalStore::open(&path, options)
+                .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;
             runtime.block_on(serve(config, store))
         }
     }

@@ -26,5 +26,5 @@ mod store;
 mod tables;
 
 pub use error::OpenFault;
-pub use options::{Durability, LocalOptions};
+pub use options::{Aside, Durability, LocalOptions};
 pub use store::{LocalSnapshot, LocalStore, LocalTransaction};

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Runs a piece of work that waits for the disk.
+pub type Aside = fn(&mut dyn FnMut());
+
 /// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -33,6 +36,10 @@ pub struct LocalOptions {
     pub verify_bytes_max: u64,
     /// How often a relaxed store syncs.
     pub relaxed_sync_interval: Duration,
+    /// How the long part of a read is run: what is beyond 64 KiB of a page or 16 keys of a multi-get. An asynchronous
+    /// runtime has few threads, and as many cold reads as it has would hold up everything else; it says here how to get
+    /// one out of the way. By default it is run where it stands.
+    pub long_reads: Aside,
 }
 
 impl Default for LocalOptions {
@@ -45,6 +52,7 @@ impl Default for LocalOptions {
             journal_bytes: 512 * MIB,
             verify_bytes_max: 32 * MIB,
             relaxed_sync_interval: Duration::from_millis(200),
+            long_reads: |work| work(),
         }
     }
 }

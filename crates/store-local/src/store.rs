@@ -19,7 +19,7 @@ use crate::error::{OpenFault, store_error};
 use crate::folder::Folder;
 use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
 use crate::open;
-use crate::options::LocalOptions;
+use crate::options::{Aside, LocalOptions};
 
 const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
@@ -33,6 +33,11 @@ const CLEAR_KEYS_MAX: usize = 1000;
 /// Rows that `size_estimate_bytes` adds up before it estimates from the tables.
 const ESTIMATE_ROWS_MAX: usize = 1000;
 
+/// Keys of a multi-get that are read where it stands.
+const SHORT_KEYS_MAX: usize = 16;
+/// Bytes of a page or of a log that are read where it stands: some 16 blocks.
+const SHORT_BYTES_MAX: usize = 64 * 1024;
+
 /// A store in a folder. Clones share one store; it closes when the last clone, snapshot and transaction are gone.
 #[derive(Clone)]
 pub struct LocalStore {
@@ -45,10 +50,18 @@ struct Inner {
     thread: Mutex<Option<JoinHandle<()>>>,
     rows: Keyspace,
     hasher: RandomState,
+    long_reads: Aside,
     _folder: Folder,
 }
 
 impl Inner {
+    /// Runs the long part of a read.
+    fn aside<R>(&self, mut read: impl FnMut() -> R) -> R {
+        let mut outcome = None;
+        (self.long_reads)(&mut || outcome = Some(read()));
+        outcome.expect("whoever is asked to run a read runs it")
+    }
+
     /// Ends the writing thread after all that waits is written. Idempotent.
     fn close(&self) {
         self.shared.close();
@@ -81,6 +94,7 @@ impl LocalStore {
             thread: Mutex::new(Some(thread)),
             rows: opened.rows,
             hasher: RandomState::new(),
+            long_reads: options.long_reads,
             _folder: opened.folder,
         };
         Ok(Self { inner: Arc::new(inner) })
@@ -136,7 +150,13 @@ impl LocalSnapshot {
     }
 
     fn lookup_all(&self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
-        keys.iter().map(|key| self.lookup(key)).collect()
+        let (short, long) = keys.split_at(keys.len().min(SHORT_KEYS_MAX));
+        let read = |keys: &[Bytes]| keys.iter().map(|key| self.lookup(key)).collect::<Result<Vec<_>, _>>();
+        let mut rows = read(short)?;
+        if !long.is_empty() {
+            rows.extend(self.inner.aside(|| read(long))?);
+        }
+        Ok(rows)
     }
 
     fn rows(&self, range: &KeyRange) -> fjall::Iter {
@@ -151,32 +171,33 @@ impl LocalSnapshot {
         }
         let rows = self.rows(&scan.range);
         match scan.direction {
-            Direction::Forward => fill(rows, scan),
-            Direction::Backward => fill(rows.rev(), scan),
+            Direction::Forward => self.fill(rows, scan),
+            Direction::Backward => self.fill(rows.rev(), scan),
         }
     }
 
+    /// A page of a scan: its first part here, what is left of a long one aside.
+    fn fill(
+        &self,
+        mut rows: impl Iterator<Item = fjall::Guard>,
+        scan: &Scan,
+    ) -> Result<ScanPage, StoreError> {
+        let mut draft = PageDraft::default();
+        if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
+            self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX))?;
+        }
+        Ok(draft.page)
+    }
+
     fn log_entries(&self, read: LogRead) -> Result<Vec<LogEntry>, StoreError> {
-        let mut entries = Vec::new();
-        let mut bytes_read = 0;
         let start = log_key(read.id, read.after.unwrap_or(LogPosition::FIRST));
         let end = log_key(read.id, LogPosition::LAST);
-        for row in self.published.snapshot.range(&self.inner.rows, start..=end) {
-            if entries.len() >= read.entries_max.max(1)
-                || (bytes_read >= read.bytes_max && !entries.is_empty())
-            {
-                break;
-            }
-            let (key, value) = row.into_inner().map_err(store_error)?;
-            let position = log_position(&key)
-                .ok_or_else(|| StoreError::Corrupt("a log entry's key is malformed".to_owned()))?;
-            if read.after == Some(position) {
-                continue;
-            }
-            bytes_read += value.len();
-            entries.push(LogEntry { position, bytes: Bytes::from(value) });
+        let mut rows = self.published.snapshot.range(&self.inner.rows, start..=end);
+        let mut draft = LogDraft::default();
+        if draft.fill(&mut rows, read, SHORT_BYTES_MAX)? == Filled::ToBound {
+            self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX))?;
         }
-        Ok(entries)
+        Ok(draft.entries)
     }
 }
 
@@ -185,22 +206,77 @@ fn is_empty(range: &KeyRange) -> bool {
     range.end.as_ref().is_some_and(|end| *end <= range.start)
 }
 
-/// Takes rows until the budget of rows or bytes is reached; always at least one.
-fn fill(rows: impl Iterator<Item = fjall::Guard>, scan: &Scan) -> Result<ScanPage, StoreError> {
-    let mut page = ScanPage::default();
-    let mut bytes = 0;
-    for row in rows {
-        if page.entries.len() >= scan.rows_max.max(1) || (bytes >= scan.bytes_max && !page.entries.is_empty())
-        {
-            page.more = true;
-            break;
+/// Where filling stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Filled {
+    /// At the end of what was asked for.
+    Whole,
+    /// At the bytes that one part may have.
+    ToBound,
+}
+
+/// A page while it is read.
+#[derive(Default)]
+struct PageDraft {
+    page: ScanPage,
+    bytes: usize,
+}
+
+impl PageDraft {
+    /// Takes rows until the budget of rows or bytes is reached, always at least one, or until the draft has `bound` bytes.
+    fn fill(
+        &mut self,
+        rows: &mut impl Iterator<Item = fjall::Guard>,
+        scan: &Scan,
+        bound: usize,
+    ) -> Result<Filled, StoreError> {
+        let entries = &mut self.page.entries;
+        while self.bytes < bound {
+            let Some(row) = rows.next() else { return Ok(Filled::Whole) };
+            if entries.len() >= scan.rows_max.max(1) || (self.bytes >= scan.bytes_max && !entries.is_empty())
+            {
+                self.page.more = true;
+                return Ok(Filled::Whole);
+            }
+            let (key, value) = row.into_inner().map_err(store_error)?;
+            let entry = Entry { key: given_key(key), value: Bytes::from(value) };
+            self.bytes += entry.key.len() + entry.value.len();
+            entries.push(entry);
         }
-        let (key, value) = row.into_inner().map_err(store_error)?;
-        let entry = Entry { key: given_key(key), value: Bytes::from(value) };
-        bytes += entry.key.len() + entry.value.len();
-        page.entries.push(entry);
+        Ok(Filled::ToBound)
     }
-    Ok(page)
+}
+
+/// Entries of a log while they are read.
+#[derive(Default)]
+struct LogDraft {
+    entries: Vec<LogEntry>,
+    bytes: usize,
+}
+
+impl LogDraft {
+    /// The same as for a page.
+    fn fill(
+        &mut self,
+        rows: &mut impl Iterator<Item = fjall::Guard>,
+        read: LogRead,
+        bound: usize,
+    ) -> Result<Filled, StoreError> {
+        while self.bytes < bound {
+            let is_full = self.entries.len() >= read.entries_max.max(1)
+                || (self.bytes >= read.bytes_max && !self.entries.is_empty());
+            let Some(row) = (if is_full { None } else { rows.next() }) else { return Ok(Filled::Whole) };
+            let (key, value) = row.into_inner().map_err(store_error)?;
+            let position = log_position(&key)
+                .ok_or_else(|| StoreError::Corrupt("a log entry's key is malformed".to_owned()))?;
+            if read.after == Some(position) {
+                continue;
+            }
+            self.bytes += value.len();
+            self.entries.push(LogEntry { position, bytes: Bytes::from(value) });
+        }
+        Ok(Filled::ToBound)
+    }
 }
 
 impl Snapshot for LocalSnapshot {
