@@ -5,8 +5,10 @@
 
 use std::fmt::Write as _;
 
+use keywright_semantics::schema::IndexKind;
+
 use super::create_table::write_request;
-use super::tables::{Billing, Provisioned, TableDefinition};
+use super::tables::{Billing, Provisioned, Scaling, TableDefinition};
 
 /// Writes the script.
 pub fn write(model: &str, tables: &[TableDefinition]) -> String {
@@ -48,30 +50,40 @@ fn write_scaling(script: &mut String, table: &TableDefinition) {
     let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
         return;
     };
-    let resource = quoted(&format!("table/{}", table.name));
-    for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
-        let Some(scaling) = scaling else { continue };
-        let place = format!(
-            "--service-namespace dynamodb --resource-id {resource} --scalable-dimension dynamodb:table:{name}CapacityUnits"
-        );
-        let _ = writeln!(
-            script,
-            "aws application-autoscaling register-scalable-target {place} --min-capacity {} --max-capacity {}{}",
-            scaling.units_min,
-            scaling.units_max,
-            or_say(&format!("{}: {name} capacity does not scale", table.name))
-        );
-        let policy = quoted(&format!("{}-{name}", table.name));
-        let configuration = quoted(&format!(
-            "{{\"TargetValue\":{},\"PredefinedMetricSpecification\":{{\"PredefinedMetricType\":\"DynamoDB{name}CapacityUtilization\"}}}}",
-            scaling.target_percent
-        ));
-        let _ = writeln!(
-            script,
-            "aws application-autoscaling put-scaling-policy {place} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}{}",
-            or_say(&format!("{}: {name} capacity has no scaling policy", table.name))
-        );
+    let indexes = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    // An index that does not scale with its table throttles the writes of both.
+    let places = indexes.map(|index| (format!("{}/index/{}", table.name, index.name), "index"));
+    for (place, kind) in std::iter::once((table.name.clone(), "table")).chain(places) {
+        for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
+            if let Some(scaling) = scaling {
+                write_scaling_of(script, &place, kind, name, scaling);
+            }
+        }
     }
+}
+
+fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, scaling: Scaling) {
+    let target = format!(
+        "--service-namespace dynamodb --resource-id {} --scalable-dimension dynamodb:{kind}:{name}CapacityUnits",
+        quoted(&format!("table/{place}"))
+    );
+    let _ = writeln!(
+        script,
+        "aws application-autoscaling register-scalable-target {target} --min-capacity {} --max-capacity {}{}",
+        scaling.units_min,
+        scaling.units_max,
+        or_say(&format!("{place}: {name} capacity does not scale"))
+    );
+    let policy = quoted(&format!("{}-{name}", place.replace('/', "-")));
+    let configuration = quoted(&format!(
+        "{{\"TargetValue\":{},\"PredefinedMetricSpecification\":{{\"PredefinedMetricType\":\"DynamoDB{name}CapacityUtilization\"}}}}",
+        scaling.target_percent
+    ));
+    let _ = writeln!(
+        script,
+        "aws application-autoscaling put-scaling-policy {target} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}{}",
+        or_say(&format!("{place}: {name} capacity has no scaling policy"))
+    );
 }
 
 /// What follows a command that only the service answers: the tables are there without it, and its own message stands above.

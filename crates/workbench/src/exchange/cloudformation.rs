@@ -6,6 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use keywright_semantics::schema::IndexKind;
+
 use super::create_table::{read_table, write_request, write_schema};
 use super::fault::{ExchangeFault, Faults};
 use super::json::{Json, Members};
@@ -307,7 +309,7 @@ pub fn write(description: &str, tables: &[TableDefinition], resource: &Resource)
         match resource {
             Resource::Table => {
                 resources.push((id.clone(), resource_of(TABLE, table_properties(table))));
-                resources.extend(scaling_resources(&id, table));
+                add_scaling(&id, table, &mut resources);
             }
             Resource::GlobalTable(regions) => {
                 resources.push((id, resource_of(GLOBAL_TABLE, global_properties(table, regions))));
@@ -373,7 +375,7 @@ fn global_properties(table: &TableDefinition, regions: &[String]) -> Json {
     for (name, value) in write_schema(table) {
         match name.as_str() {
             "ProvisionedThroughput" => {}
-            "GlobalSecondaryIndexes" => properties.set(&name, without_units(&value)),
+            "GlobalSecondaryIndexes" => properties.set(&name, global_indexes(table, &value)),
             _ => properties.set(&name, value),
         }
     }
@@ -393,23 +395,47 @@ fn global_properties(table: &TableDefinition, regions: &[String]) -> Json {
     properties
 }
 
-fn without_units(indexes: &Json) -> Json {
-    let strip = |index: &Json| {
+/// Indexes as a global table has them: writes scale for all replicas here, reads for each replica there.
+fn global_indexes(table: &TableDefinition, indexes: &Json) -> Json {
+    let one = |index: &Json| {
         let mut index = index.clone();
         index.remove("ProvisionedThroughput");
+        if let Billing::Provisioned(capacity) = &table.billing {
+            let units = capacity.of_index(index.str_at("IndexName").unwrap_or_default());
+            let scaling = capacity.autoscaling.and_then(|both| both.write);
+            index.set("WriteProvisionedThroughputSettings", settings("Write", scaling, units.write));
+        }
         index
     };
-    Json::List(indexes.elements().iter().map(strip).collect())
+    Json::List(indexes.elements().iter().map(one).collect())
+}
+
+/// What one replica reads of the table or an index.
+fn read_capacity(capacity: &Provisioned, units: Units) -> Json {
+    match capacity.autoscaling.and_then(|both| both.read) {
+        Some(scaling) => settings("Read", Some(scaling), units.read),
+        None => Json::object([("ReadCapacityUnits", Json::number(units.read))]),
+    }
+}
+
+fn global(table: &TableDefinition) -> impl Iterator<Item = &str> {
+    let indexes = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    indexes.map(|index| index.name.as_str())
 }
 
 fn replica(table: &TableDefinition, region: &str) -> Json {
     let mut replica = Json::object([("Region", Json::text(region))]);
     if let Billing::Provisioned(capacity) = &table.billing {
-        let value = match capacity.autoscaling.and_then(|both| both.read) {
-            Some(scaling) => settings("Read", Some(scaling), capacity.table.read),
-            None => Json::object([("ReadCapacityUnits", Json::number(capacity.table.read))]),
-        };
-        replica.set("ReadProvisionedThroughputSettings", value);
+        replica.set("ReadProvisionedThroughputSettings", read_capacity(capacity, capacity.table));
+        let indexes: Vec<Json> = global(table)
+            .map(|name| {
+                let reads = read_capacity(capacity, capacity.of_index(name));
+                Json::object([("IndexName", Json::text(name)), ("ReadProvisionedThroughputSettings", reads)])
+            })
+            .collect();
+        if !indexes.is_empty() {
+            replica.set("GlobalSecondaryIndexes", Json::List(indexes));
+        }
     }
     set_recovery(&mut replica, table);
     if table.deletion_protection {
@@ -436,28 +462,34 @@ fn settings(name: &str, scaling: Option<Scaling>, units: u64) -> Json {
     Json::Object(vec![(format!("{name}CapacityAutoScalingSettings"), body)])
 }
 
-fn scaling_resources(id: &str, table: &TableDefinition) -> Members {
+fn add_scaling(id: &str, table: &TableDefinition, resources: &mut Members) {
     let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
-        return Vec::new();
+        return;
     };
-    let each = [("Read", both.read), ("Write", both.write)];
-    each.into_iter()
-        .filter_map(|(name, scaling)| Some((name, scaling?)))
-        .flat_map(|(name, scaling)| {
-            let target_id = format!("{id}{name}Target");
-            let policy_id = format!("{id}{name}Policy");
-            let target = scalable_target(id, name, scaling);
+    // An index that does not scale with its table throttles the writes of both.
+    for index in std::iter::once(None).chain(global(table).map(Some)) {
+        for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
+            let Some(scaling) = scaling else { continue };
+            let of_index: String =
+                index.unwrap_or_default().chars().filter(char::is_ascii_alphanumeric).collect();
+            let target_id = free_id(&format!("{id}{of_index}{name}Target"), resources);
+            let policy_id = free_id(&format!("{id}{of_index}{name}Policy"), resources);
             let policy = scaling_policy(&policy_id, &target_id, name, scaling);
-            [(target_id, resource_of(TARGET, target)), (policy_id, resource_of(POLICY, policy))]
-        })
-        .collect()
+            resources.push((target_id, resource_of(TARGET, scalable_target(id, index, name, scaling))));
+            resources.push((policy_id, resource_of(POLICY, policy)));
+        }
+    }
 }
 
-fn scalable_target(id: &str, name: &str, scaling: Scaling) -> Json {
+fn scalable_target(id: &str, index: Option<&str>, name: &str, scaling: Scaling) -> Json {
+    let (resource, kind) = match index {
+        None => (format!("table/${{{id}}}"), "table"),
+        Some(index) => (format!("table/${{{id}}}/index/{index}"), "index"),
+    };
     Json::object([
         ("ServiceNamespace", Json::text("dynamodb")),
-        ("ResourceId", Json::object([("Fn::Sub", Json::text(format!("table/${{{id}}}")))])),
-        ("ScalableDimension", Json::text(format!("dynamodb:table:{name}CapacityUnits"))),
+        ("ResourceId", Json::object([("Fn::Sub", Json::text(resource))])),
+        ("ScalableDimension", Json::text(format!("dynamodb:{kind}:{name}CapacityUnits"))),
         ("MinCapacity", Json::number(scaling.units_min)),
         ("MaxCapacity", Json::number(scaling.units_max)),
     ])
@@ -566,5 +598,38 @@ Resources:
     #[test]
     fn a_template_without_tables_is_a_fault() {
         assert!(parse("Resources: {}").is_err());
+    }
+
+    #[test]
+    fn indexes_scale_with_their_table_under_ids_of_their_own() {
+        let request = |name: &str, index: &str| {
+            let text = format!(
+                r#"{{"TableName":"{name}","AttributeDefinitions":[{{"AttributeName":"id","AttributeType":"S"}}],
+                "KeySchema":[{{"AttributeName":"id","KeyType":"HASH"}}],"ProvisionedThroughput":{{"ReadCapacityUnits":5,"WriteCapacityUnits":5}},
+                "GlobalSecondaryIndexes":[{{"IndexName":"{index}","KeySchema":[{{"AttributeName":"id","KeyType":"HASH"}}],"Projection":{{"ProjectionType":"ALL"}}}}]}}"#
+            );
+            let mut faults = Vec::new();
+            let table = read_table(&Json::parse(&text).expect("JSON"), "", &mut faults).expect("a table");
+            let Billing::Provisioned(capacity) = &table.billing else { panic!("provisioned") };
+            let scaling = Scaling { units_min: 5, units_max: 50, target_percent: 70 };
+            let both = AutoScaling { read: Some(scaling), write: Some(scaling) };
+            let billing = Billing::Provisioned(Provisioned { autoscaling: Some(both), ..capacity.clone() });
+            TableDefinition { billing, ..table }
+        };
+        let tables = [request("Shop", "Orders"), request("ShopOrders", "byDay")];
+        let template = write("", &tables, &Resource::Table);
+        let resources = template.get("Resources").expect("resources").members();
+        let ids: std::collections::BTreeSet<&String> = resources.iter().map(|(id, _)| id).collect();
+        // Each table, and a target and a policy for reads and writes of itself and its index.
+        assert_eq!((ids.len(), resources.len()), (18, 18));
+        assert!(template.compact().contains("table/${Shop}/index/Orders"));
+        assert_eq!(read(&template).expect("a template").tables, tables);
+        let global = write("", &tables, &Resource::GlobalTable(vec!["eu-west-1".to_owned()]));
+        let first = global.at(&["Resources", "Shop", "Properties"]).expect("the table");
+        let index = &first.get("GlobalSecondaryIndexes").expect("indexes").elements()[0];
+        assert!(index.get("WriteProvisionedThroughputSettings").is_some());
+        let replica = &first.get("Replicas").expect("replicas").elements()[0];
+        let index = &replica.get("GlobalSecondaryIndexes").expect("its indexes").elements()[0];
+        assert!(index.get("ReadProvisionedThroughputSettings").is_some());
     }
 }
