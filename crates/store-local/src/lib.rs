@@ -11,7 +11,8 @@
 //! - Not detected at open: after a loss of power, a journal damaged in exactly the commits of the last seconds before it,
 //!   which cannot be told from commits that were never finished.
 //!
-//! Reads run on the caller's thread: they are served from memory mostly, and from the disk otherwise.
+//! Reads run on the caller's thread: they are served from memory mostly, and from the disk otherwise. The rest of a long one
+//! runs as `LocalOptions::long_reads` says.
 
 mod acknowledged;
 mod committer;
