@@ -292,7 +292,7 @@ impl Pair {
 }
 
 fn sorted(mut items: Vec<Value>) -> Vec<Value> {
-    items.sort_by_key(ToString::to_string);
+    items.sort_by_key(|item| (item["pk"].to_string(), item["sk"].to_string()));
     items
 }
 
