@@ -63,7 +63,9 @@ fn templates(entity: &Entity, prefix: &str, placed: &Placed) -> Named {
     };
     let joined = |names: &[String]| names.iter().map(own).collect::<Vec<_>>().join("#");
     let mut partition = format!("{}#{}", stems(&view.partition), joined(&view.partition));
-    if let (true, Some(id)) = (view.shards > 1, entity.id.first()) {
+    // What is in the partition already tells no two of its items apart.
+    let mut spreading = entity.id.iter().chain(&view.sort).filter(|name| !view.partition.contains(name));
+    if let (true, Some(id)) = (view.shards > 1, spreading.next()) {
         partition = format!("{partition}#{{{id}|shard({})}}", view.shards);
     }
     let sort =

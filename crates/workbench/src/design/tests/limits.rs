@@ -1,7 +1,7 @@
 //! What cannot be designed is said, what is hot is sharded, and large problems stay small work.
 
 use super::cases::{PER_SECOND, designed, entity, prices, problem, put_each, read, sparse, update, write};
-use crate::design::{Fault, Problem, Slot, WriteKind, explain};
+use crate::design::{Fault, Problem, Slot, WriteKind, explain, name};
 use crate::model::MicroPerSecond;
 use crate::price::Money;
 
@@ -22,6 +22,18 @@ fn votes(scatter: bool) -> Problem {
 fn r77_the_designer_spreads_20_000_writes_a_second_over_20_shards() {
     let design = designed(&votes(true)).expect("a design");
     assert_eq!(design.asked.first().map(|asked| asked.shards), Some(20));
+}
+
+/// An item's place among the shards must differ from that of others under the same key.
+#[test]
+fn shards_are_told_by_an_attribute_that_the_partition_does_not_have() {
+    let mut votes = votes(true);
+    for entity in &mut votes.entities {
+        entity.id = vec!["contestantId".to_owned(), "voteId".to_owned()];
+    }
+    let named = name(&designed(&votes).expect("a design"));
+    let base = named.iter().find(|own| own.slot == Slot::Table).expect("a key");
+    assert_eq!(base.partition, "contestant#{contestantId}#{voteId|shard(20)}");
 }
 
 #[test]
