@@ -142,10 +142,14 @@ fn r83_the_explanation_says_what_each_pattern_costs_and_which_force_the_index() 
 }
 
 /// Twelve entities with four patterns each and two collections: fifty patterns.
-pub(crate) fn fifty_patterns() -> Problem {
+fn fifty_patterns() -> Problem {
+    patterns_of(12)
+}
+
+fn patterns_of(count: usize) -> Problem {
     let mut entities = Vec::new();
     let mut patterns = Vec::new();
-    for place in 0..12 {
+    for place in 0..count {
         let name = format!("E{place}");
         let id = format!("id{place}");
         let parent = format!("id{}", place / 2 * 2);
@@ -178,6 +182,17 @@ fn fifty_patterns_are_solved_within_a_bounded_number_of_nodes() {
     let design = designed(&problem).expect("a design");
     assert_eq!(design.asked.len(), 50);
     assert!(design.effort.nodes < 2_000, "{:?}", design.effort);
+}
+
+#[test]
+fn two_hundred_patterns_are_solved_within_a_bounded_number_of_nodes() {
+    let mut problem = patterns_of(49);
+    problem.patterns.push(read("third family", &["E4", "E5"], &["id4"], None));
+    problem.patterns.push(read("fourth family", &["E6", "E7"], &["id6"], None));
+    assert_eq!(problem.patterns.len(), 200);
+    let design = designed(&problem).expect("a design");
+    assert_eq!(design.asked.len(), 200);
+    assert!(design.effort.nodes < 8_000, "{:?}", design.effort);
 }
 
 /// A request for a whole collection would return them too.
