@@ -326,11 +326,11 @@ pub fn parse_condition(
     kind: ConditionKind,
     placeholders: &mut Placeholders<'_>,
 ) -> Result<Condition, Error> {
-    parse(text, placeholders).map_err(|fault| fault.in_parameter(kind.parameter()))
+    parse(text, kind, placeholders).map_err(|fault| fault.in_parameter(kind.parameter()))
 }
 
-fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Condition, Fault> {
-    check_size(text, SizeText::WithSize)?;
+fn parse(text: &str, kind: ConditionKind, placeholders: &mut Placeholders<'_>) -> Result<Condition, Fault> {
+    check_size(text, if kind == ConditionKind::Key { SizeText::Plain } else { SizeText::WithSize })?;
     let raw = parser::condition(text)?;
     checks::check_condition(&raw)?;
     Ok(Condition { root: bind::condition(&raw, placeholders)? })

@@ -23,7 +23,7 @@ impl Fault {
     }
 }
 
-/// Whether the text about an oversized expression says its size; that of updates does not (observed).
+/// Whether the text about an oversized expression says its size; only those of filters and conditions do (observed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SizeText {
     Plain,

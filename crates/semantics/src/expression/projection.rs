@@ -67,7 +67,7 @@ pub fn parse_projection(text: &str, placeholders: &mut Placeholders<'_>) -> Resu
 }
 
 fn bind(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Projection, Fault> {
-    check_size(text, SizeText::WithSize)?;
+    check_size(text, SizeText::Plain)?;
     let raw = parser::projection(text)?;
     raw.iter().try_for_each(checks::check_path)?;
     let paths =

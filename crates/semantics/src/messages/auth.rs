@@ -5,6 +5,8 @@
 
 pub const MISSING_TOKEN: &str = "Request is missing Authentication Token";
 pub const UNKNOWN_KEY: &str = "The security token included in the request is invalid.";
+/// A session's token beside a key that is of no session.
+pub const FOREIGN_TOKEN: &str = "The security token included in the request is invalid";
 pub const BOTH_HEADER_AND_QUERY: &str =
     "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.";
 pub const HEADER_REQUIRES_DATE: &str =

@@ -302,7 +302,7 @@ fn build(raw: RawClaim<'_>) -> Result<Claim<'_>, Error> {
 }
 
 /// The decoded value of the first query parameter of that name.
-fn query_value(query: &str, name: &str) -> Option<String> {
+pub(super) fn query_value(query: &str, name: &str) -> Option<String> {
     query.split('&').find_map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (percent_decode(key) == name.as_bytes())

@@ -8,6 +8,7 @@ use aws_sigv4::http_request::{
 };
 use aws_sigv4::sign::v4;
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::auth;
 
 use super::{Keyring, SignedRequest, Signer, SigningKeys, TimeCheck, TimeMs, read_claim, verify};
 
@@ -156,6 +157,17 @@ fn a_signature_covers_body_target_path_and_query() {
     let mut sent = presigned();
     sent.body.clear();
     assert_eq!(sent.fault(NOW).0, ErrorKind::InvalidSignature);
+}
+
+#[test]
+fn a_token_of_a_session_belongs_to_no_key_of_the_file() {
+    let expected = (ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN.to_owned());
+    let mut sent = header_signed();
+    sent.headers.push(("x-amz-security-token".to_owned(), "token".to_owned()));
+    assert_eq!(sent.fault(NOW), expected);
+    let mut sent = presigned();
+    sent.query.push_str("&X-Amz-Security-Token=token");
+    assert_eq!(sent.fault(NOW), expected);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use subtle::ConstantTimeEq;
 
 use super::SignedRequest;
 use super::canonical::{canonical_request, push_hex};
-use super::claim::{ALGORITHM, Claim};
+use super::claim::{ALGORITHM, Claim, query_value};
 
 /// Derived keys kept at once; past it the table is emptied.
 const SIGNING_KEYS_MAX: usize = 1024;
@@ -89,6 +89,10 @@ pub fn verify(
     let secret = keyring
         .secret(claim.access_key_id())
         .ok_or_else(|| Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY))?;
+    // The keys here are long-term ones: a session's token belongs to none of them.
+    if request.header("x-amz-security-token").is_some() || has_query_token(request) {
+        return Err(Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN));
+    }
     let canonical = canonical_request(request, &claim.signed_headers, claim.placement);
     let key = signing_keys.derived(claim, secret);
     let expected = signature(&key, &canonical, &claim.time_text, claim.scope());
@@ -96,4 +100,8 @@ pub fn verify(
         return Ok(());
     }
     Err(Error::new(ErrorKind::InvalidSignature, auth::SIGNATURE_MISMATCH))
+}
+
+fn has_query_token(request: &SignedRequest<'_>) -> bool {
+    !request.query.is_empty() && query_value(request.query, "X-Amz-Security-Token").is_some()
 }

@@ -1,7 +1,7 @@
 //! What is wrong with a condition, and in which words.
 
 use super::*;
-use crate::expression::{ConditionKind, parse_condition};
+use crate::expression::{ConditionKind, parse_condition, parse_projection};
 use crate::limits::EXPRESSION_OPERATORS_MAX;
 
 /// The error of a filter without its introduction.
@@ -60,6 +60,11 @@ fn empty_and_oversized_expressions_are_refused() {
         fault(&text, &[], &[]),
         "Expression size has exceeded the maximum allowed size; expression size: 4097"
     );
+    let plain = "Expression size has exceeded the maximum allowed size;";
+    let key = parse_condition(&text, ConditionKind::Key, &mut placeholders(&[], &[])).expect_err("too long");
+    assert_eq!(key.message, format!("Invalid KeyConditionExpression: {plain}"));
+    let projection = parse_projection(&"a".repeat(4097), &mut placeholders(&[], &[])).expect_err("too long");
+    assert_eq!(projection.message, format!("Invalid ProjectionExpression: {plain}"));
     let text = format!("a = {}b", " ".repeat(4091));
     assert!(parse_condition(&text, ConditionKind::Filter, &mut placeholders(&[], &[])).is_ok());
 }
