@@ -160,3 +160,64 @@ fn every_published_model_designed_anew_answers_its_questions_at_the_predicted_un
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+fn redesigned(text: &str) -> (design::Design, Model) {
+    let model = model(text);
+    let table = model.tables.first().expect("a table").clone();
+    let problem = design::from_model(&model, &table).expect("a problem");
+    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
+    let written = design::to_model(&model, &table.name, &found).expect("templates");
+    // What is written must be a model that reads back and runs.
+    (found, self::model(&keywright_workbench::model::write(&written)))
+}
+
+fn runs(model: &Model) {
+    let verified = design::verify(model).expect("it runs");
+    assert!(!verified.is_empty());
+    for own in &verified {
+        assert!(own.agrees() && own.expected > 0, "{own:?}");
+    }
+}
+
+#[test]
+fn items_taken_into_their_parent_are_a_list_of_it_in_the_model_and_its_reads_run() {
+    let (found, model) = redesigned(
+        r"
+format: 1
+model: orders
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Order: {count: 1000, size: 200, unique: [[orderId]], attrs: {orderId: S, note: S}}
+  Item: {count: 3000, size: 100, parent: Order, unique: [[orderId, productId]], attrs: {orderId: S, productId: S}}
+patterns:
+  - {id: P1, query: [Order, Item], given: {orderId: eq}, returns: {avg: 4, max: 20}, rate: 10}
+  - {id: W1, transact: [{put: Order}, {put: Item, n: 3}], rate: 10}
+  - {id: W2, put: Item, rate: 1}
+",
+    );
+    assert_eq!(found.embedded.len(), 1);
+    assert_eq!(model.entities.len(), 1);
+    assert!(model.entity("Order").and_then(|order| order.attribute("items")).is_some());
+    runs(&model);
+}
+
+#[test]
+fn a_second_item_is_an_entity_of_its_own_that_the_same_transaction_writes() {
+    let (found, model) = redesigned(
+        r"
+format: 1
+model: follows
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Follow: {count: 1000, size: 100, unique: [[followerId, followedId]], attrs: {followerId: {type: S, distinct: 100}, followedId: {type: S, distinct: 100}}}
+patterns:
+  - {id: P1, query: Follow, given: {followerId: eq}, consistency: strong, returns: {avg: 5}, rate: 10}
+  - {id: P2, query: Follow, given: {followedId: eq}, consistency: strong, returns: {avg: 5}, rate: 10}
+  - {id: W1, put: Follow, rate: 1}
+",
+    );
+    assert_eq!(found.gsis, 0);
+    assert_eq!(model.entities.len(), 2);
+    assert_eq!(model.pattern("W1").map(|own| own.steps().len()), Some(2));
+    runs(&model);
+}

@@ -232,7 +232,13 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                     pattern.expect = None;
                 }
             }
-            Operation::Write(step) => write_parent(step, embedded),
+            Operation::Write(step) => {
+                if write_parent(step, embedded) {
+                    // A lone change has its values with the pattern.
+                    pattern.example.extend(step.examples.drain(..).flatten());
+                    pattern.expect = None;
+                }
+            }
             Operation::Transact(steps) | Operation::Batch(steps) => {
                 let whole: BTreeSet<bool> = steps
                     .iter()
@@ -241,6 +247,7 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                     .collect();
                 if whole.contains(&true) {
                     steps.retain(|step| step.entity != embedded.child);
+                    pattern.expect = None;
                 }
                 for step in steps {
                     write_parent(step, embedded);
@@ -260,9 +267,9 @@ fn read_parent(read: &mut Read, embedded: &Embedded) -> bool {
     true
 }
 
-fn write_parent(step: &mut Write, embedded: &Embedded) {
+fn write_parent(step: &mut Write, embedded: &Embedded) -> bool {
     if step.entity != embedded.child {
-        return;
+        return false;
     }
     let node = |kind| Node { at: At::default(), kind };
     let list = &embedded.list;
@@ -272,7 +279,8 @@ fn write_parent(step: &mut Write, embedded: &Embedded) {
     (step.remove, step.add) = (None, None);
     step.set = Some(format!("{list} = list_append(if_not_exists({list}, :none), :more)"));
     step.examples = vec![vec![
-        (":none".to_owned(), node(NodeKind::List(Vec::new()))),
-        (":more".to_owned(), node(NodeKind::List(vec![node(NodeKind::Map(Vec::new()))]))),
+        ("none".to_owned(), node(NodeKind::List(Vec::new()))),
+        ("more".to_owned(), node(NodeKind::List(vec![node(NodeKind::Map(Vec::new()))]))),
     ]];
+    true
 }
