@@ -159,7 +159,7 @@ impl Wishes {
 /// named. Observed: `*` stands for gzip, or for deflate where gzip is named itself; `identity` is not looked at; of a
 /// coding named twice the better entry counts.
 fn preferred_coding(accepted: &str) -> Coding {
-    let entries: Vec<(&str, u16)> = accepted.split(',').map(entry).collect();
+    let entries: Vec<(&str, Option<&str>)> = accepted.split(',').map(entry).collect();
     let named = |name: &str| entries.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let for_any = if named("gzip") { Coding::Deflate } else { Coding::Gzip };
     let coding = |name: &str| match name {
@@ -168,7 +168,10 @@ fn preferred_coding(accepted: &str) -> Coding {
         _ if name.eq_ignore_ascii_case("deflate") => Some(Coding::Deflate),
         _ => None,
     };
-    let offers = entries.iter().filter_map(|(name, quality)| Some((coding(name)?, *name == "*", *quality)));
+    let offers = entries.iter().filter_map(|(name, text)| {
+        let coding = coding(name)?;
+        Some((coding, *name == "*", text.map_or(QUALITY_MAX, quality)))
+    });
     let mut best = (Coding::Identity, 0, false);
     for (coding, any, quality) in offers {
         if quality > best.1 || (quality == best.1 && quality > 0 && best.2 && !any) {
@@ -178,28 +181,31 @@ fn preferred_coding(accepted: &str) -> Coding {
     best.0
 }
 
-/// One entry of the list: its name, and its quality in ten-thousandths. Observed: `q=` may end a longer name.
-fn entry(text: &str) -> (&str, u16) {
+/// One entry of the list: its name, and its quality as written. Observed: `q=` may end a longer name.
+fn entry(text: &str) -> (&str, Option<&str>) {
     let mut parts = text.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default();
-    (
-        name,
-        parts.find_map(|parameter| parameter.split_once("q=")).map_or(QUALITY_MAX, |(_, text)| quality(text)),
-    )
+    (name, parts.find_map(|parameter| parameter.split_once("q=")).map(|(_, text)| text))
 }
 
 /// The best quality, 1.
 const QUALITY_MAX: u16 = 10_000;
 
-/// A quality value (`0.25`). Observed: what is no number counts as the best, as does what is more; less than nothing is
+/// A quality value (`0.25`) in ten-thousandths. Observed: what is no number counts as the best, as does what is more; less than nothing is
 /// nothing.
 fn quality(text: &str) -> u16 {
     let Ok(value) = text.trim().parse::<f64>() else { return QUALITY_MAX };
-    let steps = (1..=QUALITY_MAX).rev().find(|steps| f64::from(*steps) <= value * f64::from(QUALITY_MAX));
-    match steps {
-        Some(steps) => steps,
-        None => u16::from(value > 0.0),
+    // The most steps that are not more than the value, by halving.
+    let (mut least, mut most) = (0, QUALITY_MAX);
+    while least < most {
+        let middle = (least + most).div_ceil(2);
+        if f64::from(middle) <= value * f64::from(QUALITY_MAX) {
+            least = middle;
+        } else {
+            most = middle - 1;
+        }
     }
+    if least == 0 { u16::from(value > 0.0) } else { least }
 }
 
 fn compress(body: Vec<u8>, coding: Coding) -> (Vec<u8>, Option<HeaderValue>) {

@@ -23,6 +23,8 @@ pub(crate) enum Origins {
 impl Origins {
     /// The named origins; without a name, all pages where signatures are verified.
     pub(crate) fn new(named: Vec<String>, verifies: bool) -> Self {
+        let bare = |origin: String| origin.trim().trim_end_matches('/').to_owned();
+        let named: Vec<String> = named.into_iter().map(bare).filter(|origin| !origin.is_empty()).collect();
         if named.iter().any(|origin| origin == ANY) || (named.is_empty() && verifies) {
             Self::Any
         } else {
@@ -96,7 +98,8 @@ mod tests {
         for origins in [Origins::new(Vec::new(), true), Origins::new(vec![ANY.to_owned()], false)] {
             assert!(admits(&origins, "https://evil.example"));
         }
-        let named = Origins::new(vec!["https://shop.example".to_owned()], true);
-        assert!(!admits(&named, "https://evil.example"));
+        let named = Origins::new(vec!["https://shop.example/".to_owned()], true);
+        assert!(!admits(&named, "https://evil.example") && admits(&named, "https://shop.example"));
+        assert_eq!(Origins::new(vec![String::new()], true), Origins::Any);
     }
 }

@@ -159,13 +159,17 @@ impl<'de> Visitor<'de> for NodeSeed<'_> {
         let mut object = Vec::new();
         while let Some(name) = members.next_key_seed(TextSeed)? {
             if object.is_empty() {
-                object.reserve_exact(members_expected(self.depth, &name));
+                let is_large = self.left.get() < NODES_MAX - NODES_AT_EASE;
+                object.reserve_exact(if is_large { 1 } else { members_expected(self.depth, &name) });
             }
             object.push((name, members.next_value_seed(self.inner())?));
         }
         Ok(Node::Object(object))
     }
 }
+
+/// So many values are read before memory is worth more than time.
+const NODES_AT_EASE: u32 = 100_000;
 
 /// How many members an object is made for: one if its first name is a type's, since attribute values have one member.
 fn members_expected(depth: usize, first: &str) -> usize {

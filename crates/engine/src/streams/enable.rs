@@ -17,6 +17,7 @@ pub(crate) struct Moment {
     /// When the change counts as done.
     settled_ms: u64,
     shards_max: u32,
+    shards_kept_max: usize,
     /// The newest commit: records of a stream that begins now are of later ones.
     version: u64,
 }
@@ -29,15 +30,22 @@ impl Moment {
             now_ms,
             settled_ms: now_ms.saturating_add(engine.config().transition_ms),
             shards_max: engine.config().stream_shards_max,
+            shards_kept_max: engine.config().stream_shards_kept_max,
             version: snapshot.version().0,
         })
     }
 }
 
+/// Whether a table keeps so many shards that no stream may begin before the oldest are a day old. Its record, which every
+/// writer reads, holds them all.
+pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
+    table.streams.iter().map(|stream| stream.shards.len()).sum::<usize>() >= moment.shards_kept_max
+}
+
 /// Begins a stream of a table that has none enabled. `namesakes` are the caller's tables of that name, deleted ones
 /// included: name and label are all that a stream's ARN tells it apart by.
 pub(crate) fn enable(table: &mut Table, namesakes: &[Arc<Table>], view: StreamView, moment: Moment) {
-    let Moment { now_ms: created_ms, settled_ms, shards_max, version: after } = moment;
+    let Moment { now_ms: created_ms, settled_ms, shards_max, version: after, .. } = moment;
     let label = new_label(table, namesakes, created_ms);
     table.stream = StreamState { view: Some(view), label: Some(label.clone()) };
     let shards = first_shards(table.throughput, shards_max);

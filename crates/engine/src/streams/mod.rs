@@ -24,7 +24,7 @@ use crate::catalogue::{RecordPlace, Shard, Stream, Table};
 
 pub(crate) use append::{Author, append, note_load};
 pub(crate) use describe::describe_stream;
-pub(crate) use enable::{Moment, disable, enable};
+pub(crate) use enable::{Moment, are_too_many, disable, enable};
 pub(crate) use get_records::get_records;
 pub(crate) use list::list_streams;
 pub(crate) use load::{ShardLoads, TrimTimes};

@@ -359,6 +359,10 @@ impl Update<'_> {
                 Err(Error::validation(messages::stream_already_enabled(&table.name)))
             }
             (Some(StreamChange::Enable(view)), None) => {
+                if streams::are_too_many(table, self.moment) {
+                    let text = messages::too_many_streams(&table.name);
+                    return Err(Error::new(ErrorKind::LimitExceeded, text));
+                }
                 streams::enable(table, &self.namesakes, stream_view(view), self.moment);
                 Ok(())
             }

@@ -415,6 +415,22 @@ fn shards_stop_giving_way_before_there_are_too_many() {
 }
 
 #[test]
+fn a_table_with_too_many_shards_of_one_day_begins_no_further_stream() {
+    let config = EngineConfig { stream_shards_kept_max: 3, ..EngineConfig::default() };
+    let bench = streaming_with(StreamViewType::KeysOnly, config);
+    for _ in 0..2 {
+        bench.set_stream(None).expect("it is enabled");
+        bench.set_stream(Some(StreamViewType::KeysOnly)).expect("there is room");
+    }
+    bench.set_stream(None).expect("it is enabled");
+    let refused = bench.set_stream(Some(StreamViewType::KeysOnly)).expect_err("three are kept");
+    assert_eq!(refused.kind, ErrorKind::LimitExceeded);
+    bench.pass(STREAM_RETENTION_MS + 1);
+    bench.settle();
+    bench.set_stream(Some(StreamViewType::KeysOnly)).expect("the old ones are gone");
+}
+
+#[test]
 fn shards_are_listed_once_each_and_after_their_parents_when_the_clock_was_set_back() {
     let bench = streaming(StreamViewType::KeysOnly);
     let stream = bench.stream();

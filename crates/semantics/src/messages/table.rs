@@ -304,6 +304,11 @@ pub fn stream_already_enabled(name: &str) -> String {
     format!("Table already has an enabled stream: TableName: {name}")
 }
 
+/// Of a limit that the service does not document; the words are made after its other limits.
+pub fn too_many_streams(name: &str) -> String {
+    format!("Subscriber limit exceeded: Too many streams within a day: TableName: {name}")
+}
+
 pub fn no_stream_to_disable(name: &str) -> String {
     format!("Table has no stream to disable: TableName: {name}")
 }
