@@ -34,20 +34,13 @@ pub(crate) async fn write_one<'r, S: Store>(
     on_condition_failure: OnConditionFailure,
     bind: impl Fn() -> Result<Action<'r>, Error> + Send + Sync,
 ) -> Result<Outcome, Error> {
-    attempt_one(engine, bind).await?.map_err(|refusal| refused(refusal, on_condition_failure))
-}
-
-/// Carries out one action; whoever asked for it words a refusal.
-pub(crate) async fn attempt_one<'r, S: Store>(
-    engine: &Engine<S>,
-    bind: impl Fn() -> Result<Action<'r>, Error> + Send + Sync,
-) -> Result<Result<Outcome, Refusal>, Error> {
     let end = run(engine, GroupKind::Single, None, || Ok(vec![bind()?])).await?;
     match end {
-        GroupEnd::Written(outcomes) => outcomes.into_iter().next().map(Ok).ok_or_else(fault::internal),
-        GroupEnd::Refused(refusals) => {
-            refusals.into_iter().flatten().next().map(Err).ok_or_else(fault::internal)
-        }
+        GroupEnd::Written(outcomes) => outcomes.into_iter().next().ok_or_else(fault::internal),
+        GroupEnd::Refused(refusals) => Err(match refusals.into_iter().flatten().next() {
+            Some(refusal) => refused(refusal, on_condition_failure),
+            None => fault::internal(),
+        }),
         GroupEnd::Conflict(_) => Err(Error::new(ErrorKind::TransactionConflict, cancellation::CONFLICT)),
         GroupEnd::Replayed(_) | GroupEnd::TooLarge => Err(fault::internal()),
     }

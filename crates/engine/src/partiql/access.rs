@@ -93,9 +93,7 @@ pub(super) fn bind<'a>(
 pub(super) fn check_ranges(table: &Table, select: &Select) -> Result<(), Error> {
     let source = Source { table, index: None };
     if let Access::Reads(reads) = access(source.key(), select)? {
-        let mut ranges = bind_reads(source, &reads)?;
-        ranges.sort_by(|one, other| one.range.start.cmp(&other.range.start));
-        check_overlap(&ranges)?;
+        check_overlap(&bind_reads(source, &reads)?)?;
     }
     Ok(())
 }
@@ -166,7 +164,7 @@ fn intersection(one: KeyRange, other: KeyRange) -> KeyRange {
     KeyRange { start: one.start.max(other.start), end }
 }
 
-/// Ranges in their order, partition by partition.
+/// No row may be read twice; which range comes first does not matter.
 fn check_overlap(ranges: &[BoundRange]) -> Result<(), Error> {
     let mut before: Option<&KeyRange> = None;
     let holds_rows = |range: &&KeyRange| range.end.as_ref().is_none_or(|end| range.start < *end);

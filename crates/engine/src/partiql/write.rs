@@ -15,11 +15,11 @@ use keywright_store::Store;
 use super::{is_whole, key_match};
 use crate::bind::item::{bind_put, check_condition, check_update};
 use crate::bind::key::bind_key;
-use crate::change::{Action, Effect, Refusal};
+use crate::change::{Action, Effect};
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
-use crate::single::{Reported, attempt_one, output, refused};
+use crate::single::{Reported, output, write_one};
 use crate::update_item::returned;
 
 /// The item that an UPDATE or DELETE names.
@@ -111,13 +111,12 @@ pub(super) async fn write<S: Store>(
         check_condition(&table.schema, condition)?;
         Ok(Action { table, key, effect, condition })
     };
-    let outcome = attempt_one(engine, bind).await?.map_err(|refusal| match (statement, refusal) {
-        (Statement::Insert { .. }, refusal @ Refusal::Condition { .. }) => Error {
-            kind: ErrorKind::DuplicateItem,
-            message: messages::DUPLICATE_ITEM.to_owned(),
-            ..refused(refusal, answering.on_condition_failure)
-        },
-        (_, refusal) => refused(refusal, answering.on_condition_failure),
+    let outcome = write_one(engine, answering.on_condition_failure, bind).await;
+    let outcome = outcome.map_err(|error| match (statement, error.kind) {
+        (Statement::Insert { .. }, ErrorKind::ConditionalCheckFailed) => {
+            Error { kind: ErrorKind::DuplicateItem, message: messages::DUPLICATE_ITEM.to_owned(), ..error }
+        }
+        _ => error,
     })?;
     let attributes: Option<EncodedItem> = returned(&outcome.change, return_value(returning));
     let reported = Reported {

@@ -9,7 +9,7 @@ use super::Wording;
 use crate::number::NumberFault;
 use crate::value::{ValueFault, ValueType};
 
-pub const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: \
+const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: \
      Attributes in the item have nested levels beyond supported limit";
 
 /// The text of a value's fault.
