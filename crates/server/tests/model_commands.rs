@@ -3,20 +3,14 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use keywright_workbench::exchange::json::Json;
 use keywright_workbench::lint::RULES;
-
-fn keywright(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_keywright"))
-        .current_dir(folder)
-        .arg("model")
-        .args(arguments)
-        .output()
-        .unwrap()
-}
+use support::model_command as keywright;
 
 fn streams(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();

@@ -7,10 +7,10 @@ mod support;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use keywright_workbench::exchange::json::Json;
-use support::Server;
+use support::{Server, model_command as keywright};
 
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
                              SignedHeaders=host, Signature=00";
@@ -42,15 +42,6 @@ entities:
 
 fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../workbench/tests/data/workbench").join(name)
-}
-
-fn keywright(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_keywright"))
-        .current_dir(folder)
-        .arg("model")
-        .args(arguments)
-        .output()
-        .unwrap()
 }
 
 /// What the command prints; it must succeed.

@@ -9,14 +9,13 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use aws_sigv4::http_request::{
     SignableBody, SignableRequest, SignatureLocation, SigningParams, SigningSettings, sign,
 };
 use aws_sigv4::sign::v4;
-use support::Server;
+use support::{Server, add_key};
 
 const TARGET: &str = "DynamoDB_20120810.ListTables";
 
@@ -26,17 +25,8 @@ struct Key {
 }
 
 fn key_in(file: &Path) -> Key {
-    let added = Command::new(env!("CARGO_BIN_EXE_keywright"))
-        .args(["credentials", "--file", file.to_str().unwrap(), "add"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8(added.stdout).unwrap();
-    let variable = |name: &str| {
-        let line =
-            said.lines().find_map(|line| line.strip_prefix("export ")?.strip_prefix(name)?.strip_prefix('='));
-        line.unwrap().to_owned()
-    };
-    Key { access_key_id: variable("AWS_ACCESS_KEY_ID"), secret: variable("AWS_SECRET_ACCESS_KEY") }
+    let (access_key_id, secret) = add_key(file, &[]);
+    Key { access_key_id, secret }
 }
 
 /// The query of a ListTables that may be sent from `time` on for a minute.

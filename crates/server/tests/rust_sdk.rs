@@ -177,17 +177,7 @@ async fn tables_of_other_regions_and_accounts_are_apart() {
 async fn keys_from_the_credentials_file_are_verified() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
-    let added = std::process::Command::new(env!("CARGO_BIN_EXE_keywright"))
-        .args(["credentials", "--file", file.to_str().unwrap(), "add", "--account", "444455556666"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8(added.stdout).unwrap();
-    let variable = |name: &str| {
-        let line =
-            said.lines().find_map(|line| line.strip_prefix("export ")?.strip_prefix(name)?.strip_prefix('='));
-        line.unwrap().to_owned()
-    };
-    let (access_key_id, secret) = (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"));
+    let (access_key_id, secret) = support::add_key(&file, &["--account", "444455556666"]);
     let server = Server::start(&["--in-memory", "--credentials", file.to_str().unwrap()]);
     let good = client(
         &server.endpoint,

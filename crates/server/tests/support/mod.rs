@@ -6,7 +6,33 @@ pub mod client;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
+
+/// Runs `keywright model` in a folder.
+pub fn model_command(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .current_dir(folder)
+        .arg("model")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// Adds a key to a credentials file: its id and its secret, read from what the command says.
+pub fn add_key(file: &Path, more: &[&str]) -> (String, String) {
+    let added = Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .args(["credentials", "--file", file.to_str().unwrap(), "add"])
+        .args(more)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(added.stdout).unwrap();
+    let variable = |name: &str| {
+        let line =
+            said.lines().find_map(|line| line.strip_prefix("export ")?.strip_prefix(name)?.strip_prefix('='));
+        line.unwrap().to_owned()
+    };
+    (variable("AWS_ACCESS_KEY_ID"), variable("AWS_SECRET_ACCESS_KEY"))
+}
 
 /// A running `keywright`.
 pub struct Server {
