@@ -63,6 +63,7 @@ pub fn run(
         patterns,
         tables: tables::measure(model, &samples),
         collisions,
+        samples,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
 
+use crate::data::Sample;
 use crate::model::At;
 
 /// A model's run.
@@ -12,6 +13,8 @@ pub struct Report {
     pub patterns: Vec<PatternReport>,
     pub tables: Vec<TableReport>,
     pub collisions: Vec<Collision>,
+    /// The items that were loaded.
+    pub samples: Vec<Sample>,
 }
 
 /// Two samples that have one key.
