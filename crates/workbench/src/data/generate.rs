@@ -9,7 +9,7 @@ use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::random::{Choice, Random};
-use super::{Sample, complete, from_node};
+use super::{FillFault, Sample, complete, from_node, key_of, pad};
 use crate::model::{Attribute, AttributeFormat, Entity, Fault, Generate, Model};
 
 /// The second from which generated times count: 2026-01-01T00:00:00Z.
@@ -37,6 +37,7 @@ pub fn generate(model: &Model, wanted: Generate) -> Result<Vec<Sample>, Fault> {
             let item = complete(model, entity, item).map_err(|fault| {
                 Fault::new(entity.at, format!("cannot generate `{}`: {fault}", entity.name))
             })?;
+            let item = pad(model, entity, item);
             generator.made.entry(entity.name.clone()).or_default().push(item.clone());
             samples.push(Sample {
                 table: entity.table.clone(),
@@ -61,6 +62,60 @@ pub fn generate_record(model: &Model, entity: &Entity, existing: &[Sample], plac
     generator.record(entity, place.saturating_add(NEW_PLACE))
 }
 
+/// Records that are wanted besides those that are there.
+#[derive(Clone, Copy, Debug)]
+pub struct Further<'a> {
+    /// Attributes that all of them have: what a question gives.
+    pub fixed: &'a Item,
+    pub number: u64,
+    pub seed: u64,
+}
+
+/// So many further items of an entity, keys included, as large as the entity is declared to be, each with a key that
+/// neither another of them nor an existing item has. They are fewer only if the fixed values leave no more keys, as one
+/// that is the whole key leaves one. The same existing items and seed make the same items.
+pub fn further(
+    model: &Model,
+    entity: &Entity,
+    existing: &[Sample],
+    wanted: Further<'_>,
+) -> Result<Vec<Sample>, FillFault> {
+    let mut generator = Generator::new(model, wanted.seed);
+    let mut taken = BTreeSet::new();
+    let Some(table) = model.table(&entity.table) else { return Ok(Vec::new()) };
+    let key = |item: &Item| key_of(table, item).map(|key| format!("{key:?}"));
+    for sample in existing {
+        if let Some(name) = &sample.entity {
+            generator.made.entry(name.clone()).or_default().push(sample.item.clone());
+        }
+        if sample.table == entity.table {
+            taken.extend(key(&sample.item));
+        }
+    }
+    let mut samples = Vec::new();
+    for place in 0..wanted.number {
+        for attempt in 0..TRIES_MAX {
+            // Far from the places of generated samples, so that new identities are new.
+            let place = NEW_PLACE.saturating_add(place + attempt * wanted.number);
+            let mut item = generator.record(entity, place);
+            item.extend(wanted.fixed.clone());
+            let item = complete(model, entity, item)?;
+            if taken.insert(key(&item).unwrap_or_default()) {
+                samples.push(Sample {
+                    table: entity.table.clone(),
+                    entity: Some(entity.name.clone()),
+                    item: pad(model, entity, item),
+                    at: entity.at,
+                });
+                break;
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// Tries at finding a key that no other item has.
+const TRIES_MAX: u64 = 50;
 const NEW_PLACE: u64 = 900_000_000;
 
 /// Parents before children; a circle is entered somewhere.
@@ -319,5 +374,36 @@ mod tests {
         let orders: BTreeSet<String> =
             of("Order").iter().map(|it| format!("{:?}", it.item["orderId"])).collect();
         assert!(of("OrderItem").iter().all(|it| orders.contains(&format!("{:?}", it.item["orderId"]))));
+    }
+
+    #[test]
+    fn further_records_have_what_is_given_keys_of_their_own_and_the_declared_size() {
+        let model = crate::model::parse(
+            r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  O: {count: 1000, size: 700, key: {pk: "u#{u}", sk: "o#{at}"}, attrs: {u: S, at: {type: S, format: iso8601}}}
+"#,
+        )
+        .expect("a model");
+        let existing = generate(&model, Generate { seed: 1, sample: 20 }).expect("items");
+        let fixed = Item::from([("u".to_owned(), AttributeValue::from("7"))]);
+        let wanted = Further { fixed: &fixed, number: 300, seed: 5 };
+        let entity = model.entity("O").expect("O");
+        let made = further(&model, entity, &existing, wanted).expect("items");
+        assert_eq!(made, further(&model, entity, &existing, wanted).expect("items"));
+        let all = existing.iter().chain(&made);
+        let keys: BTreeSet<String> =
+            all.map(|it| format!("{:?}", key_of(&model.tables[0], &it.item))).collect();
+        assert_eq!((made.len(), keys.len()), (300, 320));
+        for sample in existing.iter().chain(&made) {
+            assert_eq!(keywright_semantics::size::item_bytes(&sample.item), 700);
+        }
+        assert!(made.iter().all(|it| it.item["pk"] == "u#7".into()));
+        let whole = Item::from([("u".to_owned(), "7".into()), ("at".to_owned(), "2026".into())]);
+        let one = further(&model, entity, &existing, Further { fixed: &whole, number: 9, seed: 5 });
+        assert_eq!(one.expect("items").len(), 1);
     }
 }

@@ -6,6 +6,7 @@ mod file;
 mod fill;
 mod generate;
 mod random;
+mod size;
 mod value;
 
 use std::cmp::Reverse;
@@ -19,7 +20,8 @@ use crate::model::{
 };
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
-pub use generate::{generate, generate_record};
+pub use generate::{Further, further, generate, generate_record};
+pub use size::{FILLER, pad};
 pub use value::{from_node, from_typed_node, from_untyped_node};
 
 /// One item of the sample.
