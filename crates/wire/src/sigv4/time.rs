@@ -1,44 +1,30 @@
 //! The basic ISO 8601 form that signatures use (`20261121T053000Z`), to and from milliseconds since 1970.
 
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{OffsetDateTime, PrimitiveDateTime};
+
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimeMs(pub u64);
 
 const SECOND_MS: u64 = 1000;
-const DAY_SECONDS: u64 = 86_400;
+
+const BASIC: &[BorrowedFormatItem<'_>] = format_description!("[year][month][day]T[hour][minute][second]Z");
 
 impl TimeMs {
     /// Reads `YYYYMMDDTHHMMSSZ`; `None` for anything else or before 1970.
     pub fn parse_basic(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
-        if bytes.len() != 16 || bytes.get(8) != Some(&b'T') || bytes.get(15) != Some(&b'Z') {
-            return None;
-        }
-        let field = |from: usize, to: usize| -> Option<u64> {
-            let digits = text.get(from..to)?;
-            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
-        };
-        let (year, month, day) = (field(0, 4)?, field(4, 6)?, field(6, 8)?);
-        let (hour, minute, second) = (field(9, 11)?, field(11, 13)?, field(13, 15)?);
-        if year < 1970
-            || !(1..=12).contains(&month)
-            || !(1..=31).contains(&day)
-            || hour > 23
-            || minute > 59
-            || second > 60
-        {
-            return None;
-        }
-        let seconds = days_from_civil(year, month, day) * DAY_SECONDS + hour * 3600 + minute * 60 + second;
-        Some(Self(seconds * SECOND_MS))
+        let seconds = PrimitiveDateTime::parse(text, BASIC).ok()?.assume_utc().unix_timestamp();
+        Some(Self(u64::try_from(seconds).ok()?.checked_mul(SECOND_MS)?))
     }
 
-    /// Writes `YYYYMMDDTHHMMSSZ`.
+    /// Writes `YYYYMMDDTHHMMSSZ`; times after the year 9999 as the last moment that this form can hold.
     pub fn to_basic(self) -> String {
-        let seconds = self.0 / SECOND_MS;
-        let (year, month, day) = civil_from_days(seconds / DAY_SECONDS);
-        let of_day = seconds % DAY_SECONDS;
-        format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", of_day / 3600, of_day / 60 % 60, of_day % 60)
+        let seconds = i64::try_from(self.0 / SECOND_MS).unwrap_or(i64::MAX);
+        let time =
+            OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(PrimitiveDateTime::MAX.assume_utc());
+        time.format(BASIC).unwrap_or_default()
     }
 
     #[must_use]
@@ -50,30 +36,6 @@ impl TimeMs {
     pub const fn minus_seconds(self, seconds: u64) -> Self {
         Self(self.0.saturating_sub(seconds * SECOND_MS))
     }
-}
-
-/// Days since 1970-01-01 of a date of the Gregorian calendar, by counting 400-year eras that start in March.
-const fn days_from_civil(year: u64, month: u64, day: u64) -> u64 {
-    let shifted_year = if month <= 2 { year - 1 } else { year };
-    let era = shifted_year / 400;
-    let year_of_era = shifted_year % 400;
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
-
-/// The inverse of `days_from_civil`.
-const fn civil_from_days(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_index = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
-    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
-    let year = year_of_era + era * 400 + if month <= 2 { 1 } else { 0 };
-    (year, month, day)
 }
 
 #[cfg(test)]
@@ -97,6 +59,8 @@ mod tests {
             "2026-11-21T05:30:00Z",
             "20261121T05300+Z",
             "20261121T253000Z",
+            "20260230T000000Z",
+            "19691231T235959Z",
         ] {
             assert_eq!(TimeMs::parse_basic(text), None, "{text}");
         }

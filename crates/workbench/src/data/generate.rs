@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
 
 use super::random::{Choice, Random};
 use super::{FillFault, Sample, complete, from_node, key_of, pad};
@@ -330,19 +333,13 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Civil time of seconds since 1970, by Howard Hinnant's `civil_from_days`.
+/// A moment as `YYYY-MM-DDThh:mm:ss`, without a zone.
 fn date_time(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let shifted = days + 719_468;
-    let era = shifted / 146_097;
-    let day_of_era = shifted % 146_097;
-    let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}", rest / 3600, rest / 60 % 60, rest % 60)
+    const FORM: &[BorrowedFormatItem<'_>] =
+        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
+    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+    let time = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    time.format(FORM).unwrap_or_default()
 }
 
 #[cfg(test)]
