@@ -1,53 +1,41 @@
 //! Makes items up from a seed: the same model and seed make the same items.
 //!
-//! Counts are scaled down to a sample; children share the identifying attributes of their parents, and attributes that
-//! identify other entities take their values, so that the items refer to each other as real ones would.
+//! Children have the identifying attributes of a parent that is there, and attributes that identify other entities take
+//! their values, so that the items refer to each other as real ones would. Attributes have as many values as `scale`
+//! says, evenly or by their skew; no two items of an entity have the same key or the same values of what is `unique`,
+//! unless the model leaves fewer values than items; each item is as large as its entity is declared to be.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keywright_semantics::number::Number;
-use keywright_semantics::value::{AttributeValue, Item, ValueType};
-use time::OffsetDateTime;
-use time::format_description::BorrowedFormatItem;
-use time::macros::format_description;
+use keywright_semantics::value::{AttributeValue, Item};
 
+use super::made_up::{self, Use};
 use super::random::{Choice, Random};
-use super::{FillFault, Sample, complete, from_node, key_of, pad};
-use crate::model::{Attribute, AttributeFormat, Entity, Fault, Generate, Model};
+use super::scale::{Scale, Source, key_attributes, uniques};
+use super::{FillFault, Sample, complete, key_of, pad};
+use crate::model::{Attribute, Entity, Fault, Generate, Model, Part, Skew};
 
-/// The second from which generated times count: 2026-01-01T00:00:00Z.
-const EPOCH_SECONDS: u64 = 1_767_225_600;
-/// Generated times lie within so many seconds from there: 30 days.
-const TIME_SPAN_SECONDS: u64 = 30 * 24 * 60 * 60;
-/// Letters of a text whose size nobody gives.
-const TEXT_BYTES: u64 = 12;
-/// No generated text is longer.
-const TEXT_BYTES_MAX: u64 = 100_000;
 const PPM: u64 = 1_000_000;
+/// Draws at random that may find what an earlier item has, before all that is left is tried in order.
+const DRAWS_MAX: u64 = 30;
+/// Combinations of values that are tried in order for one entity.
+const SWEEP_MAX: u64 = 2_000_000;
+/// The places of further records, far from those of a sample, so that new identities are new.
+const NEW_PLACE: u64 = 900_000_000;
 
-/// All generated items of a model.
-pub fn generate(model: &Model, wanted: Generate) -> Result<Vec<Sample>, Fault> {
-    let mut generator = Generator::new(model, wanted.seed);
-    let counts: Vec<u64> = model.entities.iter().filter_map(|entity| entity.count).collect();
-    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+/// All generated items of a model, none with a key of the items that are there.
+pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<Vec<Sample>, Fault> {
+    let mut generator = Generator::new(model, wanted.seed, Scale::of_sample(model, wanted));
+    generator.know(existing);
     let mut samples = Vec::new();
     for entity in parents_first(model) {
-        let count = entity.count.unwrap_or(1);
-        let scaled = u128::from(count) * u128::from(wanted.sample) / u128::from(most.max(wanted.sample));
-        let number = u64::try_from(scaled).unwrap_or(u64::MAX).clamp(1, wanted.sample);
-        for place in 0..number {
-            let item = generator.record(entity, place);
-            let item = complete(model, entity, item).map_err(|fault| {
+        for place in 0..generator.scale.items(&entity.name) {
+            let made = generator.told_apart(entity, place, &Item::new(), generator.scale.items(&entity.name));
+            let (item, _) = made.map_err(|fault| {
                 Fault::new(entity.at, format!("cannot generate `{}`: {fault}", entity.name))
             })?;
-            let item = pad(model, entity, item);
             generator.made.entry(entity.name.clone()).or_default().push(item.clone());
-            samples.push(Sample {
-                table: entity.table.clone(),
-                entity: Some(entity.name.clone()),
-                item,
-                at: entity.at,
-            });
+            samples.push(sample(model, entity, item));
         }
     }
     Ok(samples)
@@ -55,14 +43,8 @@ pub fn generate(model: &Model, wanted: Generate) -> Result<Vec<Sample>, Fault> {
 
 /// One record of an entity besides those that are there, without keys; `place` tells several apart.
 pub fn generate_record(model: &Model, entity: &Entity, existing: &[Sample], place: u64) -> Item {
-    let mut generator = Generator::new(model, place);
-    for sample in existing {
-        if let Some(name) = &sample.entity {
-            generator.made.entry(name.clone()).or_default().push(sample.item.clone());
-        }
-    }
-    // Far from the places of generated samples, so that new identities are new.
-    generator.record(entity, place.saturating_add(NEW_PLACE))
+    let mut generator = Generator::besides(model, place, existing);
+    generator.record(entity, new_place(entity).saturating_add(place), &Item::new(), &mut Draw::First)
 }
 
 /// Records that are wanted besides those that are there.
@@ -83,43 +65,40 @@ pub fn further(
     existing: &[Sample],
     wanted: Further<'_>,
 ) -> Result<Vec<Sample>, FillFault> {
-    let mut generator = Generator::new(model, wanted.seed);
-    let mut taken = BTreeSet::new();
-    let Some(table) = model.table(&entity.table) else { return Ok(Vec::new()) };
-    let key = |item: &Item| key_of(table, item).map(|key| format!("{key:?}"));
-    for sample in existing {
-        if let Some(name) = &sample.entity {
-            generator.made.entry(name.clone()).or_default().push(sample.item.clone());
-        }
-        if sample.table == entity.table {
-            taken.extend(key(&sample.item));
-        }
-    }
+    let mut generator = Generator::besides(model, wanted.seed, existing);
+    generator.know(existing);
+    let first = new_place(entity);
     let mut samples = Vec::new();
     for place in 0..wanted.number {
-        for attempt in 0..TRIES_MAX {
-            // Far from the places of generated samples, so that new identities are new.
-            let place = NEW_PLACE.saturating_add(place + attempt * wanted.number);
-            let mut item = generator.record(entity, place);
-            item.extend(wanted.fixed.clone());
-            let item = complete(model, entity, item)?;
-            if taken.insert(key(&item).unwrap_or_default()) {
-                samples.push(Sample {
-                    table: entity.table.clone(),
-                    entity: Some(entity.name.clone()),
-                    item: pad(model, entity, item),
-                    at: entity.at,
-                });
-                break;
-            }
+        let made = generator.told_apart(entity, first.saturating_add(place), wanted.fixed, wanted.number)?;
+        match made {
+            (item, Told::Apart) => samples.push(sample(model, entity, item)),
+            (_, Told::Twin) => break,
         }
     }
     Ok(samples)
 }
 
-/// Tries at finding a key that no other item has.
-const TRIES_MAX: u64 = 50;
-const NEW_PLACE: u64 = 900_000_000;
+fn sample(model: &Model, entity: &Entity, item: Item) -> Sample {
+    Sample {
+        table: entity.table.clone(),
+        entity: Some(entity.name.clone()),
+        item: pad(model, entity, item),
+        at: entity.at,
+    }
+}
+
+/// The first place of further records: where a key pads numbers, the last tenth of what it holds.
+fn new_place(entity: &Entity) -> u64 {
+    let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
+    let templates = slots.flat_map(|slot| &slot.templates);
+    let pads = templates.flat_map(|(_, template)| &template.parts).filter_map(|part| match part {
+        Part::Attribute { pad: Some(pad), .. } => u32::try_from(*pad).ok(),
+        Part::Attribute { .. } | Part::Literal(_) | Part::Shard { .. } => None,
+    });
+    let held = pads.min().and_then(|pad| 10_u64.checked_pow(pad)).unwrap_or(u64::MAX);
+    (held / 10 * 9).min(NEW_PLACE)
+}
 
 /// Parents before children; a circle is entered somewhere.
 fn parents_first(model: &Model) -> Vec<&Entity> {
@@ -146,59 +125,297 @@ fn parents_first(model: &Model) -> Vec<&Entity> {
     order
 }
 
+/// How a record's values are drawn.
+enum Draw {
+    /// Evenly over all records.
+    First,
+    /// At random, after a draw that an earlier record has had.
+    Again(u64),
+    /// What is left of the number of a combination, each choice taking its part of it.
+    Nth(u64, u64),
+}
+
+impl Draw {
+    /// How often it was drawn before.
+    const fn attempt(&self) -> u64 {
+        match self {
+            Self::First => 0,
+            Self::Again(attempt) | Self::Nth(attempt, _) => *attempt,
+        }
+    }
+
+    /// This choice's part of a combination.
+    const fn part(&mut self, of: u64) -> Option<u64> {
+        match self {
+            Self::First | Self::Again(_) => None,
+            Self::Nth(_, rest) => {
+                let of = if of == 0 { 1 } else { of };
+                let part = *rest % of;
+                *rest /= of;
+                Some(part)
+            }
+        }
+    }
+}
+
+/// Whether an item has a key of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Apart,
+    Twin,
+}
+
+/// Values in an order that has each once before any twice.
+#[derive(Default)]
+struct Round {
+    number: u64,
+    order: Vec<u64>,
+}
+
 struct Generator<'a> {
     model: &'a Model,
     random: Random,
+    scale: Scale,
     made: BTreeMap<String, Vec<Item>>,
+    /// What no further item may have.
+    taken: BTreeSet<String>,
     choices: BTreeMap<(String, String), (usize, Choice)>,
+    rounds: BTreeMap<(String, String), Round>,
+    /// The combination that each entity has come to.
+    swept: BTreeMap<String, u64>,
 }
 
 impl<'a> Generator<'a> {
-    fn new(model: &'a Model, seed: u64) -> Self {
-        Self { model, random: Random::new(seed), made: BTreeMap::new(), choices: BTreeMap::new() }
+    fn new(model: &'a Model, seed: u64, scale: Scale) -> Self {
+        Self {
+            model,
+            random: Random::new(seed),
+            scale,
+            made: BTreeMap::new(),
+            taken: BTreeSet::new(),
+            choices: BTreeMap::new(),
+            rounds: BTreeMap::new(),
+            swept: BTreeMap::new(),
+        }
     }
 
-    fn record(&mut self, entity: &Entity, place: u64) -> Item {
-        let mut item = Item::new();
-        for parent in &entity.parents {
-            self.take_from_parent(entity, parent, &mut item);
+    /// One whose records refer to the items that are there.
+    fn besides(model: &'a Model, seed: u64, existing: &[Sample]) -> Self {
+        let mut made: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+        for sample in existing {
+            if let Some(name) = &sample.entity {
+                made.entry(name.clone()).or_default().push(sample.item.clone());
+            }
         }
-        let own: BTreeSet<&str> =
-            entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-        for attribute in &entity.attributes {
+        let items =
+            made.iter().map(|(name, items)| (name.clone(), u64::try_from(items.len()).unwrap_or(u64::MAX)));
+        let scale = Scale::of_items(model, items.collect());
+        Self { made, ..Self::new(model, seed, scale) }
+    }
+
+    /// Takes note of what is taken already.
+    fn know(&mut self, existing: &[Sample]) {
+        for sample in existing {
+            let entity = sample.entity.as_ref().and_then(|name| self.model.entity(name));
+            if let Some(entity) = entity {
+                self.taken.extend(self.marks(entity, &sample.item));
+            }
+        }
+    }
+
+    /// What tells an item apart: its key, and its values of each list that is unique.
+    fn marks(&self, entity: &Entity, item: &Item) -> Vec<String> {
+        let key = self.model.table(&entity.table).and_then(|table| key_of(table, item));
+        let mut marks: Vec<String> = key.into_iter().map(|key| format!("{} {key:?}", entity.name)).collect();
+        for names in &entity.unique {
+            let values: Option<Vec<&AttributeValue>> = names.iter().map(|name| item.get(name)).collect();
+            marks.extend(values.map(|values| format!("{} {names:?} {values:?}", entity.name)));
+        }
+        marks
+    }
+
+    /// A whole item whose key and unique values are its own: the first draw, then draws at random, then all combinations
+    /// of few values in order. A twin is returned when there is nothing left.
+    fn told_apart(
+        &mut self,
+        entity: &Entity,
+        place: u64,
+        fixed: &Item,
+        places: u64,
+    ) -> Result<(Item, Told), FillFault> {
+        let combinations = self.combinations(entity, fixed);
+        let mut attempt = 0;
+        loop {
+            let mut draw = if attempt == 0 {
+                Draw::First
+            } else if attempt < DRAWS_MAX {
+                Draw::Again(attempt)
+            } else {
+                let swept = self.swept.entry(entity.name.clone()).or_insert(0);
+                let nth = *swept;
+                *swept += 1;
+                Draw::Nth(attempt, nth)
+            };
+            let last = matches!(draw, Draw::Nth(_, nth) if nth >= combinations);
+            let shifted = place.saturating_add(draw.attempt().saturating_mul(places));
+            let item = self.record(entity, shifted, fixed, &mut draw);
+            let item = complete(self.model, entity, item)?;
+            let marks = self.marks(entity, &item);
+            let told =
+                if marks.iter().any(|mark| self.taken.contains(mark)) { Told::Twin } else { Told::Apart };
+            if told == Told::Apart || last {
+                self.taken.extend(marks);
+                return Ok((item, told));
+            }
+            attempt += 1;
+        }
+    }
+
+    /// How many combinations of few values an entity's keys have, besides what is fixed.
+    fn combinations(&self, entity: &Entity, fixed: &Item) -> u64 {
+        let mut all: u64 = 1;
+        let mut seen: BTreeSet<&str> = BTreeSet::new();
+        let decided = |parent: &str| {
+            let parent = self.model.entity(parent);
+            parent.is_some_and(|parent| key_attributes(parent).iter().any(|key| fixed.contains_key(*key)))
+        };
+        for attribute in own_keys(entity).filter(|attribute| !fixed.contains_key(&attribute.name)) {
+            let (name, number) = match self.scale.source(self.model, entity, attribute) {
+                Source::Parent(name) if decided(name) => continue,
+                Source::Parent(name) => (name, self.number_of(name)),
+                Source::Other(other) => (attribute.name.as_str(), self.number_of(&other.name)),
+                Source::Among(values) => (attribute.name.as_str(), values),
+                Source::Open => continue,
+            };
+            if seen.insert(name) {
+                all = all.saturating_mul(number.max(1));
+            }
+        }
+        all.min(SWEEP_MAX)
+    }
+
+    fn number_of(&self, entity: &str) -> u64 {
+        self.made.get(entity).map_or(1, |made| u64::try_from(made.len()).unwrap_or(u64::MAX))
+    }
+
+    fn record(&mut self, entity: &Entity, place: u64, fixed: &Item, draw: &mut Draw) -> Item {
+        let mut item = fixed.clone();
+        for parent in &entity.parents {
+            self.take_from_parent(entity, parent, fixed, &mut item, draw);
+        }
+        let identifying = key_attributes(entity);
+        // Keys first, so that the parts of a combination go to them.
+        let keys: BTreeSet<&str> = own_keys(entity).map(|attribute| attribute.name.as_str()).collect();
+        let (first, others): (Vec<_>, Vec<_>) =
+            entity.attributes.iter().partition(|attribute| keys.contains(attribute.name.as_str()));
+        for attribute in first.into_iter().chain(others) {
             if item.contains_key(&attribute.name) {
                 continue;
             }
-            if attribute.present_ppm.is_some_and(|share| self.random.below(PPM) >= share) {
+            let may_lack = !identifying.contains(attribute.name.as_str());
+            if may_lack && attribute.present_ppm.is_some_and(|share| self.random.below(PPM) >= share) {
                 continue;
             }
-            let value = match self.referred(entity, attribute) {
-                Some(value) => value,
-                None if own.contains(attribute.name.as_str())
-                    || entity.unique.iter().any(|names| names.contains(&attribute.name)) =>
-                {
-                    self.unique_value(attribute, place)
-                }
-                None => self.value(attribute, place),
-            };
+            let used = if keys.contains(attribute.name.as_str()) { Use::Key } else { Use::Plain };
+            let value = self.value(entity, attribute, place, used, draw);
             item.insert(attribute.name.clone(), value);
         }
-        self.fill_copies(entity, &mut item);
+        self.fill_copies(entity, fixed, &mut item);
         item
     }
 
-    /// A child has the attributes that identify its parent.
-    fn take_from_parent(&mut self, entity: &Entity, parent: &str, item: &mut Item) {
+    fn value(
+        &mut self,
+        entity: &Entity,
+        attribute: &Attribute,
+        place: u64,
+        used: Use,
+        draw: &mut Draw,
+    ) -> AttributeValue {
+        match self.scale.source(self.model, entity, attribute) {
+            Source::Other(other) => {
+                let skew = skew_of(entity, &attribute.name);
+                let among = self.scale.values(&entity.name, &attribute.name);
+                let chosen = self.choose(entity, &other.name, skew, among, &Item::new(), draw);
+                if let Some(value) = chosen.and_then(|item| item.get(&attribute.name).cloned()) {
+                    return value;
+                }
+            }
+            Source::Among(values) => {
+                let number = self.number(entity, attribute, place, values, draw);
+                return made_up::numbered(attribute, number, values, used);
+            }
+            Source::Parent(_) | Source::Open => {}
+        }
+        let sequel = matches!(draw, Draw::Nth(..)) || attribute.format.is_none();
+        if used == Use::Key && sequel {
+            made_up::numbered(attribute, place, u64::MAX, used)
+        } else {
+            made_up::any(attribute, place, &mut self.random)
+        }
+    }
+
+    /// Which of so many values: each once before any twice, or by the skew.
+    fn number(
+        &mut self,
+        entity: &Entity,
+        attribute: &Attribute,
+        place: u64,
+        values: u64,
+        draw: &mut Draw,
+    ) -> u64 {
+        if let Some(part) = draw.part(values) {
+            return part;
+        }
+        let items = self.scale.items(&entity.name);
+        let key = (entity.name.clone(), attribute.name.clone());
+        let skew = skew_of(entity, &attribute.name).filter(|skew| *skew != Skew::Uniform);
+        let few = values <= items;
+        let round = place.checked_div(values).unwrap_or(0);
+        if few && matches!(draw, Draw::First) && (skew.is_none() || round == 0) {
+            return self.in_turn(&key, place, round, values);
+        }
+        let Some(skew) = skew else { return self.random.below(values) };
+        let size = usize::try_from(values).unwrap_or(usize::MAX).min(CHOICES_MAX);
+        let choice = self.choices.entry(key).or_insert_with(|| {
+            let choice =
+                if few { Choice::besides_one_each(size, skew, items) } else { Choice::new(size, Some(skew)) };
+            (size, choice)
+        });
+        u64::try_from(choice.1.pick(&mut self.random)).unwrap_or(0)
+    }
+
+    fn in_turn(&mut self, key: &(String, String), place: u64, number: u64, values: u64) -> u64 {
+        let known =
+            self.rounds.get(key).is_some_and(|round| round.number == number && !round.order.is_empty());
+        if !known {
+            let order = self.random.shuffled(values);
+            self.rounds.insert(key.clone(), Round { number, order });
+        }
+        let nth = usize::try_from(place.checked_rem(values).unwrap_or(0)).unwrap_or(0);
+        self.rounds.get(key).and_then(|round| round.order.get(nth)).copied().unwrap_or(0)
+    }
+
+    /// A child has the attributes that identify its parent; what is fixed decides which parents there are to choose from.
+    fn take_from_parent(
+        &mut self,
+        entity: &Entity,
+        parent: &str,
+        fixed: &Item,
+        item: &mut Item,
+        draw: &mut Draw,
+    ) {
         let Some(source) = self.model.entity(parent) else { return };
-        let keys: Vec<&str> =
-            source.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-        let skew = keys
+        let keys = key_attributes(source);
+        let skew = keys.iter().find_map(|key| skew_of(entity, key));
+        let known: Item = fixed
             .iter()
-            .find_map(|key| entity.skew.iter().find(|(name, _)| name == key))
-            .map(|(_, skew)| *skew);
-        let Some(chosen) = self.choose(entity, parent, skew) else { return };
+            .filter(|(name, _)| keys.contains(name.as_str()))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let Some(chosen) = self.choose(entity, parent, skew, None, &known, draw) else { return };
         for attribute in &entity.attributes {
-            if keys.contains(&attribute.name.as_str())
+            if keys.contains(attribute.name.as_str())
                 && let Some(value) = chosen.get(&attribute.name)
             {
                 item.entry(attribute.name.clone()).or_insert_with(|| value.clone());
@@ -206,34 +423,37 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn choose(&mut self, entity: &Entity, other: &str, skew: Option<crate::model::Skew>) -> Option<Item> {
+    /// One of another entity's items, of the first `among` if that is limited, and of those with the known values.
+    fn choose(
+        &mut self,
+        entity: &Entity,
+        other: &str,
+        skew: Option<Skew>,
+        among: Option<u64>,
+        known: &Item,
+        draw: &mut Draw,
+    ) -> Option<Item> {
         let made = self.made.get(other)?;
-        let key = (entity.name.clone(), other.to_owned());
-        let cached = self.choices.get(&key).filter(|(n, _)| *n == made.len());
-        let choice = match cached {
-            Some((_, choice)) => choice.clone(),
-            None => Choice::new(made.len(), skew),
-        };
-        let place = choice.pick(&mut self.random);
-        let item = made.get(place).cloned();
-        self.choices.insert(key, (made.len(), choice));
-        item
-    }
-
-    /// The value of an attribute that identifies another entity.
-    fn referred(&mut self, entity: &Entity, attribute: &Attribute) -> Option<AttributeValue> {
-        if entity.identity() == Some(attribute.name.as_str()) {
-            return None;
+        let among = among.and_then(|among| usize::try_from(among).ok()).unwrap_or(made.len());
+        let made = made.get(..among.min(made.len()))?;
+        if !known.is_empty() {
+            let fits = |item: &&Item| known.iter().all(|(name, value)| item.get(name) == Some(value));
+            let fitting: Vec<&Item> = made.iter().filter(fits).collect();
+            let place = self.random.below(u64::try_from(fitting.len()).unwrap_or(0));
+            return fitting.get(usize::try_from(place).ok()?).map(|item| (*item).clone());
         }
-        let other =
-            self.model.entities.iter().find(|other| {
-                other.name != entity.name && other.identity() == Some(attribute.name.as_str())
-            })?;
-        let skew = entity.skew.iter().find(|(name, _)| *name == attribute.name).map(|(_, skew)| *skew);
-        self.choose(entity, &other.name, skew)?.get(&attribute.name).cloned()
+        if let Some(part) = draw.part(u64::try_from(made.len()).unwrap_or(u64::MAX)) {
+            return made.get(usize::try_from(part).ok()?).cloned();
+        }
+        let key = (entity.name.clone(), other.to_owned());
+        let choice = self.choices.entry(key).or_insert_with(|| (0, Choice::new(0, None)));
+        if choice.0 != made.len() {
+            *choice = (made.len(), Choice::new(made.len(), skew));
+        }
+        made.get(choice.1.pick(&mut self.random)).cloned()
     }
 
-    fn fill_copies(&mut self, entity: &Entity, item: &mut Item) {
+    fn fill_copies(&self, entity: &Entity, fixed: &Item, item: &mut Item) {
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
             let Some(key) = self.model.entity(source).and_then(Entity::identity) else { continue };
@@ -243,103 +463,25 @@ impl<'a> Generator<'a> {
                 .into_iter()
                 .flatten()
                 .find(|other| item.get(key).is_some() && other.get(key) == item.get(key));
-            if let Some(value) = original.and_then(|original| original.get(name)) {
+            let value = original.and_then(|original| original.get(name));
+            if let Some(value) = value.filter(|_| !fixed.contains_key(&attribute.name)) {
                 item.insert(attribute.name.clone(), value.clone());
             }
         }
     }
-
-    fn unique_value(&mut self, attribute: &Attribute, place: u64) -> AttributeValue {
-        if attribute.format.is_some() || !attribute.values.is_empty() {
-            return self.value(attribute, place);
-        }
-        match attribute.value_type {
-            ValueType::N => AttributeValue::N(Number::from(i64::try_from(place + 1).unwrap_or(i64::MAX))),
-            ValueType::S => {
-                let width =
-                    usize::try_from(attribute.size_bytes.unwrap_or(0).min(TEXT_BYTES_MAX)).unwrap_or(0);
-                AttributeValue::S(format!("{:0>width$}", place + 1))
-            }
-            _ => self.value(attribute, place),
-        }
-    }
-
-    fn value(&mut self, attribute: &Attribute, place: u64) -> AttributeValue {
-        if !attribute.values.is_empty() {
-            let choice = self.random.below(u64::try_from(attribute.values.len()).unwrap_or(1));
-            let node = usize::try_from(choice).ok().and_then(|choice| attribute.values.get(choice));
-            if let Some(Ok(value)) = node.map(|node| from_node(node, attribute.value_type)) {
-                return value;
-            }
-        }
-        if let Some(format) = attribute.format {
-            return self.formatted(attribute, format, place);
-        }
-        let bound = attribute.distinct.unwrap_or(u64::MAX).max(1);
-        match attribute.value_type {
-            ValueType::N => {
-                let number = self.random.below(bound.min(10_000));
-                AttributeValue::N(Number::from(i64::try_from(number).unwrap_or(0)))
-            }
-            ValueType::Bool => AttributeValue::Bool(self.random.below(2) == 1),
-            ValueType::Null => AttributeValue::Null,
-            ValueType::B => AttributeValue::B(self.text(attribute, bound).into_bytes()),
-            ValueType::L => AttributeValue::L(vec![AttributeValue::S(self.text(attribute, bound))]),
-            ValueType::M => AttributeValue::M(Item::from([(
-                "value".to_owned(),
-                AttributeValue::S(self.text(attribute, bound)),
-            )])),
-            ValueType::S => AttributeValue::S(self.text(attribute, bound)),
-            ValueType::Ss => AttributeValue::Ss(vec![self.text(attribute, bound)]),
-            ValueType::Ns => AttributeValue::Ns(vec![Number::from(7_i64)]),
-            ValueType::Bs => AttributeValue::Bs(vec![self.text(attribute, bound).into_bytes()]),
-        }
-    }
-
-    fn text(&mut self, attribute: &Attribute, bound: u64) -> String {
-        let size = attribute.size_bytes.unwrap_or(TEXT_BYTES).clamp(1, TEXT_BYTES_MAX);
-        let mut stem = format!("{:x}", self.random.below(bound));
-        let size = usize::try_from(size).unwrap_or(1);
-        stem.truncate(size);
-        format!("{stem:x<size$}")
-    }
-
-    fn formatted(&mut self, attribute: &Attribute, format: AttributeFormat, place: u64) -> AttributeValue {
-        let milliseconds = self.random.below(TIME_SPAN_SECONDS * 1000);
-        let seconds = EPOCH_SECONDS + milliseconds / 1000;
-        let text = match format {
-            AttributeFormat::Iso8601 => format!("{}.{:03}Z", date_time(seconds), milliseconds % 1000),
-            AttributeFormat::LocalTime => date_time(seconds),
-            AttributeFormat::Date => date_time(seconds).chars().take(10).collect(),
-            AttributeFormat::EpochSeconds => seconds.to_string(),
-            AttributeFormat::EpochMs => (EPOCH_SECONDS * 1000 + milliseconds).to_string(),
-            AttributeFormat::Uuid => self.uuid(),
-            AttributeFormat::Ulid => {
-                format!("01{:024X}", u128::from(self.random.next()) << 8 | u128::from(place))
-            }
-            AttributeFormat::Sequence => (place + 1).to_string(),
-            AttributeFormat::Email => format!("user{}@example.com", place + 1),
-        };
-        match attribute.value_type {
-            ValueType::N => AttributeValue::number(&text).unwrap_or(AttributeValue::Null),
-            _ => AttributeValue::S(text),
-        }
-    }
-
-    fn uuid(&mut self) -> String {
-        let bits = format!("{:016x}{:016x}", self.random.next(), self.random.next());
-        let part = |from: usize, to: usize| bits.get(from..to).unwrap_or_default().to_owned();
-        format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
-    }
 }
 
-/// A moment as `YYYY-MM-DDThh:mm:ss`, without a zone.
-fn date_time(seconds: u64) -> String {
-    const FORM: &[BorrowedFormatItem<'_>] =
-        format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");
-    let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-    let time = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    time.format(FORM).unwrap_or_default()
+/// Values that a skewed choice is made of at most.
+const CHOICES_MAX: usize = 1_000_000;
+
+fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
+    entity.skew.iter().find(|(own, _)| own == name).map(|(_, skew)| *skew)
+}
+
+/// The attributes of an entity's key and of what is unique.
+fn own_keys(entity: &Entity) -> impl Iterator<Item = &Attribute> {
+    let names: BTreeSet<&str> = uniques(entity).into_iter().flatten().collect();
+    entity.attributes.iter().filter(move |attribute| names.contains(attribute.name.as_str()))
 }
 
 #[cfg(test)]
@@ -347,26 +489,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_become_dates() {
-        assert_eq!(date_time(EPOCH_SECONDS), "2026-01-01T00:00:00");
-        assert_eq!(date_time(951_782_399), "2000-02-28T23:59:59");
-        assert_eq!(date_time(951_782_400), "2000-02-29T00:00:00");
-    }
-
-    #[test]
     fn the_same_seed_makes_the_same_items_and_children_know_their_parents() {
         let text = include_str!("../../tests/models/shop.yaml");
         let model = crate::model::parse(text).expect("a model");
         let wanted = Generate { seed: 7, sample: 300 };
-        let made = generate(&model, wanted).expect("items");
-        assert_eq!(made, generate(&model, wanted).expect("items"));
-        assert_ne!(made, generate(&model, Generate { seed: 8, sample: 300 }).expect("items"));
+        let made = generate(&model, wanted, &[]).expect("items");
+        assert_eq!(made, generate(&model, wanted, &[]).expect("items"));
+        assert_ne!(made, generate(&model, Generate { seed: 8, sample: 300 }, &[]).expect("items"));
         let of = |name: &str| {
             made.iter().filter(|sample| sample.entity.as_deref() == Some(name)).collect::<Vec<_>>()
         };
         assert_eq!(
             (of("OrderItem").len(), of("Order").len(), of("Customer").len(), of("Product").len()),
-            (300, 100, 10, 1)
+            (300, 100, 10, 6),
+            "as counted, and six products, so that no two items of an order need be of one product"
         );
         let orders: BTreeSet<String> =
             of("Order").iter().map(|it| format!("{:?}", it.item["orderId"])).collect();
@@ -385,7 +521,7 @@ entities:
 "#,
         )
         .expect("a model");
-        let existing = generate(&model, Generate { seed: 1, sample: 20 }).expect("items");
+        let existing = generate(&model, Generate { seed: 1, sample: 20 }, &[]).expect("items");
         let fixed = Item::from([("u".to_owned(), AttributeValue::from("7"))]);
         let wanted = Further { fixed: &fixed, number: 300, seed: 5 };
         let entity = model.entity("O").expect("O");

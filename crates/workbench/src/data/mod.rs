@@ -5,7 +5,9 @@
 mod file;
 mod fill;
 mod generate;
+mod made_up;
 mod random;
+mod scale;
 mod size;
 mod value;
 
@@ -61,7 +63,7 @@ pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Fault
         }
     }
     if let Some(wanted) = model.data.generate {
-        match generate(model, wanted) {
+        match generate(model, wanted, &loader.samples) {
             Ok(samples) => loader.samples.extend(samples),
             Err(fault) => loader.faults.push(fault),
         }

@@ -23,6 +23,16 @@ impl Random {
         self.next().checked_rem(bound).unwrap_or(0)
     }
 
+    /// The numbers below `bound` in any order.
+    pub(super) fn shuffled(&mut self, bound: u64) -> Vec<u64> {
+        let mut order: Vec<u64> = (0..bound).collect();
+        for last in (1..order.len()).rev() {
+            let other = self.below(u64::try_from(last).unwrap_or(u64::MAX).saturating_add(1));
+            order.swap(last, usize::try_from(other).unwrap_or(last));
+        }
+        order
+    }
+
     fn share(&mut self) -> f64 {
         f64::from(u32::try_from(self.next() >> 32).unwrap_or(0)) / (f64::from(u32::MAX) + 1.0)
     }
@@ -36,6 +46,28 @@ pub(super) enum Choice {
 }
 
 impl Choice {
+    /// For the draws after each of `n` things was drawn once: all `draws` together follow the skew, but for that once.
+    pub(super) fn besides_one_each(n: usize, skew: Skew, draws: u64) -> Self {
+        let Self::Weighted(sums) = Self::new(n, Some(skew)) else { return Self::new(n, None) };
+        let draws = f64::from(u32::try_from(draws).unwrap_or(u32::MAX));
+        let all = sums.last().copied().unwrap_or(1.0);
+        let mut before = 0.0;
+        let left: Vec<f64> = sums
+            .iter()
+            .map(|sum| {
+                let weight = (sum - before) / all * draws;
+                before = *sum;
+                (weight - 1.0).max(0.0)
+            })
+            .collect();
+        // Where every thing's share is one draw, nothing is left to be skewed.
+        if left.iter().sum::<f64>() > 0.0 {
+            Self::cumulative(left.into_iter())
+        } else {
+            Self::new(n, Some(skew))
+        }
+    }
+
     pub(super) fn new(n: usize, skew: Option<Skew>) -> Self {
         let uniform = Self::Uniform(u64::try_from(n).unwrap_or(u64::MAX));
         match skew {

@@ -10,7 +10,7 @@ use crate::model::{
     At, Consistency, DataSource, Entity, Faults, Generate, GivenOp, HalfUnits, KeyPart, Model, Node,
     NodeKind, Operation, Pattern, Projection, Read, ReadKind, Table,
 };
-use crate::run::{Outcome, run};
+use crate::run::{Outcome, run_on};
 
 /// Items of the most numerous entity.
 const SAMPLE: u64 = 60;
@@ -54,7 +54,8 @@ pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
     model.data =
         DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
     let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
-    let samples = stored(&model, data::load(&model, &no_files)?);
+    let loaded = data::load(&model, &no_files)?;
+    let samples = stored(&model, loaded.clone());
     model.patterns.retain(|pattern| pattern.read().is_some());
     let (tables, entities) = (model.tables.clone(), model.entities.clone());
     let mut expected = Vec::new();
@@ -67,7 +68,7 @@ pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
         pattern.expect = None;
         pattern.returns = None;
     }
-    let report = run(&model, &no_files, &mut |_| {})?;
+    let report = run_on(&model, loaded, &mut |_| {})?;
     for verified in &mut expected {
         let Some(ran) = report.pattern(&verified.pattern) else { continue };
         verified.returned = ran.items_returned;
@@ -157,8 +158,10 @@ fn evaluate(
             item.get(given.attribute.as_str()).is_some_and(|own| fulfils(own, given.op, value))
         })
     };
-    let found: Vec<&Sample> =
-        samples.iter().filter(|sample| belongs(read, sample) && matches(&sample.item)).collect();
+    // Which of them come first is the engine's business; as many as are asked for are found.
+    let limit = read.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let matching = samples.iter().filter(|sample| belongs(read, sample) && matches(&sample.item));
+    let found: Vec<&Sample> = matching.take(limit).collect();
     let strong = read.consistency == Consistency::Strong;
     Verified {
         pattern: pattern.id.clone(),

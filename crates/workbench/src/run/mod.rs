@@ -36,7 +36,15 @@ pub fn run(
     read_file: ReadFile<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Report, Faults> {
-    let samples = data::load(model, read_file)?;
+    run_on(model, data::load(model, read_file)?, progress)
+}
+
+/// Runs a model on items that are there instead of those of its data section.
+pub fn run_on(
+    model: &Model,
+    samples: Vec<Sample>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Report, Faults> {
     let mut database =
         database::Database::open().map_err(|fault| vec![Fault::new(crate::model::At::default(), fault)])?;
     let mut faults = Faults::new();

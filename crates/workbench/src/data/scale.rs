@@ -1,0 +1,216 @@
+//! How many of everything a sample has: items of each entity, and different values of each attribute.
+//!
+//! A sample is smaller than the population, so that either the number of keys or the items under a key must shrink with
+//! it. The items under a key are kept, because they are what a question reads: of a key attribute with 10,000 values in a
+//! million items, a sample of 1,000 has ten values with a hundred items each. But there are never fewer than
+//! [`KEYS_MIN`] values where so many are declared, so that no question reads everything. A sample that is as large as the
+//! population has exactly the declared values. Attributes that are in no key have as many values as are declared, because
+//! what a filter discards depends on their share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::value::ValueType;
+
+use crate::model::{Attribute, Entity, Generate, GivenOp, Index, Model, Pattern};
+
+/// Values that a key attribute has at least in a sample, if so many are declared.
+pub(super) const KEYS_MIN: u64 = 10;
+/// Combinations of values for each item that must be told apart by them, so that they can be drawn at random.
+const ROOM: u64 = 2;
+
+/// Where an attribute's value comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Source<'a> {
+    /// It identifies a parent, whose item is chosen as a whole.
+    Parent(&'a str),
+    /// It identifies another entity.
+    Other(&'a Entity),
+    /// One of so many values.
+    Among(u64),
+    /// As many values as items.
+    Open,
+}
+
+/// The numbers of a sample.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scale {
+    items: BTreeMap<String, u64>,
+    values: BTreeMap<(String, String), u64>,
+}
+
+impl Scale {
+    /// Counts in proportion, the most numerous entity having `wanted.sample` items, each at least one; more of an entity
+    /// whose items others are told apart by.
+    pub(super) fn of_sample(model: &Model, wanted: Generate) -> Self {
+        let counts = model.entities.iter().filter_map(|entity| entity.count);
+        let most = counts.max().unwrap_or(1).max(1);
+        let number = |entity: &Entity| {
+            let count = u128::from(entity.count.unwrap_or(1));
+            let scaled = count * u128::from(wanted.sample) / u128::from(most.max(wanted.sample));
+            u64::try_from(scaled).unwrap_or(u64::MAX).clamp(1, wanted.sample.max(1))
+        };
+        Self::new(model, model.entities.iter().map(|entity| (entity.name.clone(), number(entity))).collect())
+    }
+
+    /// The numbers that go with items that are there.
+    pub(super) fn of_items(model: &Model, items: BTreeMap<String, u64>) -> Self {
+        Self::new(model, items)
+    }
+
+    fn new(model: &Model, items: BTreeMap<String, u64>) -> Self {
+        let mut scale = Self { items, values: BTreeMap::new() };
+        for entity in &model.entities {
+            for attribute in &entity.attributes {
+                if let Some(values) = scale.scaled(model, entity, attribute) {
+                    scale.values.insert((entity.name.clone(), attribute.name.clone()), values);
+                }
+            }
+        }
+        // What one entity needs more of may need more of a third.
+        for _ in &model.entities {
+            for entity in &model.entities {
+                for names in uniques(entity) {
+                    scale.make_room(model, entity, &names);
+                }
+            }
+        }
+        scale
+    }
+
+    pub(super) fn items(&self, entity: &str) -> u64 {
+        self.items.get(entity).copied().unwrap_or(1).max(1)
+    }
+
+    /// How many different values an attribute has in the sample, if that is limited.
+    pub(super) fn values(&self, entity: &str, attribute: &str) -> Option<u64> {
+        self.values.get(&(entity.to_owned(), attribute.to_owned())).copied()
+    }
+
+    pub(super) fn source<'a>(
+        &self,
+        model: &'a Model,
+        entity: &'a Entity,
+        attribute: &Attribute,
+    ) -> Source<'a> {
+        let name = attribute.name.as_str();
+        let parent = entity
+            .parents
+            .iter()
+            .find(|parent| model.entity(parent).is_some_and(|parent| key_attributes(parent).contains(name)));
+        if let Some(parent) = parent {
+            return Source::Parent(parent);
+        }
+        if let Some(other) = referred(model, entity, name) {
+            return Source::Other(other);
+        }
+        self.values(&entity.name, name).map_or(Source::Open, Source::Among)
+    }
+
+    fn scaled(&self, model: &Model, entity: &Entity, attribute: &Attribute) -> Option<u64> {
+        if !attribute.values.is_empty() {
+            return u64::try_from(attribute.values.len()).ok();
+        }
+        match attribute.value_type {
+            ValueType::Bool => return Some(2),
+            ValueType::Null => return Some(1),
+            _ => {}
+        }
+        let in_key = in_some_key(model, entity, &attribute.name);
+        let known = attribute.distinct.or_else(|| hinted(model, entity, attribute).filter(|_| in_key))?;
+        let items = self.items(&entity.name);
+        let count = entity.count.unwrap_or(items).max(1);
+        let known = known.clamp(1, count);
+        if !in_key || items >= count {
+            return Some(known);
+        }
+        let kept = u128::from(items) * u128::from(known) / u128::from(count);
+        Some(u64::try_from(kept).unwrap_or(u64::MAX).max(known.min(KEYS_MIN)))
+    }
+
+    /// Enough of what tells an entity's items apart, where that is values of which there are few.
+    fn make_room(&mut self, model: &Model, entity: &Entity, names: &[&str]) {
+        let known: Vec<&Attribute> = names.iter().filter_map(|name| entity.attribute(name)).collect();
+        let mut others: BTreeSet<String> = BTreeSet::new();
+        let mut own: BTreeSet<(String, String)> = BTreeSet::new();
+        for attribute in known {
+            match self.source(model, entity, attribute) {
+                Source::Open => return,
+                Source::Parent(name) => drop(others.insert(name.to_owned())),
+                Source::Other(other) => drop(others.insert(other.name.clone())),
+                Source::Among(_) => drop(own.insert((entity.name.clone(), attribute.name.clone()))),
+            }
+        }
+        let several = others.len() + own.len() > 1;
+        let needed = self.items(&entity.name).saturating_mul(if several { ROOM } else { 1 });
+        let room = |scale: &Self| {
+            let items = others.iter().map(|name| scale.items(name));
+            let values = own.iter().filter_map(|key| scale.values.get(key).copied());
+            items.chain(values).fold(1_u64, u64::saturating_mul)
+        };
+        let mut few: Vec<String> = others.iter().cloned().collect();
+        few.sort_by_key(|name| self.items(name));
+        for name in few {
+            let (all, now) = (room(self), self.items(&name));
+            let most = model.entity(&name).and_then(|other| other.count).unwrap_or(now);
+            if all < needed {
+                let wanted = needed.div_ceil((all / now).max(1)).min(most).max(now);
+                self.items.insert(name, wanted);
+            }
+        }
+        for key in &own {
+            let (all, now) = (room(self), self.values.get(key).copied().unwrap_or(1).max(1));
+            let most = entity.attribute(&key.1).and_then(|attribute| attribute.distinct).unwrap_or(now);
+            if all < needed {
+                let wanted = needed.div_ceil((all / now).max(1)).min(most).max(now);
+                self.values.insert(key.clone(), wanted);
+            }
+        }
+    }
+}
+
+/// The lists of attributes that no two items have the same values of: the table's key and what is declared.
+pub(super) fn uniques(entity: &Entity) -> Vec<Vec<&str>> {
+    let key: Vec<&str> = key_attributes(entity).into_iter().collect();
+    let declared = entity.unique.iter().map(|names| names.iter().map(String::as_str).collect());
+    std::iter::once(key).chain(declared).filter(|names: &Vec<&str>| !names.is_empty()).collect()
+}
+
+/// The attributes of an entity's key in its table.
+pub(super) fn key_attributes(entity: &Entity) -> BTreeSet<&str> {
+    entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect()
+}
+
+/// The other entity that an attribute identifies.
+fn referred<'a>(model: &'a Model, entity: &Entity, name: &str) -> Option<&'a Entity> {
+    if entity.identity() == Some(name) {
+        return None;
+    }
+    model.entities.iter().find(|other| other.name != entity.name && other.identity() == Some(name))
+}
+
+/// Whether an attribute is part of a key, in the table or an index.
+fn in_some_key(model: &Model, entity: &Entity, name: &str) -> bool {
+    let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
+    let mut templates = slots.flat_map(|slot| &slot.templates);
+    let table = model.table(&entity.table);
+    let mut native = table.into_iter().flat_map(|table| {
+        table.key_parts().chain(table.indexes.iter().flat_map(Index::key_parts)).map(|part| &part.name)
+    });
+    templates.any(|(_, template)| template.attributes().any(|own| own == name))
+        || native.any(|own| own == name)
+}
+
+/// How many values an attribute has by what a question for one of them returns on average.
+fn hinted(model: &Model, entity: &Entity, attribute: &Attribute) -> Option<u64> {
+    let alone = uniques(entity).iter().any(|names| names.as_slice() == [attribute.name.as_str()]);
+    let returned = |pattern: &Pattern| {
+        let read = pattern.read()?;
+        let asks = matches!(read.given.as_slice(), [given]
+            if given.attribute == attribute.name && given.op == GivenOp::Eq);
+        let whole = asks && read.filter.is_none() && read.limit.is_none();
+        let own = matches!(read.entities.as_slice(), [name] if *name == entity.name);
+        pattern.returns?.average.filter(|average| whole && own && *average > 1)
+    };
+    let average = model.patterns.iter().filter_map(returned).max().filter(|_| !alone)?;
+    Some(entity.count?.div_ceil(average).max(1))
+}
