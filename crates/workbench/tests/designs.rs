@@ -1,10 +1,10 @@
 //! Models designed, proved by running them, and billed.
 
 use keywright_workbench::cost::{Costing, Settings, bill};
-use keywright_workbench::design::{self, Proof};
-use keywright_workbench::model::{Model, parse};
+use keywright_workbench::design::{self, Proof, Same};
+use keywright_workbench::model::{Model, ReadKind, parse};
 use keywright_workbench::price::{Money, Prices, TODAY};
-use keywright_workbench::run::run;
+use keywright_workbench::run::{Outcome, run};
 
 fn model(text: &str) -> Model {
     match parse(text) {
@@ -32,7 +32,14 @@ fn designed() -> (Model, design::Design) {
 fn r72_a_model_without_keys_is_designed_with_two_indexes_and_one_is_proved_impossible() {
     let (model, design) = designed();
     assert_eq!(design.gsis, 2);
-    assert!(matches!(design.proof, Proof::Infeasible { gsis: 1, .. }));
+    assert!(
+        matches!(
+            design.proof,
+            Proof::Impossible { gsis: 1, .. } | Proof::Possible { gsis: 1, same: Same::Impossible(_), .. }
+        ),
+        "{:?}",
+        design.proof
+    );
     assert_eq!(model.tables.first().map(|table| table.indexes.len()), Some(2));
 }
 
@@ -220,4 +227,197 @@ patterns:
     assert_eq!(model.entities.len(), 2);
     assert_eq!(model.pattern("W1").map(|own| own.steps().len()), Some(2));
     runs(&model);
+}
+
+const BY_ID_AND_BY_X: &str = r"
+format: 1
+model: one
+tables: {Shop: {key: {pk: S, sk: S}}}
+entities:
+  A: {count: 1000, size: 100, unique: [[id]], attrs: {id: S, x: S}}
+patterns:
+  - {id: P1, query: A, given: {id: eq}, returns: {avg: 1, max: 1}, rate: 5}
+  - {id: P2, query: A, given: {x: eq}, returns: {avg: 10, max: 10}, rate: 5}
+  - {id: W1, put: A, rate: 1}
+";
+
+/// Reads that may be stale can do with whatever strong ones can do with.
+#[test]
+fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
+    let (found, _) = redesigned(BY_ID_AND_BY_X);
+    assert_eq!(found.gsis, 1);
+    let Proof::Possible { gsis: 0, by, with, same } = found.proof else { panic!("{:?}", found.proof) };
+    assert_eq!(with.second_items.len(), 1);
+    assert!(matches!(same, Same::Impossible(_)));
+    let (strong, _) = redesigned(&BY_ID_AND_BY_X.replace("rate: 5", "consistency: strong, rate: 5"));
+    assert_eq!(strong.gsis, 0);
+    // A strong read takes twice the units; the rest is what the second item costs more than the index.
+    let (eventual, strong) = (found.monthly.indexes, strong.monthly.indexes);
+    assert_eq!(by, strong - eventual);
+}
+
+#[test]
+fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken() {
+    let text = BY_ID_AND_BY_X.replace("  - {id: W1, put: A, rate: 1}\n", "");
+    let (found, _) = redesigned(&text);
+    assert_eq!(found.gsis, 1);
+    assert!(matches!(found.proof, Proof::Possible { gsis: 0, by: Money::ZERO, .. }), "{:?}", found.proof);
+}
+
+/// An updater knows the identity only, so that no other key of the item or of a second one can be told.
+#[test]
+fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
+    let text = format!("{BY_ID_AND_BY_X}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n");
+    let (found, _) = redesigned(&text);
+    assert!(matches!(found.proof, Proof::Impossible { gsis: 0, .. }), "{:?}", found.proof);
+}
+
+const FLAGGED: &str = r#"
+format: 1
+model: flagged
+tables:
+  Store:
+    key: {pk: S, sk: S}
+    indexes: {Flagged: {pk: flaggedBy, project: keys}}
+entities:
+  Order:
+    count: 1000
+    size: 900
+    key: {pk: "USER#{userId}", sk: "ORDER#{orderId}"}
+    attrs: {userId: S, orderId: S, flaggedBy: {type: S, present: 0.01}, note: S}
+patterns:
+  - {id: P1, query: Order, given: {flaggedBy: eq}, attributes: [orderId, userId], returns: {avg: 5, max: 9}, rate: 1}
+  - {id: W1, put: Order, rate: 1}
+"#;
+
+fn kept(text: &str) -> design::Design {
+    let model = model(text);
+    let table = model.tables.first().expect("a table");
+    let mut problem = design::from_model(&model, table).expect("a problem");
+    design::keep(&mut problem, &model, table);
+    design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design")
+}
+
+#[test]
+fn what_stands_whole_in_the_keys_of_a_kept_index_needs_no_projection() {
+    let found = kept(FLAGGED);
+    assert_eq!((found.gsis, found.proof), (1, Proof::AllKept));
+}
+
+#[test]
+fn a_kept_index_that_lacks_an_attribute_gets_one_beside_it_and_not_a_false_fault() {
+    let found = kept(&FLAGGED.replace("[orderId, userId]", "[orderId, note]"));
+    assert_eq!(found.gsis, 2);
+}
+
+/// The published keys and nothing else, for the questions that are no Scan.
+fn closed(kept: &design::Problem, model: &Model) -> design::Problem {
+    let mut closed = kept.clone();
+    closed.gsi_max = closed.kept.globals.len();
+    closed.kept.globals.iter_mut().chain(&mut closed.kept.locals).for_each(|index| index.open = false);
+    closed.patterns.retain(|own| {
+        let read = model.pattern(&own.id).and_then(|own| own.read());
+        read.is_none_or(|read| read.kind != ReadKind::Scan)
+    });
+    closed
+}
+
+#[test]
+fn what_is_kept_answers_what_it_was_published_for_and_never_needs_more_nor_costs_more() {
+    let prices = Prices::built_in(TODAY).expect("built in");
+    for (name, model, _, kept) in published() {
+        let closed = closed(&kept, &model);
+        let theirs = design::solve(&closed, &prices).expect(&name);
+        assert_eq!(theirs.gsis, kept.kept.globals.len(), "{name}");
+        let asked = design::Problem { patterns: closed.patterns, ..kept };
+        let ours = design::solve(&asked, &prices).expect(&name);
+        assert!(ours.monthly.total() <= theirs.monthly.total(), "{name}: {:?}", ours.monthly);
+        assert_eq!(ours.gsis, theirs.gsis, "{name}: {:?}", ours.placed);
+    }
+}
+
+const NEWEST_FIRST: &str = r"
+format: 1
+model: newest
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Order: {count: 1000, size: 200, unique: [[orderId]], attrs: {orderId: S, userId: {type: S, distinct: 10}, createdAt: {type: S, format: iso8601}}}
+patterns:
+  - {id: P1, get: Order, given: {orderId: eq}, rate: 10}
+  - {id: P2, query: Order, given: {userId: eq}, order: {by: createdAt, direction: desc}, returns: {avg: 9, max: 50}, rate: 10}
+  - {id: W1, put: Order, rate: 1}
+  - {id: W2, delete: Order, rate: 1}
+";
+
+#[test]
+fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() {
+    let (found, model) = redesigned(NEWEST_FIRST);
+    let named = design::name(&found);
+    let index = named.iter().find(|own| matches!(own.slot, design::Slot::Global(1))).expect("an index");
+    assert_eq!(index.sort, "o#{createdAt}");
+    assert_eq!(design::unordered(&model, &found), Vec::<&str>::new());
+    runs(&model);
+}
+
+#[test]
+fn an_order_of_nothing_is_said_and_not_made_up() {
+    let text = NEWEST_FIRST.replace("{by: createdAt, direction: desc}", "desc");
+    let (found, model) = redesigned(&text);
+    assert_eq!(design::unordered(&model, &found), ["P2"]);
+}
+
+#[test]
+fn a_range_of_one_attribute_and_an_order_by_another_is_a_fault_that_says_why() {
+    let text = NEWEST_FIRST.replace("given: {userId: eq}", "given: {userId: eq, orderId: gt}");
+    let model = model(&text);
+    let faults = design::from_model(&model, model.tables.first().expect("a table")).expect_err("no such key");
+    let text = &faults.first().expect("a fault").text;
+    assert!(text.contains("come by `orderId` and not by `createdAt`"), "{text}");
+}
+
+#[test]
+fn items_that_lack_what_a_result_is_ordered_by_are_no_part_of_it() {
+    let (found, model) = redesigned(&NEWEST_FIRST.replace("format: iso8601", "present: 0.5"));
+    assert_eq!(found.gsis, 1);
+    runs(&model);
+}
+
+const ORDERED: &str = r#"
+format: 1
+model: ordered
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Order: {count: 10, key: {pk: "u#{userId}", sk: "o#{orderId}"}, attrs: {userId: S, orderId: S, createdAt: S}}
+patterns:
+  - {id: P1, query: Order, given: {userId: eq}, order: {by: createdAt, direction: desc}, returns: {avg: 2, max: 9}, rate: 1, example: {userId: a}}
+data: {inline: {Order: [{userId: a, orderId: "1", createdAt: "2026-01-02"}, {userId: a, orderId: "2", createdAt: "2026-01-01"}]}}
+"#;
+
+#[test]
+fn a_run_finds_that_items_do_not_come_in_the_order_that_is_asked_for() {
+    let outcome = |text: &str| {
+        let no_files = |name: &str| Err(format!("no {name} in this test"));
+        let report = run(&model(text), &no_files, &mut |_| {}).expect("it runs");
+        report.pattern("P1").expect("it ran").outcome.clone()
+    };
+    let Outcome::Unmet(reasons) = outcome(ORDERED) else { panic!("{:?}", outcome(ORDERED)) };
+    assert_eq!(
+        reasons,
+        ["the items did not come in descending order of `createdAt`: put it into the sort key that is read"]
+    );
+    assert_eq!(outcome(&ORDERED.replace("o#{orderId}", "o#{createdAt}#{orderId}")), Outcome::Ran);
+}
+
+#[test]
+fn an_order_by_an_attribute_is_read_and_written_and_must_name_one() {
+    let model = model(ORDERED);
+    let again = self::model(&keywright_workbench::model::write(&model));
+    let order = |model: &Model| {
+        let read = model.pattern("P1").and_then(|own| own.read().cloned()).expect("a read");
+        (read.order, read.order_by.map(|by| by.attribute))
+    };
+    assert_eq!(order(&again), order(&model));
+    assert_eq!(order(&model).1.as_deref(), Some("createdAt"));
+    let faults = parse(&ORDERED.replace("by: createdAt", "by: creation")).expect_err("no such attribute");
+    assert!(faults.iter().any(|fault| fault.text.contains("creation")), "{faults:?}");
 }

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use keywright_workbench::cost::Class;
 use keywright_workbench::design::{
-    Design, Explanation, Placed, Problem, Projected, Proof, Slot, Verified, explain, from_model, index_name,
-    keep, name, solve, to_model, verify,
+    Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Verified, Without, explain,
+    from_model, index_name, keep, name, solve, to_model, unordered, verify,
 };
 use keywright_workbench::model::{Model, write};
-use keywright_workbench::price::Prices;
+use keywright_workbench::price::{Money, Prices};
 
 use super::progress::during;
 use super::{cost, files};
@@ -67,6 +67,12 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         let designing = format!("designing the keys of {}", table.name);
         let design = during(&designing, || solve(&problem, &prices)).map_err(|faults| sentences(&faults))?;
         banner::say(&text(&table.name, &design, &prices));
+        for pattern in unordered(&model, &design) {
+            banner::say(&format!(
+                "{pattern} asks for an order, and neither a range nor `order` says of what, so that its items come in an order \
+                 that means nothing: write `order: {{by: ATTRIBUTE, direction: desc}}`."
+            ));
+        }
         if arguments.explain {
             banner::say(&explained(&problem, &design, &prices)?);
         }
@@ -91,8 +97,8 @@ fn slot(problem: &Problem, slot: Slot) -> String {
 fn text(table: &str, design: &Design, prices: &Prices) -> String {
     let (monthly, problem) = (&design.monthly, &design.problem);
     let mut lines = vec![format!(
-        "{table}: {} global secondary indexes, {} a month at {} (reads {}, writes {}, storage {}, indexes {}).",
-        design.gsis,
+        "{table}: {}, {} a month at {} (reads {}, writes {}, storage {}, indexes {}).",
+        counted(design.gsis, "global secondary index", "es"),
         monthly.total(),
         prices.name,
         monthly.reads,
@@ -100,14 +106,7 @@ fn text(table: &str, design: &Design, prices: &Prices) -> String {
         monthly.base_storage,
         monthly.indexes
     )];
-    lines.push(match &design.proof {
-        Proof::NoIndexes => "No index is needed.".to_owned(),
-        Proof::AllKept => "All of them exist and stay.".to_owned(),
-        Proof::Infeasible { gsis, entities } => {
-            format!("With {gsis} it is impossible to answer every pattern: {} cannot.", entities.join(", "))
-        }
-        Proof::Dearer { gsis, by } => format!("With {gsis} it is possible and costs {by} more."),
-    });
+    lines.push(proof(&design.proof));
     lines.extend(shapes(design));
     lines.push(String::new());
     for own in name(design) {
@@ -126,6 +125,52 @@ fn text(table: &str, design: &Design, prices: &Prices) -> String {
         ));
     }
     lines.join("\n")
+}
+
+fn counted(number: usize, what: &str, plural: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}{plural}") }
+}
+
+/// Why there are not fewer indexes, in words that hold: what is called impossible is so with everything the designer knows.
+fn proof(proof: &Proof) -> String {
+    let (gsis, by, with, same) = match proof {
+        Proof::NoIndexes => return "No index is needed.".to_owned(),
+        Proof::AllKept => return "All of them exist and stay.".to_owned(),
+        Proof::Impossible { gsis, entities } => {
+            return format!(
+                "With {gsis} it is impossible to answer every pattern with one request, even with second items, local \
+                 indexes and lists: {} cannot.",
+                entities.join(", ")
+            );
+        }
+        Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
+    };
+    let costs = |by: &Money| {
+        if *by > Money::ZERO { format!("costs {by} more a month") } else { "costs the same".to_owned() }
+    };
+    if with.is_empty() {
+        return format!("With {gsis} it is possible and {}.", costs(by));
+    }
+    let means = means(with);
+    match same {
+        Same::NotAsked => format!("With {gsis} it is possible with {means}, and {}.", costs(by)),
+        Same::Dearer(dearer) => {
+            format!("With {gsis} it is possible and {}; with {means} it {}.", costs(dearer), costs(by))
+        }
+        Same::Impossible(entities) => format!(
+            "With {gsis} and one item for each record it is impossible: {} cannot. With {means} it is possible, and {}.",
+            entities.join(", "),
+            costs(by)
+        ),
+    }
+}
+
+fn means(with: &Without) -> String {
+    let items =
+        with.second_items.iter().map(|(entity, by)| format!("second items of {entity} by {}", by.join(", ")));
+    let locals = (with.local_indexes > 0).then(|| counted(with.local_indexes, "local index", "es"));
+    let lists = with.embedded.iter().map(|own| format!("{} kept as a list in {}", own.child, own.parent));
+    items.chain(locals).chain(lists).collect::<Vec<_>>().join(", ")
 }
 
 /// What is not one table whose indexes hold everything.

@@ -64,7 +64,7 @@ fn parent<'a>(problem: &'a Problem, child: &Entity) -> Option<&'a Entity> {
 fn by_identity(pattern: &Pattern, parent: &Entity) -> bool {
     let all = pattern.entities.iter().len();
     let others = all > 1 && !pattern.entities.contains(&parent.name);
-    pattern.range.is_none()
+    pattern.sorted_by().is_none()
         && !others
         && pattern.equal.len() == parent.id.len()
         && pattern.equal.iter().all(|name| parent.id.contains(name))

@@ -94,7 +94,8 @@ pub struct Steps {
 pub fn explain(problem: &Problem, prices: &Prices) -> Result<Explanation, Vec<Fault>> {
     let best = solve(problem, prices)?;
     let problem = &best.problem;
-    let solved = part::solve(problem, prices)?;
+    let tariffs = part::Tariffs::of(problem, prices).map_err(|fault| vec![fault])?;
+    let solved = part::solve(problem, &tariffs)?;
     Ok(Explanation {
         patterns: forced(problem, prices, &best)?,
         keys: reasons(problem, &solved).map_err(|fault| vec![fault])?,
@@ -109,7 +110,7 @@ fn forced(problem: &Problem, prices: &Prices, best: &Design) -> Result<Vec<Force
     for (place, pattern) in problem.patterns.iter().enumerate() {
         let mut without = problem.clone();
         without.patterns.remove(place);
-        let other = solve_flat(&without, prices, Vec::new())?;
+        let other = solve_flat(&without, prices)?;
         found.push(Forced {
             pattern: pattern.id.clone(),
             saves: best.monthly.total() - other.monthly.total(),
@@ -210,7 +211,7 @@ fn break_evens(problem: &Problem, prices: &Prices, best: &Design) -> Vec<BreakEv
             for write in other.writes.iter_mut().filter(|own| own.id == *id) {
                 write.rate.0 = write.rate.0.saturating_mul(percent) / PERCENT;
             }
-            solve_flat(&other, prices, Vec::new()).is_ok_and(|other| shape(&other) != shape(best))
+            solve_flat(&other, prices).is_ok_and(|other| shape(&other) != shape(best))
         };
         for far in [0, RATE_TIMES_MAX * PERCENT] {
             if changes(far) {
@@ -236,7 +237,7 @@ fn steps(problem: &Problem, prices: &Prices, best: &Design) -> Result<Steps, Vec
     let mut alone = Vec::new();
     for pattern in &problem.patterns {
         let one = Problem { patterns: vec![pattern.clone()], ..problem.clone() };
-        let design = solve_flat(&one, prices, Vec::new())?;
+        let design = solve_flat(&one, prices)?;
         let Some(asked) = design.asked.first() else { continue };
         let keys = design.placed.iter().filter(|own| {
             let entity = problem.entities.get(own.view.entity);

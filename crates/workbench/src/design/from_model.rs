@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::View;
 use super::problem::{
     ALL_PPM, Attribute, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
 };
+use super::{Asked, Design, View};
 use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::model::{
@@ -43,7 +43,10 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
             continue;
         };
         match &own.operation {
-            Operation::Read(read) => patterns.push(pattern(table, own, read, rate)),
+            Operation::Read(read) => {
+                faults.extend(ordered_elsewise(own, read));
+                patterns.push(pattern(table, own, read, rate));
+            }
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
                 let steps = own.steps().iter().filter(|step| named(&step.entity));
                 writes.extend(steps.filter_map(|step| write(own, step, rate)));
@@ -54,6 +57,46 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     let kept = Kept::default();
     let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class };
     if faults.is_empty() { Ok(problem) } else { Err(faults) }
+}
+
+/// A key sorts by what a range is given of; what comes after it in the key orders only items that are equal in it.
+fn ordered_elsewise(own: &model::Pattern, read: &model::Read) -> Option<Fault> {
+    let by = read.order_by.as_ref()?;
+    let range = read.given.iter().find(|given| given.op != GivenOp::Eq && given.attribute != by.attribute)?;
+    let (id, by, at, range) = (&own.id, &by.attribute, by.at, &range.attribute);
+    Some(Fault::new(
+        at,
+        format!(
+            "pattern `{id}` is given a range of `{range}`, so that its items come by `{range}` and not by `{by}`: \
+             order it by `{range}`, or give no range and let the application leave out what it does not want"
+        ),
+    ))
+}
+
+/// The patterns that ask for an order without saying of what, where no range and no existing key says it either: whatever
+/// key is chosen, their items come in an order that means nothing.
+pub fn unordered<'a>(model: &'a Model, design: &Design) -> Vec<&'a str> {
+    let kept = |asked: &Asked| {
+        let mut keys = design.problem.kept.keys.iter();
+        keys.any(|own| own.slot.location() == asked.slot && own.view.partition == asked.partition)
+    };
+    let several = |own: &model::Pattern| {
+        let returned = own.returns.unwrap_or_default();
+        [returned.average, returned.max].into_iter().flatten().all(|items| items > 1)
+    };
+    let asked = design.asked.iter().filter(|asked| !kept(asked));
+    asked
+        .filter_map(|asked| model.pattern(&asked.pattern))
+        .filter(|own| {
+            own.read().is_some_and(|read| {
+                read.order.is_some()
+                    && read.order_by.is_none()
+                    && read.kind != ReadKind::Get
+                    && read.given.iter().all(|given| given.op == GivenOp::Eq)
+            }) && several(own)
+        })
+        .map(|own| own.id.as_str())
+        .collect()
 }
 
 /// What a table has already stays: the keys of its entities, its indexes, its class. To an index whose key is no pair of
@@ -117,6 +160,7 @@ fn kept_key(
     let templates = |parts: &[&KeyPart]| -> Option<Vec<Template>> {
         parts.iter().map(|part| entity.template(&part.name)).collect()
     };
+    let parts: Vec<&KeyPart> = partition.iter().chain(sort).copied().collect();
     let (partition, sort) = (templates(partition)?, templates(sort)?);
     let names = |templates: &[Template]| {
         let mut names: Vec<String> = Vec::new();
@@ -130,6 +174,7 @@ fn kept_key(
         names
     };
     let shards = partition.iter().map(|template| u64::from(template.shards())).product();
+    let tells = entity.told_by(parts.iter().copied());
     let mut by = names(&partition);
     by.sort();
     let mut rest = names(&sort);
@@ -140,6 +185,7 @@ fn kept_key(
         slot,
         partition: text(&partition),
         sort: text(&sort),
+        tells,
         view: View { entity: place, partition: by, sort: rest, shards },
     })
 }
@@ -228,6 +274,11 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
         entities: read.entities.clone(),
         equal: given(true).collect(),
         range: given(false).next(),
+        order: read
+            .order_by
+            .as_ref()
+            .map(|by| by.attribute.clone())
+            .filter(|_| given(false).next().is_none()),
         results: returned.average.unwrap_or(single),
         rate: rate.average,
         peak: rate.peak,

@@ -13,6 +13,7 @@ mod name;
 mod part;
 mod problem;
 mod program;
+mod proof;
 mod to_model;
 mod verify;
 mod view;
@@ -22,12 +23,13 @@ mod tests;
 
 pub use embed::{Embedded, list_name};
 pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
-pub use from_model::{from_model, keep};
+pub use from_model::{from_model, keep, unordered};
 pub use name::{Named, name};
 pub use problem::{
     ALL_PPM, Attribute, Entity, Fault, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Projected, Slot,
     Write, WriteKind,
 };
+pub use proof::{Proof, Same, Without};
 pub use to_model::{index_name, to_model};
 pub use verify::{Verified, verify};
 pub use view::View;
@@ -36,7 +38,7 @@ use std::collections::BTreeSet;
 
 use crate::cost::Class;
 use crate::price::{Money, Prices};
-use part::Solved;
+use part::{Solved, Tariffs};
 
 /// A solved problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -126,29 +128,6 @@ impl Monthly {
     }
 }
 
-/// Why there are not fewer indexes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Proof {
-    /// There are none.
-    NoIndexes,
-    /// All of them exist and stay.
-    AllKept,
-    /// With one less the program has no solution.
-    Infeasible {
-        /// The number of indexes that was tried.
-        gsis: usize,
-        /// The entities that cannot do with it.
-        entities: Vec<String>,
-    },
-    /// With one less there is a design, and it costs more.
-    Dearer {
-        /// The number of indexes that was tried.
-        gsis: usize,
-        /// How much more a month.
-        by: Money,
-    },
-}
-
 /// The size of the solver's work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effort {
@@ -162,49 +141,65 @@ pub struct Effort {
 
 /// Finds the cheapest design: the cheapest keys for every way of embedding entities in their parents.
 pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
-    let plain = solve_flat(problem, prices, Vec::new());
-    let mut best = plain;
+    let one = |fault| vec![fault];
+    let tariffs = Tariffs::of(problem, prices).map_err(one)?;
+    let (ways, faults) = ways(problem, &tariffs);
+    let Some(best) = ways.iter().min_by_key(|way| way.monthly()) else { return Err(faults) };
+    let proof = proof::prove(&tariffs, &ways, best).map_err(one)?;
+    Ok(assemble(best, proof))
+}
+
+/// One way of embedding entities in their parents, solved.
+struct Way {
+    embedded: Vec<Embedded>,
+    /// What is left to be designed.
+    problem: Problem,
+    solved: Vec<Solved>,
+}
+
+impl Way {
+    fn monthly(&self) -> Money {
+        self.solved.iter().map(|own| own.monthly(&self.problem)).sum()
+    }
+
+    /// How many global indexes a table has at the most.
+    fn globals(&self) -> usize {
+        let most = self.solved.iter().map(|own| own.choice.globals()).max().unwrap_or(0);
+        most.max(self.problem.kept.globals.len())
+    }
+}
+
+/// Every way that has a design, the one that embeds nothing first; and why that one has none, if it has none.
+fn ways(problem: &Problem, tariffs: &Tariffs) -> (Vec<Way>, Vec<Fault>) {
+    let mut faults = Vec::new();
+    let mut found = Vec::new();
+    match part::solve(problem, tariffs) {
+        Ok(solved) => found.push(Way { embedded: Vec::new(), problem: problem.clone(), solved }),
+        Err(reasons) => faults = reasons,
+    }
     for (embedded, problem) in embed::ways(problem) {
-        let Ok(other) = solve_flat(&problem, prices, embedded) else { continue };
-        let cheaper = best.as_ref().map_or(true, |best| other.monthly.total() < best.monthly.total());
-        if cheaper {
-            best = Ok(other);
+        if let Ok(solved) = part::solve(&problem, tariffs) {
+            found.push(Way { embedded, problem, solved });
         }
     }
-    best
+    (found, faults)
 }
 
-fn solve_flat(problem: &Problem, prices: &Prices, embedded: Vec<Embedded>) -> Result<Design, Vec<Fault>> {
-    let solved = part::solve(problem, prices)?;
-    let proof = prove(problem, &solved).map_err(|fault| vec![fault])?;
-    Ok(assemble(problem, &solved, proof, embedded))
+/// The cheapest keys with nothing embedded, without a proof.
+fn solve_flat(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
+    let tariffs = Tariffs::of(problem, prices).map_err(|fault| vec![fault])?;
+    let solved = part::solve(problem, &tariffs)?;
+    let way = Way { embedded: Vec::new(), problem: problem.clone(), solved };
+    Ok(assemble(&way, Proof::NoIndexes))
 }
 
-fn prove(problem: &Problem, solved: &[Solved]) -> Result<Proof, Fault> {
-    let most = solved.iter().map(|own| own.choice.globals()).max().unwrap_or(0);
-    let most = most.max(problem.kept.globals.len());
-    let Some(fewer) = most.checked_sub(1) else { return Ok(Proof::NoIndexes) };
-    if most == problem.kept.globals.len() {
-        return Ok(Proof::AllKept);
-    }
-    let mut by = Money::ZERO;
-    for own in solved.iter().filter(|own| own.choice.globals() == most) {
-        match program::solve(problem, &own.tariff, &own.part, fewer, &[])? {
-            None => {
-                return Ok(Proof::Infeasible { gsis: fewer, entities: part::names(problem, &own.part) });
-            }
-            Some(other) => by += other.cost - own.choice.cost,
-        }
-    }
-    Ok(Proof::Dearer { gsis: fewer, by })
-}
-
-fn assemble(problem: &Problem, solved: &[Solved], proof: Proof, embedded: Vec<Embedded>) -> Design {
+fn assemble(way: &Way, proof: Proof) -> Design {
+    let Way { embedded, problem, solved } = way;
     let mut design = Design {
         problem: problem.clone(),
         placed: Vec::new(),
         asked: Vec::new(),
-        embedded,
+        embedded: embedded.clone(),
         tables: tables(problem, solved),
         gsis: 0,
         monthly: Monthly::default(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::layout::Offer;
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::program::{self, Choice, Part};
 use super::view::{self, Candidate, Tariff};
@@ -20,25 +21,45 @@ pub(super) struct Solved {
     pub(super) choice: Choice,
 }
 
+impl Solved {
+    /// The monthly cost of the part: its items, its reads and whatever stands beside the items.
+    pub(super) fn monthly(&self, problem: &Problem) -> Money {
+        let entities = self.part.entities.iter().filter_map(|entity| problem.entities.get(*entity));
+        let base = entities.map(|entity| {
+            let (writes, storage) = self.tariff.base(problem, entity);
+            writes + storage
+        });
+        base.sum::<Money>() + self.choice.cost
+    }
+}
+
+/// The prices of the class that is tried first, and of the other one if the class is to be chosen.
+#[derive(Clone, Copy)]
+pub(super) struct Tariffs {
+    class: Class,
+    first: Tariff,
+    other: Option<Tariff>,
+}
+
+impl Tariffs {
+    pub(super) fn of(problem: &Problem, prices: &Prices) -> Result<Self, Fault> {
+        let class = problem.class.unwrap_or(Class::Standard);
+        let other = match problem.class {
+            Some(_) => None,
+            None => Some(Tariff::of(prices, Class::Infrequent)?),
+        };
+        Ok(Self { class, first: Tariff::of(prices, class)?, other })
+    }
+}
+
 /// Solves every part.
-pub(super) fn solve(problem: &Problem, prices: &Prices) -> Result<Vec<Solved>, Vec<Fault>> {
-    let one = |fault| vec![fault];
-    let class = problem.class.unwrap_or(Class::Standard);
-    let tariff = Tariff::of(prices, class).map_err(one)?;
-    let other = match problem.class {
-        Some(_) => None,
-        None => Some(Tariff::of(prices, Class::Infrequent).map_err(one)?),
-    };
+pub(super) fn solve(problem: &Problem, tariffs: &Tariffs) -> Result<Vec<Solved>, Vec<Fault>> {
     let mut solved = Vec::new();
     let mut faults = Vec::new();
-    for part in parts(problem, &tariff)? {
+    for part in parts(problem, &tariffs.first)? {
         let most = globals(problem, &part);
-        match program::solve(problem, &tariff, &part, most, &[]) {
-            Ok(Some(choice)) => {
-                let own = Solved { part, class, tariff, choice };
-                let better = other.and_then(|other| infrequent(problem, &own, other));
-                solved.push(better.unwrap_or(own));
-            }
+        match one(problem, tariffs, &part, most) {
+            Ok(Some(own)) => solved.push(own),
             Ok(None) => faults
                 .push(Fault::TooManyIndexes { entities: names(problem, &part), allowed: problem.gsi_max }),
             Err(fault) => faults.push(fault),
@@ -47,8 +68,47 @@ pub(super) fn solve(problem: &Problem, prices: &Prices) -> Result<Vec<Solved>, V
     if faults.is_empty() { Ok(solved) } else { Err(faults) }
 }
 
+/// Solves one part with at most so many global indexes; where these are fewer than the part could use, second items and
+/// local indexes are offered in their place.
+fn one(problem: &Problem, tariffs: &Tariffs, part: &Part, most: usize) -> Result<Option<Solved>, Fault> {
+    let short = most < wanted(problem, part) + problem.kept.globals.len();
+    let part = if short { part.with(Offer::All) } else { part.clone() };
+    again(problem, tariffs, part, most)
+}
+
+/// Solves a part as it is.
+fn again(problem: &Problem, tariffs: &Tariffs, part: Part, most: usize) -> Result<Option<Solved>, Fault> {
+    let Some(choice) = program::solve(problem, &tariffs.first, &part, most, &[])? else { return Ok(None) };
+    let own = Solved { part, class: tariffs.class, tariff: tariffs.first, choice };
+    let better = tariffs.other.and_then(|other| infrequent(problem, &own, other, most));
+    Ok(Some(better.unwrap_or(own)))
+}
+
+/// The solved parts with fewer global indexes; parts that have no more stay as they are. The names are those of a part that
+/// cannot do with so few.
+pub(super) fn fewer(
+    problem: &Problem,
+    tariffs: &Tariffs,
+    solved: &[Solved],
+    gsis: usize,
+    offer: Offer,
+) -> Result<Result<Vec<Option<Solved>>, Vec<String>>, Fault> {
+    let mut found = Vec::new();
+    for own in solved {
+        if own.choice.globals() <= gsis {
+            found.push(None);
+            continue;
+        }
+        match again(problem, tariffs, own.part.with(offer), gsis)? {
+            Some(other) => found.push(Some(other)),
+            None => return Ok(Err(names(problem, &own.part))),
+        }
+    }
+    Ok(Ok(found))
+}
+
 /// The part in a table of infrequent access, if that saves enough to be worth a second table.
-fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff) -> Option<Solved> {
+fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff, most: usize) -> Option<Solved> {
     let entities = || own.part.entities.iter().filter_map(|entity| problem.entities.get(*entity));
     let base = |tariff: &Tariff| -> (Money, Money) {
         entities().fold((Money::ZERO, Money::ZERO), |(writes, storage), entity| {
@@ -59,12 +119,12 @@ fn infrequent(problem: &Problem, own: &Solved, tariff: Tariff) -> Option<Solved>
     let (writes, storage) = base(&own.tariff);
     let (other_writes, other_storage) = base(&tariff);
     // No slot stores more than the table does, so that this bounds what can be saved at all.
-    let slots = i128::try_from(globals(problem, &own.part) + 2).unwrap_or(i128::MAX);
+    let slots = i128::try_from(most + 2).unwrap_or(i128::MAX);
     if (storage - other_storage).times(slots, 1) - (other_writes - writes) < SAVING_MIN {
         return None;
     }
     let part = priced(problem, &tariff, &own.part);
-    let choice = program::solve(problem, &tariff, &part, globals(problem, &part), &[]).ok()??;
+    let choice = program::solve(problem, &tariff, &part, most, &[]).ok()??;
     let (before, after) = (writes + storage + own.choice.cost, other_writes + other_storage + choice.cost);
     (before - after >= SAVING_MIN).then_some(Solved { part, class: Class::Infrequent, tariff, choice })
 }
@@ -88,14 +148,19 @@ fn whole_if_none_saves(problem: &Problem, mut candidates: Vec<Candidate>) -> Vec
 
 /// No entity can use more indexes than patterns are asked of it, so more slots are not offered; where it matters what they
 /// hold, entities may want indexes of their own.
-pub(super) fn globals(problem: &Problem, part: &Part) -> usize {
+fn wanted(problem: &Problem, part: &Part) -> usize {
     let patterns =
         part.entities.iter().filter_map(|entity| problem.entities.get(*entity)).map(|entity| {
             problem.patterns.iter().filter(|asked| asked.entities.contains(&entity.name)).count()
         });
     let narrow = part.candidates.iter().any(|own| own.projected != Projected::All);
-    let useful = if narrow { patterns.sum() } else { patterns.max().unwrap_or(0) };
-    useful.min(problem.gsi_max).max(problem.kept.globals.len())
+    if narrow { patterns.sum() } else { patterns.max().unwrap_or(0) }
+}
+
+/// How many global indexes are offered: those that exist come before any that are wanted.
+pub(super) fn globals(problem: &Problem, part: &Part) -> usize {
+    let kept = problem.kept.globals.len();
+    (wanted(problem, part) + kept).min(problem.gsi_max).max(kept)
 }
 
 pub(super) fn names(problem: &Problem, part: &Part) -> Vec<String> {
@@ -136,8 +201,8 @@ pub(super) fn parts(problem: &Problem, tariff: &Tariff) -> Result<Vec<Part>, Vec
 
 fn reason(entity: &Entity, pattern: &Pattern, candidates: &[Candidate]) -> String {
     let most = candidates.iter().map(|own| own.view.shards).max().unwrap_or(1);
-    if pattern.entities.len() > 1 && pattern.range.is_some() {
-        return "a range over items of several kinds; ask for each kind by itself".to_owned();
+    if pattern.entities.len() > 1 && pattern.sorted_by().is_some() {
+        return "a range or an order over items of several kinds; ask for each kind by itself".to_owned();
     }
     if most > 1 && !pattern.scatter {
         return format!(
@@ -207,5 +272,5 @@ fn part(problem: &Problem, candidates: &[Vec<Candidate>], entities: BTreeSet<usi
         })
         .map(|(place, _)| place)
         .collect();
-    Part { candidates: own, patterns, entities, local }
+    Part { candidates: own, patterns, entities, local, offer: Offer::Usual }
 }

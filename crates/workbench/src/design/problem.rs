@@ -88,6 +88,8 @@ pub struct KeptKey {
     pub partition: String,
     /// The text of its sort key.
     pub sort: String,
+    /// The attributes that can be told from it.
+    pub tells: BTreeSet<String>,
 }
 
 /// An existing index.
@@ -194,8 +196,10 @@ pub struct Pattern {
     pub entities: Vec<String>,
     /// The attributes given by equality.
     pub equal: Vec<String>,
-    /// The attribute given by a range, or by which the result is ordered.
+    /// The attribute given by a range.
     pub range: Option<String>,
+    /// The attribute by which the result is ordered, where it is not the one given by a range.
+    pub order: Option<String>,
     /// How many items it returns on average.
     pub results: u64,
     /// How often it is asked on average.
@@ -292,7 +296,9 @@ impl fmt::Display for Fault {
                 write!(f, "entity {entity} has no attributes that stay the same and identify it")
             }
             Self::TooManyIndexes { entities, allowed } => {
-                write!(f, "{} need more than {allowed} indexes", entities.join(", "))
+                let entities = entities.join(", ");
+                let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
+                write!(f, "{entities} need more than {more}, even with second items and local indexes")
             }
             Self::Solver(fault) => write!(f, "the solver gave up: {fault}"),
             Self::NoPrice(what) => write!(f, "the price file has no price of {what}"),
@@ -326,7 +332,7 @@ impl Problem {
                     faults.push(Fault::Unknown { by: pattern.id.clone(), name: name.clone() });
                     continue;
                 };
-                unknown(entity, &pattern.id, pattern.equal.iter().chain(&pattern.range), &mut faults);
+                unknown(entity, &pattern.id, pattern.equal.iter().chain(pattern.sorted_by()), &mut faults);
             }
         }
         for write in &self.writes {
@@ -348,6 +354,13 @@ fn unknown<'a>(
         if entity.attribute(name).is_none() {
             faults.push(Fault::Unknown { by: by.to_owned(), name: name.clone() });
         }
+    }
+}
+
+impl Pattern {
+    /// The attribute that the sort key goes on with after those given by equality.
+    pub(super) fn sorted_by(&self) -> Option<&String> {
+        self.range.as_ref().or(self.order.as_ref())
     }
 }
 

@@ -6,12 +6,13 @@
 
 use std::collections::BTreeSet;
 
+use good_lp::solvers::microlp::MicroLpSolution;
 use good_lp::{
     Constraint, Expression, ProblemVariables, ResolutionError, Solution as _, SolverModel, Variable,
     constraint, microlp, variable,
 };
 
-use super::layout::{Layout, layout};
+use super::layout::{Layout, Offer, layout};
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::view::{Candidate, Tariff, whole_bytes};
 use crate::price::Money;
@@ -22,11 +23,15 @@ const COEFFICIENT_MAX: f64 = 10_000.0;
 const PIN_SLACK: f64 = 1e-6;
 /// A binary above this is chosen.
 const CHOSEN: f64 = 0.5;
+/// Orders of rows that are tried before the solver is believed to have failed.
+const ROW_ORDERS: usize = 4;
 /// An entry weighs more than all key bytes together.
 const ENTRY_WEIGHT: f64 = 1_000_000.0;
 
 /// A local index is no better than a global one unless a read must be strong: at equal cost the global one is taken.
 const LOCAL_WEIGHT: f64 = 1.001;
+/// A second item binds whoever writes the first: at equal cost any number of indexes is better.
+const COPY_WEIGHT: f64 = 100.0;
 
 /// One part of a problem that shares nothing with the others: its candidates and patterns.
 #[derive(Debug, Clone)]
@@ -36,6 +41,14 @@ pub(super) struct Part {
     pub(super) patterns: Vec<usize>,
     /// Whether local indexes may be used: none of the table's collections may then pass 10 GB.
     pub(super) local: bool,
+    /// What may be used besides items and global indexes.
+    pub(super) offer: Offer,
+}
+
+impl Part {
+    pub(super) fn with(&self, offer: Offer) -> Self {
+        Self { offer, ..self.clone() }
+    }
 }
 
 /// The choice for one part.
@@ -113,7 +126,13 @@ pub(super) fn solve(
     let scale = COEFFICIENT_MAX / float(dearest.as_nanos().max(1));
     let cost = cost(&program, part, scale);
     let weight = |slot: Slot| if matches!(slot, Slot::Local(_)) { LOCAL_WEIGHT } else { 1.0 };
-    let indexes: Expression = program.y.iter().map(|(slot, present)| weight(*slot) * *present).sum();
+    let copies = program.x.iter().filter(|place| place.slot == Slot::Copy);
+    let indexes: Expression = program
+        .y
+        .iter()
+        .map(|(slot, present)| weight(*slot) * *present)
+        .chain(copies.map(|place| COPY_WEIGHT * place.chosen))
+        .sum();
     let entries: Expression = program
         .x
         .iter()
@@ -126,13 +145,12 @@ pub(super) fn solve(
     let mut nodes = 0;
     let mut last = None;
     for objective in [cost, indexes, entries] {
-        let constraints = program.constraints.iter().chain(&pins).cloned();
-        let model =
-            program.variables.clone().minimise(objective.clone()).using(microlp).with_all(constraints);
-        let solution = match model.solve() {
+        let solution = match minimised(&program, &pins, &objective) {
             Ok(solution) => solution,
             Err(ResolutionError::Infeasible) if last.is_none() => return Ok(None),
-            Err(fault) => return Err(Fault::Solver(fault.to_string())),
+            Err(fault) if last.is_none() => return Err(Fault::Solver(fault.to_string())),
+            // The cost is the least already; where pins leave the solver no room, what is equal in it stays as it is.
+            Err(_) => break,
         };
         let best = solution.eval(&objective);
         pins.push(constraint!(objective <= best + PIN_SLACK));
@@ -144,8 +162,34 @@ pub(super) fn solve(
     Ok(last)
 }
 
+/// Solves once. The solver's factorisation may fail on one order of rows and not on another, so that several are tried:
+/// the result of each is the same.
+fn minimised(
+    program: &Program,
+    pins: &[Constraint],
+    objective: &Expression,
+) -> Result<MicroLpSolution, ResolutionError> {
+    let all: Vec<&Constraint> = program.constraints.iter().chain(pins).collect();
+    let mut tried = None;
+    for turn in 0..ROW_ORDERS {
+        let mut rows = all.clone();
+        let middle = rows.len() * turn / ROW_ORDERS;
+        rows.rotate_left(middle);
+        let model = program.variables.clone().minimise(objective.clone()).using(microlp);
+        match model.with_all(rows.into_iter().cloned()).solve() {
+            Err(fault @ (ResolutionError::Other(_) | ResolutionError::Str(_))) => tried = Some(fault),
+            done => return done,
+        }
+    }
+    Err(tried.unwrap_or(ResolutionError::Other("no order of rows was tried")))
+}
+
 fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[Cut]) -> Program {
-    let Layout { slots, locations, indexes } = layout(problem, part, gsis);
+    let Layout { slots, locations, indexes, unkept } = layout(problem, part, gsis);
+    let written = |own: &Candidate| {
+        let entity = problem.entities.get(own.view.entity).map(|entity| &entity.name);
+        problem.writes.iter().any(|write| Some(&write.entity) == entity)
+    };
     let variables = ProblemVariables::new();
     let mut program = Program {
         variables,
@@ -157,7 +201,8 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
     };
     program.y = indexes.into_iter().map(|slot| (slot, program.binary())).collect();
     for (candidate, own) in part.candidates.iter().enumerate() {
-        for slot in slots.iter().filter(|slot| stands(problem, own, **slot)) {
+        let offered = |slot: Slot| slot != Slot::Copy || unkept || written(own);
+        for slot in slots.iter().filter(|slot| offered(**slot) && stands(problem, own, **slot)) {
             let chosen = program.binary();
             program.x.push(Place { candidate, slot: *slot, chosen });
         }

@@ -154,9 +154,11 @@ fn evaluate(
     place: Option<&Place>,
 ) -> Verified {
     let matches = |item: &Item| {
-        read.given.iter().zip(given).all(|(given, value)| {
-            item.get(given.attribute.as_str()).is_some_and(|own| fulfils(own, given.op, value))
-        })
+        let ordered = read.order_by.as_ref().is_none_or(|by| item.contains_key(by.attribute.as_str()));
+        ordered
+            && read.given.iter().zip(given).all(|(given, value)| {
+                item.get(given.attribute.as_str()).is_some_and(|own| fulfils(own, given.op, value))
+            })
     };
     // Which of them come first is the engine's business; as many as are asked for are found.
     let limit = read.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);

@@ -193,19 +193,20 @@ impl View {
             return false;
         }
         let optional = |name: &String| entity.attribute(name).is_none_or(|own| own.present_ppm < ALL_PPM);
-        let given = |name: &String| pattern.equal.contains(name) || pattern.range.as_ref() == Some(name);
+        // What lacks the attribute of a range or an order is no part of the answer.
+        let given = |name: &String| pattern.equal.contains(name) || pattern.sorted_by() == Some(name);
         if self.names().any(|name| optional(name) && !given(name)) {
             return false;
         }
         if pattern.entities.len() > 1 {
             let equal: BTreeSet<&String> = pattern.equal.iter().collect();
-            return pattern.range.is_none() && self.partition.iter().collect::<BTreeSet<_>>() == equal;
+            return pattern.sorted_by().is_none() && self.partition.iter().collect::<BTreeSet<_>>() == equal;
         }
         let rest = pattern.equal.iter().filter(|name| !self.partition.contains(name)).count();
         self.partition.iter().all(|name| pattern.equal.contains(name))
             && self.sort.len() >= rest
             && self.sort.iter().take(rest).all(|name| pattern.equal.contains(name))
-            && pattern.range.as_ref().is_none_or(|range| self.sort.get(rest) == Some(range))
+            && pattern.sorted_by().is_none_or(|name| self.sort.get(rest) == Some(name))
     }
 }
 
@@ -292,7 +293,7 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
             partition.sort();
             views.extend(complete(problem, entity, place, &partition, Vec::new()));
         } else {
-            add_views(problem, entity, place, &pattern.equal, pattern.range.as_ref(), &mut views);
+            add_views(problem, entity, place, &pattern.equal, pattern.sorted_by(), &mut views);
         }
     }
     views.extend(problem.kept.keys.iter().map(|own| own.view.clone()).filter(|view| view.entity == place));
@@ -397,6 +398,19 @@ fn candidates(problem: &Problem, tariff: &Tariff, entity: &Entity, view: &View) 
     std::iter::once(whole).chain(narrow).collect()
 }
 
+/// The attributes that an index entry tells by its keys: its own and those of the table, which identify the item.
+fn told(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<String> {
+    let kept = problem.kept.keys.iter().filter(|own| own.view.entity == view.entity);
+    let mut told: BTreeSet<String> =
+        kept.clone().filter(|own| own.view == *view).flat_map(|own| own.tells.iter().cloned()).collect();
+    told.extend(view.names().cloned());
+    match kept.into_iter().find(|own| own.slot == Slot::Table) {
+        Some(base) => told.extend(base.tells.iter().cloned()),
+        None => told.extend(entity.id.iter().cloned()),
+    }
+    told
+}
+
 fn narrowed(
     problem: &Problem,
     tariff: &Tariff,
@@ -412,11 +426,14 @@ fn narrowed(
         entity.id.iter().filter_map(|name| entity.attribute(name)).map(|own| own.size_bytes).sum();
     let bytes = whole.key_bytes + identity + 2 * KEY_PREFIX_BYTES + held.iter().map(value).sum::<u64>();
     let entry_bytes = bytes.min(entity.size_bytes);
-    let reads_held = |place: &&usize| {
-        let reads = problem.patterns.get(**place).and_then(|pattern| pattern.reads.as_ref());
-        reads.is_some_and(|reads| {
-            reads.iter().all(|name| held.contains(name) || entity.attribute(name).is_none())
-        })
+    let told = told(problem, entity, &whole.view);
+    let here = |name: &String| held.contains(name) || told.contains(name) || entity.attribute(name).is_none();
+    let stays = problem.kept.keys.iter().any(|own| own.view == whole.view && own.slot != Slot::Table);
+    let reads_held = |place: &&usize| match problem.patterns.get(**place).map(|pattern| &pattern.reads) {
+        Some(Some(reads)) => reads.iter().all(here),
+        // What exists is judged by what the model declares; of what is new, more may be wanted than is declared.
+        Some(None) => stays && entity.attributes.iter().all(|own| here(&own.name)),
+        None => false,
     };
     let serves = whole.serves.iter().filter(reads_held).copied().collect();
     let projected = Projected::Only(held);

@@ -67,7 +67,13 @@ fn read_text(read: &Read) -> String {
         read.given.iter().map(|given| format!("{} {:?}", given.attribute, given.op)).collect();
     format!(
         "{:?} {:?} {given:?} {:?} {:?} {:?} {:?} {:?}",
-        read.kind, read.entities, read.order, read.filter, read.attributes, read.consistency, read.limit
+        read.kind,
+        read.entities,
+        (&read.order, read.order_by.as_ref().map(|by| &by.attribute)),
+        read.filter,
+        read.attributes,
+        read.consistency,
+        read.limit
     )
 }
 

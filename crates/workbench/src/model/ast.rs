@@ -5,6 +5,8 @@
 //! entity, attribute, table and index that something refers to is there; an entity's table is named even when the file
 //! leaves it out.
 
+use std::collections::BTreeSet;
+
 pub use keywright_semantics::capacity::HalfUnits;
 pub use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::ValueType;
@@ -244,6 +246,8 @@ pub struct Read {
     pub entities: Vec<String>,
     pub given: Vec<Given>,
     pub order: Option<Order>,
+    /// The attribute by whose values the result is to be ordered; `None` leaves it to the key.
+    pub order_by: Option<OrderBy>,
     /// A filter expression on what was read.
     pub filter: Option<String>,
     /// The attributes it needs; all when empty.
@@ -284,6 +288,13 @@ pub enum GivenOp {
 pub enum Order {
     Ascending,
     Descending,
+}
+
+/// What a result is ordered by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderBy {
+    pub attribute: String,
+    pub at: At,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -446,6 +457,17 @@ impl Entity {
                 parts: vec![super::template::Part::Attribute { name: attribute.name.clone(), pad: None }],
             })
         })
+    }
+
+    /// The attributes that an entry tells by these parts of its keys alone: the parts themselves, and whatever stands whole in
+    /// their templates. What an index projects besides them need not hold these.
+    pub fn told_by<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
+        let mut told = BTreeSet::new();
+        for part in parts {
+            told.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));
+            told.insert(part.name.clone());
+        }
+        told
     }
 
     /// The one attribute that the table's key is made of, if it is one: it identifies the entity.

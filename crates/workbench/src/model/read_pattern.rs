@@ -4,7 +4,7 @@ use keywright_semantics::capacity::HalfUnits;
 
 use super::ast::{
     Condition, Consistency, Expectation, FailsWhen, Given, GivenOp, MicroPerSecond, Operation, Order,
-    Pattern, Rate, Read, ReadKind, Returns, Write, WriteKind,
+    OrderBy, Pattern, Rate, Read, ReadKind, Returns, Write, WriteKind,
 };
 use super::fault::At;
 use super::read::{Fields, Reader};
@@ -54,6 +54,7 @@ pub(super) const STEP_FIELDS: &[&str] = &[
     "example",
     "returnValues",
 ];
+pub(super) const ORDER_FIELDS: &[&str] = &["by", "direction"];
 pub(super) const RETURNS_FIELDS: &[&str] = &["avg", "max", "page"];
 pub(super) const RATE_FIELDS: &[&str] = &["avg", "peak"];
 pub(super) const EXPECT_FIELDS: &[&str] = &["items", "exact", "count", "rcu", "wcu", "fails-when", "reason"];
@@ -136,9 +137,7 @@ fn operation(reader: &mut Reader, node: &Node, fields: &Fields<'_>, id: &str) ->
 
 fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node) -> Read {
     let given = fields.get("given").map(|node| given(reader, node)).unwrap_or_default();
-    let order = fields.get("order").and_then(|node| {
-        reader.choice(node, "`order`", &[("asc", Order::Ascending), ("desc", Order::Descending)])
-    });
+    let (order, order_by) = fields.get("order").map(|node| order(reader, node)).unwrap_or_default();
     let consistency = fields.get("consistency").and_then(|node| {
         let choices = [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
         reader.choice(node, "`consistency`", &choices)
@@ -148,11 +147,25 @@ fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node)
         entities: reader.texts(target, "an entity's name"),
         given,
         order,
+        order_by,
         filter: reader.optional_text(fields, "filter"),
         attributes: reader.optional_texts(fields, "attributes"),
         consistency: consistency.unwrap_or_default(),
         limit: reader.optional_integer(fields, "limit"),
     }
+}
+
+/// `order: desc`, or `order: {by: createdAt, direction: desc}` where the key that gives the order is to be found or checked.
+fn order(reader: &mut Reader, node: &Node) -> (Option<Order>, Option<OrderBy>) {
+    const DIRECTIONS: &[(&str, Order)] = &[("asc", Order::Ascending), ("desc", Order::Descending)];
+    if !matches!(node.kind, NodeKind::Map(_)) {
+        return (reader.choice(node, "`order`", DIRECTIONS), None);
+    }
+    let Some(fields) = reader.fields(node, "`order`", ORDER_FIELDS) else { return (None, None) };
+    let attribute = reader.required_text(&fields, "by");
+    let at = fields.get("by").map_or(node.at, |node| node.at);
+    let direction = fields.get("direction").and_then(|node| reader.choice(node, "`direction`", DIRECTIONS));
+    (Some(direction.unwrap_or(Order::Ascending)), Some(OrderBy { attribute, at }))
 }
 
 fn given(reader: &mut Reader, node: &Node) -> Vec<Given> {

@@ -237,6 +237,11 @@ fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read
             known_attribute(reader, given.at, first, &given.attribute);
         }
     }
+    if let Some(by) = &read.order_by
+        && !entities.iter().any(|entity| entity.attribute(&by.attribute).is_some())
+    {
+        known_attribute(reader, by.at, first, &by.attribute);
+    }
     for name in &read.attributes {
         if !entities.iter().any(|entity| entity.attribute(name).is_some()) {
             let at = reader.place(pattern.at, &["attributes"]);

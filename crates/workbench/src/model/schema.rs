@@ -29,6 +29,7 @@ mod tests {
         for (pointer, known) in [
             ("/properties", read::MODEL_FIELDS),
             ("/$defs/data/oneOf/1/properties", read::DATA_FIELDS),
+            ("/$defs/pattern/properties/order/oneOf/1/properties", read_pattern::ORDER_FIELDS),
             ("/$defs/generate/properties", read::GENERATE_FIELDS),
             ("/$defs/table/properties", read_table::TABLE_FIELDS),
             ("/$defs/index/properties", read_table::INDEX_FIELDS),

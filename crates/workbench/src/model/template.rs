@@ -66,6 +66,14 @@ impl Template {
         self.parts.iter().filter_map(Part::attribute)
     }
 
+    /// The attributes whose values can be told from its text: a shard's number tells nothing.
+    pub fn tells(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Attribute { name, .. } => Some(name.as_str()),
+            Part::Literal(_) | Part::Shard { .. } => None,
+        })
+    }
+
     /// The one attribute that the template is, when it is nothing else.
     pub fn whole(&self) -> Option<&str> {
         match self.parts.as_slice() {

@@ -237,10 +237,19 @@ fn read(members: &mut Members, read: &Read) {
     let given =
         read.given.iter().filter_map(|given| Some((given.attribute.clone(), name_of(given.op, GIVEN_OPS)?)));
     put(members, "given", some_map(given.collect()));
-    let order = read.order.map(|order| match order {
+    let direction = read.order.map(|order| match order {
         Order::Ascending => Node::text("asc"),
         Order::Descending => Node::text("desc"),
     });
+    let order = match &read.order_by {
+        None => direction,
+        Some(by) => {
+            let mut order = Vec::new();
+            put(&mut order, "by", text(Some(&by.attribute)));
+            put(&mut order, "direction", direction.filter(|_| read.order == Some(Order::Descending)));
+            Some(Node::map(order))
+        }
+    };
     put(members, "order", order);
     put(members, "filter", text(read.filter.as_ref()));
     put(members, "attributes", texts(&read.attributes));

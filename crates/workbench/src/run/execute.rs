@@ -10,7 +10,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use super::database::{Database, key_texts, parts_of};
 use super::example::{asked, placeholder};
-use super::expect::judge;
+use super::expect::{disordered, judge, outcome};
 use super::names::Expression;
 use super::plan::{Access, Plan, plan};
 use super::range::{Bound, Inclusive, Known};
@@ -95,7 +95,12 @@ fn question(
         asking.report.outcome = Outcome::Failed(fault);
         return asking.report;
     }
-    asking.report.outcome = judge(pattern, &asking.report);
+    let mut found = judge(pattern, &asking.report);
+    if let Some(disorder) = disordered(model, samples, read, &asking.report) {
+        found.push(disorder);
+    }
+    let judged = pattern.expect.is_some() || !found.is_empty();
+    asking.report.outcome = if judged { outcome(found) } else { Outcome::Ran };
     asking.report
 }
 

@@ -1,16 +1,55 @@
 //! Compares what came out with what was expected.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
 use keywright_semantics::capacity::HalfUnits;
+use keywright_semantics::value::AttributeValue;
 
+use super::database::key_texts;
 use super::report::{Outcome, PatternReport};
-use crate::model::{Expectation, Pattern};
+use crate::data::Sample;
+use crate::model::{Expectation, Model, Order, Pattern, Read};
 
-/// Judges a pattern that ran.
-pub(super) fn judge(pattern: &Pattern, report: &PatternReport) -> Outcome {
-    match &pattern.expect {
-        None => Outcome::Ran,
-        Some(expect) => outcome(complaints(expect, report)),
+/// What is not as a pattern expects it.
+pub(super) fn judge(pattern: &Pattern, report: &PatternReport) -> Vec<String> {
+    pattern.expect.as_ref().map(|expect| complaints(expect, report)).unwrap_or_default()
+}
+
+/// Where the items of the data, in the order in which they came, are not in the order that the question names. What several
+/// partitions return is merged by whoever asks.
+pub(super) fn disordered(
+    model: &Model,
+    samples: &[Sample],
+    read: &Read,
+    report: &PatternReport,
+) -> Option<String> {
+    let by = &read.order_by.as_ref()?.attribute;
+    let table = model.table(&report.table).filter(|_| report.partitions == 1)?;
+    let mut known: BTreeMap<Vec<String>, &AttributeValue> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.table == table.name) {
+        if let Some(value) = sample.item.get(by) {
+            known.insert(key_texts(table, &sample.item), value);
+        }
     }
+    let values: Vec<&AttributeValue> =
+        report.returned.iter().filter_map(|key| known.get(key).copied()).collect();
+    let descending = read.order == Some(Order::Descending);
+    let wrong = values.windows(2).any(|pair| match pair {
+        [AttributeValue::S(one), AttributeValue::S(two)] => out_of_order(one.cmp(two), descending),
+        [AttributeValue::N(one), AttributeValue::N(two)] => out_of_order(one.cmp(two), descending),
+        _ => false,
+    });
+    wrong.then(|| {
+        let direction = if descending { "descending" } else { "ascending" };
+        format!(
+            "the items did not come in {direction} order of `{by}`: put it into the sort key that is read"
+        )
+    })
+}
+
+fn out_of_order(order: Ordering, descending: bool) -> bool {
+    if descending { order.is_lt() } else { order.is_gt() }
 }
 
 pub(super) fn outcome(complaints: Vec<String>) -> Outcome {

@@ -369,16 +369,8 @@ pub(crate) fn missing(table: &Table, index: &Index, entity: &Entity, read: &Read
         Projection::KeysOnly => &[],
         Projection::Include(names) => names,
     };
-    let keys: Vec<&KeyPart> = table.key_parts().chain(index.key_parts()).collect();
-    let held = |name: &str| {
-        included.iter().any(|included| included == name)
-            || keys.iter().any(|part| {
-                part.name == name
-                    || entity
-                        .template(&part.name)
-                        .is_some_and(|template| template.attributes().any(|own| own == name))
-            })
-    };
+    let told = entity.told_by(table.key_parts().chain(index.key_parts()));
+    let held = |name: &str| included.iter().any(|included| included == name) || told.contains(name);
     let wanted: Vec<&String> = if read.attributes.is_empty() {
         entity.attributes.iter().map(|attribute| &attribute.name).collect()
     } else {

@@ -76,9 +76,14 @@ fn condition(pattern: &Pattern) -> String {
         format!("{} {op}", given.attribute)
     });
     let mut parts: Vec<String> = given.collect();
-    parts.extend(read.order.map(|order| match order {
-        Order::Ascending => "ascending".to_owned(),
-        Order::Descending => "descending".to_owned(),
+    parts.extend(read.order.map(|order| {
+        let direction = match order {
+            Order::Ascending => "ascending",
+            Order::Descending => "descending",
+        };
+        read.order_by
+            .as_ref()
+            .map_or_else(|| direction.to_owned(), |by| format!("by {} {direction}", by.attribute))
     }));
     parts.extend(read.filter.iter().map(|filter| format!("filter {filter}")));
     parts.join(", ")

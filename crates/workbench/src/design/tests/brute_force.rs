@@ -235,24 +235,37 @@ prop_compose! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
     #[test]
     fn the_designers_optimum_is_that_of_trying_everything(problem in tiny()) {
-        prop_assert_eq!(found(&problem), best(&problem, &[]));
+        let tried = best(&problem, &[Slot::Copy]);
+        let Some(found) = found(&problem) else {
+            prop_assert_eq!(tried, None);
+            return Ok(());
+        };
+        // The designer may use more second items and local indexes than are tried here: then it found something cheaper.
+        let design = designed(&problem).expect("found");
+        let slots = |wanted: fn(&Slot) -> bool| design.placed.iter().filter(|own| wanted(&own.slot)).count();
+        let tries = |entity: usize| {
+            design.placed.iter().filter(|own| own.slot == Slot::Copy && own.view.entity == entity).count() <= 1
+        };
+        if slots(|slot| matches!(slot, Slot::Local(_))) == 0 && (0..problem.entities.len()).all(tries) {
+            prop_assert_eq!(Some(found), tried);
+        } else {
+            prop_assert!(tried.is_none_or(|tried| found.0 < tried.0), "{:?} {:?}", found, tried);
+        }
     }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
     #[test]
     fn with_second_items_local_indexes_and_projections_it_is_so_too(problem in alone()) {
-        let strong: std::collections::BTreeSet<_> = problem
-            .patterns
-            .iter()
-            .filter(|pattern| pattern.strong)
-            .map(|pattern| (&pattern.equal, &pattern.range))
-            .collect();
         let others = [Slot::Copy, Slot::Local(1), Slot::Copy, Slot::Local(2)];
-        let offered = 2 * strong.len();
-        prop_assert_eq!(found(&problem), best(&problem, others.get(..offered).unwrap_or(&others)));
+        prop_assert_eq!(found(&problem), best(&problem, &others));
     }
 
     #[test]

@@ -50,6 +50,7 @@ pub(super) fn read(id: &str, entities: &[&str], equal: &[&str], range: Option<&s
         entities: owned(entities),
         equal: owned(equal),
         range: range.map(str::to_owned),
+        order: None,
         results: 10,
         rate: MicroPerSecond(10 * PER_SECOND),
         peak: MicroPerSecond(40 * PER_SECOND),

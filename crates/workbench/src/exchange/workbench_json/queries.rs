@@ -87,6 +87,7 @@ impl<'a> Saved<'a> {
             kind,
             entities: entities.iter().map(|entity| entity.name.clone()).collect(),
             given: givens.into_iter().map(given).collect(),
+            order_by: None,
             order: None,
             filter,
             attributes: Vec::new(),

@@ -1,0 +1,157 @@
+//! Why a design has no fewer global indexes: with one less, every other means is offered (second items, local indexes,
+//! lists in parents), so that what is called impossible is so with all of them; and what they would cost is said.
+
+use std::collections::BTreeSet;
+
+use super::Way;
+use super::embed::Embedded;
+use super::layout::Offer;
+use super::part::{self, Solved, Tariffs};
+use super::problem::{Fault, Slot};
+use super::view::View;
+use crate::price::Money;
+
+/// Why there are not fewer indexes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// There are none.
+    NoIndexes,
+    /// All of them exist and stay.
+    AllKept,
+    /// With one less no request answers every pattern, whatever second items, local indexes and lists there are.
+    Impossible {
+        /// The number of indexes that was tried.
+        gsis: usize,
+        /// The entities that cannot do with it.
+        entities: Vec<String>,
+    },
+    /// With one less there is a design, and it costs more.
+    Possible {
+        /// The number of indexes that was tried.
+        gsis: usize,
+        /// How much more a month the cheapest such design costs.
+        by: Money,
+        /// What it has that this one has not.
+        with: Without,
+        /// What can be done without those.
+        same: Same,
+    },
+}
+
+/// What stands in for an index.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Without {
+    /// Second items: the entity and the attributes of their partition.
+    pub second_items: Vec<(String, Vec<String>)>,
+    /// More local indexes than the design has.
+    pub local_indexes: usize,
+    /// Entities kept as lists.
+    pub embedded: Vec<Embedded>,
+}
+
+impl Without {
+    /// Whether there is nothing but fewer indexes.
+    pub fn is_empty(&self) -> bool {
+        self.second_items.is_empty() && self.local_indexes == 0 && self.embedded.is_empty()
+    }
+}
+
+/// With one index less and one item for each record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Same {
+    /// That is what the cheapest such design is, or the design itself has other means than index entries.
+    NotAsked,
+    /// There is such a design, which costs so much more a month.
+    Dearer(Money),
+    /// There is none; these entities cannot.
+    Impossible(Vec<String>),
+}
+
+/// One way with fewer indexes.
+struct Less<'a> {
+    way: &'a Way,
+    solved: Vec<Option<Solved>>,
+    monthly: Money,
+}
+
+impl Less<'_> {
+    fn own(&self) -> impl Iterator<Item = &Solved> {
+        self.way.solved.iter().zip(&self.solved).map(|(own, other)| other.as_ref().unwrap_or(own))
+    }
+}
+
+/// Proves it for the best of all ways: any of them may do with fewer.
+pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Proof, Fault> {
+    let kept = best.problem.kept.globals.len();
+    let most = best.globals();
+    let Some(gsis) = most.checked_sub(1) else { return Ok(Proof::NoIndexes) };
+    if most == kept {
+        return Ok(Proof::AllKept);
+    }
+    let less = match cheapest(tariffs, ways, gsis, Offer::All)? {
+        Ok(less) => less,
+        Err(entities) => return Ok(Proof::Impossible { gsis, entities }),
+    };
+    let by = less.monthly - best.monthly();
+    let with = besides(&less, best);
+    let plain = second_items(best.solved.iter(), best).is_empty() && locals(best.solved.iter()) == 0;
+    let same = if with.is_empty() || !plain {
+        Same::NotAsked
+    } else {
+        match cheapest(tariffs, std::slice::from_ref(best), gsis, Offer::Entries)? {
+            Ok(less) => Same::Dearer(less.monthly - best.monthly()),
+            Err(entities) => Same::Impossible(entities),
+        }
+    };
+    Ok(Proof::Possible { gsis, by, with, same })
+}
+
+/// The cheapest of all ways with at most so many indexes; or the entities that cannot do with them.
+fn cheapest<'a>(
+    tariffs: &Tariffs,
+    ways: &'a [Way],
+    gsis: usize,
+    offer: Offer,
+) -> Result<Result<Less<'a>, Vec<String>>, Fault> {
+    let mut best: Option<Less<'a>> = None;
+    let mut unable = Vec::new();
+    for way in ways {
+        match part::fewer(&way.problem, tariffs, &way.solved, gsis, offer)? {
+            Ok(solved) => {
+                let mut less = Less { way, solved, monthly: Money::ZERO };
+                less.monthly = less.own().map(|own| own.monthly(&way.problem)).sum();
+                if best.as_ref().is_none_or(|best| less.monthly < best.monthly) {
+                    best = Some(less);
+                }
+            }
+            Err(entities) if unable.is_empty() => unable = entities,
+            Err(_) => {}
+        }
+    }
+    Ok(best.ok_or(unable))
+}
+
+fn besides(less: &Less<'_>, best: &Way) -> Without {
+    let had = second_items(best.solved.iter(), best);
+    let items = second_items(less.own(), less.way).difference(&had).cloned().collect();
+    let more = locals(less.own()).saturating_sub(locals(best.solved.iter()));
+    let embedded = less.way.embedded.iter().filter(|own| !best.embedded.contains(own)).cloned().collect();
+    Without { second_items: items, local_indexes: more, embedded }
+}
+
+fn second_items<'a>(solved: impl Iterator<Item = &'a Solved>, way: &Way) -> BTreeSet<(String, Vec<String>)> {
+    let views = solved.flat_map(|own| {
+        let copies = own.choice.placed.iter().filter(|(_, slot)| *slot == Slot::Copy);
+        copies.filter_map(|(candidate, _)| own.part.candidates.get(*candidate)).map(|own| &own.view)
+    });
+    let named = |view: &View| {
+        let entity = way.problem.entities.get(view.entity)?;
+        Some((entity.name.clone(), view.partition.clone()))
+    };
+    views.filter_map(named).collect()
+}
+
+fn locals<'a>(solved: impl Iterator<Item = &'a Solved>) -> usize {
+    let number = |slot: &Slot| if let Slot::Local(number) = slot { *number } else { 0 };
+    solved.flat_map(|own| &own.choice.placed).map(|(_, slot)| number(slot)).max().unwrap_or(0)
+}
