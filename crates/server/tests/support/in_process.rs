@@ -48,6 +48,12 @@ pub trait Api {
     async fn call(&self, operation: &str, body: &Value) -> Answer;
 }
 
+/// Something that answers requests about streams too.
+#[allow(async_fn_in_trait, reason = "these run on one thread")]
+pub trait StreamsApi: Api {
+    async fn call_streams(&self, operation: &str, body: &Value) -> Answer;
+}
+
 /// Time stands still; random numbers count up: the same calls give the same answers.
 #[derive(Default)]
 struct StillEnv(AtomicU64);
@@ -75,11 +81,9 @@ impl<S: Store> InProcess<S> {
         let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
         engine.map(|engine| Self { engine, caller }).map_err(|error| format!("{error:?}"))
     }
-}
 
-impl<S: Store> Api for InProcess<S> {
-    async fn call(&self, operation: &str, body: &Value) -> Answer {
-        let operation = Operation::from_target(&format!("DynamoDB_20120810.{operation}")).unwrap();
+    async fn answer(&self, target: &str, body: &Value) -> Answer {
+        let operation = Operation::from_target(target).unwrap();
         let answered = match decode(operation, body.to_string().as_bytes()) {
             Ok(request) => self.engine.execute(&self.caller, request).await,
             Err(error) => Err(error),
@@ -91,6 +95,18 @@ impl<S: Store> Api for InProcess<S> {
                 Answer::from_http(rendered.status, &rendered.body)
             }
         }
+    }
+}
+
+impl<S: Store> Api for InProcess<S> {
+    async fn call(&self, operation: &str, body: &Value) -> Answer {
+        self.answer(&format!("DynamoDB_20120810.{operation}"), body).await
+    }
+}
+
+impl<S: Store> StreamsApi for InProcess<S> {
+    async fn call_streams(&self, operation: &str, body: &Value) -> Answer {
+        self.answer(&format!("DynamoDBStreams_20120810.{operation}"), body).await
     }
 }
 
@@ -139,11 +155,6 @@ impl Http {
         Ok((status, body))
     }
 
-    /// As `call`, for an operation of the streams API.
-    pub async fn call_streams(&self, operation: &str, body: &Value) -> Answer {
-        self.answer(format!("DynamoDBStreams_20120810.{operation}"), body).await
-    }
-
     async fn answer(&self, target: String, body: &Value) -> Answer {
         match self.exchange(target, body).await {
             Ok((status, body)) => Answer::from_http(status, &body),
@@ -155,5 +166,11 @@ impl Http {
 impl Api for Http {
     async fn call(&self, operation: &str, body: &Value) -> Answer {
         self.answer(format!("DynamoDB_20120810.{operation}"), body).await
+    }
+}
+
+impl StreamsApi for Http {
+    async fn call_streams(&self, operation: &str, body: &Value) -> Answer {
+        self.answer(format!("DynamoDBStreams_20120810.{operation}"), body).await
     }
 }
