@@ -103,6 +103,17 @@ impl Acknowledged {
         self.file.write_all(&Mark { version, durability: self.durability }.encode())
     }
 
+    /// Notes what was found at open. A store that acknowledges otherwise than the one before says so in both records, and
+    /// durably: after a loss of power it decides what a journal may look like.
+    pub(crate) fn resume(&mut self, version: u64, before: Mark) -> std::io::Result<()> {
+        self.write(version)?;
+        if before.durability == self.durability {
+            return Ok(());
+        }
+        self.write(version)?;
+        self.sync()
+    }
+
     pub(crate) fn sync(&self) -> std::io::Result<()> {
         self.file.sync_all()
     }
@@ -130,6 +141,22 @@ mod tests {
         file.write(10).unwrap();
         let (_, mark) = Acknowledged::open(&path, Durability::Synced).unwrap();
         assert_eq!(mark, Mark { version: 10, durability: Durability::Relaxed });
+    }
+
+    #[test]
+    fn another_durability_stands_in_both_records() {
+        for writes in [1, 2] {
+            let (_folder, path) = scratch();
+            let mut file = Acknowledged::create(&path, Durability::Synced).unwrap();
+            for _ in 0..writes {
+                file.write(0).unwrap();
+            }
+            let (mut file, mark) = Acknowledged::open(&path, Durability::Relaxed).unwrap();
+            file.resume(0, mark).unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            let modes = bytes.chunks(SECTOR_BYTES).map(|sector| Mark::decode(sector).unwrap().durability);
+            assert_eq!(modes.collect::<Vec<_>>(), [Durability::Relaxed; 2]);
+        }
     }
 
     #[test]

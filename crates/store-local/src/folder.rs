@@ -40,7 +40,7 @@ pub(crate) enum Contents {
 impl Folder {
     /// Creates the folder if need be, locks it and reads its format marker.
     pub(crate) fn lock(path: &Path) -> Result<(Self, Contents), OpenFault> {
-        fs::create_dir_all(path).map_err(OpenFault::io(path))?;
+        make(path)?;
         refuse_foreign(path)?;
         let lock_path = path.join(LOCK);
         let lock = OpenOptions::new()
@@ -79,7 +79,12 @@ impl Folder {
         Ok(())
     }
 
+    /// Marks the folder as a store, once every name that leads to its files is durable: nothing says that the marker's
+    /// new name would not be so first. The engine does not sync all the folders that it makes.
     pub(crate) fn finish_creation(&self) -> Result<(), OpenFault> {
+        sync_folders(&self.engine())?;
+        sync_folder(&self.path)?;
+        sync_parent(&self.path)?;
         let marker = self.path.join(FORMAT_NEW);
         fs::rename(&marker, self.path.join(FORMAT)).map_err(OpenFault::io(&marker))?;
         sync_folder(&self.path)
@@ -149,6 +154,38 @@ fn write_synced(path: &Path, text: &str) -> Result<(), OpenFault> {
     let mut file = File::create(path).map_err(OpenFault::io(path))?;
     file.write_all(text.as_bytes()).map_err(OpenFault::io(path))?;
     file.sync_all().map_err(OpenFault::io(path))
+}
+
+/// Makes a folder and those above it that are missing.
+fn make(path: &Path) -> Result<(), OpenFault> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
+    fs::create_dir_all(path).map_err(OpenFault::io(path))?;
+    missing.into_iter().try_for_each(sync_parent)
+}
+
+/// Makes the name of a folder durable, unless we may not open the folder that holds it.
+fn sync_parent(path: &Path) -> Result<(), OpenFault> {
+    let parent = match path.parent() {
+        None => return Ok(()),
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+    };
+    match sync_folder(parent) {
+        Err(OpenFault::Io { error, .. }) if error.kind() == std::io::ErrorKind::PermissionDenied => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes all names in a folder and the folders in it durable.
+fn sync_folders(path: &Path) -> Result<(), OpenFault> {
+    for entry in fs::read_dir(path).map_err(OpenFault::io(path))? {
+        let entry = entry.map_err(OpenFault::io(path))?;
+        if entry.file_type().map_err(OpenFault::io(path))?.is_dir() {
+            sync_folders(&entry.path())?;
+        }
+    }
+    sync_folder(path)
 }
 
 /// Makes names in a folder durable. Windows has no such call and needs none.

@@ -276,7 +276,7 @@ pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Verified, OpenFault>
         Rest::Empty => Ok(None),
         Rest::Torn if !lost => cut(folder, newest, contents.valid_bytes, version, mark),
         // Without a sync between them, a loss of power may keep a later write and lose an earlier one.
-        Rest::Damaged if !lost && version.is_some() && mark.durability == Durability::Relaxed => {
+        Rest::Damaged if !lost && mark.durability == Durability::Relaxed => {
             cut(folder, newest, contents.valid_bytes, version, mark)
         }
         Rest::Torn | Rest::Damaged => Err(damaged(newest, contents.valid_bytes)),

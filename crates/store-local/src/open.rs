@@ -59,7 +59,7 @@ fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> 
         std::fs::remove_file(&saved).map_err(OpenFault::io(&saved))?;
     }
     sync(&folder, &database)?;
-    acknowledged.write(version).map_err(OpenFault::io(&folder.acknowledged()))?;
+    acknowledged.resume(version, mark).map_err(OpenFault::io(&folder.acknowledged()))?;
     let committer = Committer::new(database, rows.clone(), acknowledged, version, options);
     Ok(Opened { folder, rows, committer })
 }

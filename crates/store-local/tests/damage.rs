@@ -2,13 +2,15 @@
 //! opened that holds something else than was written.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
 use keywright_store::kit::block_on;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
-use keywright_store_local::{LocalOptions, LocalStore, OpenFault};
+use keywright_store_local::{Durability, LocalOptions, LocalStore, OpenFault};
 use tempfile::TempDir;
 
 type Rows = BTreeMap<Bytes, Bytes>;
@@ -198,6 +200,30 @@ fn the_torn_end_of_an_unfinished_commit_is_dropped_silently() {
         });
         assert!(outcome.unwrap() == expected, "{torn} bytes of an unfinished commit");
     }
+}
+
+/// Nothing was synced since the store was made, and the disk kept later writes without the first.
+#[test]
+fn a_relaxed_store_that_lost_its_first_commit_to_a_loss_of_power_opens_without_those_after_it() {
+    let folder = tempfile::tempdir().expect("a folder is made");
+    let relaxed = LocalOptions {
+        durability: Durability::Relaxed,
+        relaxed_sync_interval: Duration::from_hours(1),
+        ..options()
+    };
+    let store = LocalStore::open(folder.path(), relaxed).expect("the store opens");
+    for number in 0..5 {
+        write(&store, number);
+    }
+    let found = copy(folder.path());
+    drop(store);
+    let file = found.path().join(journal(found.path()));
+    let mut journal = OpenOptions::new().write(true).open(file).expect("the journal opens");
+    journal.write_all(&[0; 100]).expect("the journal is written");
+    let store = LocalStore::open(found.path(), relaxed).expect("the store opens");
+    assert_eq!(rows(&store), Rows::new());
+    write(&store, 7);
+    assert_eq!(rows(&store).len(), 1);
 }
 
 #[test]
