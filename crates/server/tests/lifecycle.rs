@@ -11,9 +11,8 @@ mod support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use in_process::{Api as _, Http};
+use in_process::Http;
 use ledger::{TABLE, Workload, check, check_stream, enable_stream, row};
-use serde_json::json;
 use support::Server;
 use support::client::{Caller, client, create_indexed_table};
 
@@ -72,49 +71,6 @@ async fn a_stopped_server_ends_well_and_its_data_is_there_again() {
     assert_eq!(asking.scan().table_name("Tab").send().await.unwrap().count(), 1);
     let described = asking.describe_table().table_name("Tab").send().await.unwrap();
     assert_eq!(described.table().unwrap().item_count(), Some(1));
-}
-
-#[cfg(unix)]
-#[tokio::test]
-async fn a_full_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknowledged() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = Server::on(folder.path());
-    create_indexed_table(&client(&server.endpoint, Caller::default()), "Tab").await;
-    assert!(server.stop());
-    let server = Server::on_full_disk(folder.path(), 2048).unwrap();
-    let http = Http::new(server.address());
-    let put = |number: u64| {
-        let note = "x".repeat(4000);
-        json!({"TableName": "Tab", "Item": {"pk": {"S": "a"}, "sk": {"S": format!("{number:06}")}, "note": {"S": note}}})
-    };
-    let mut acknowledged = 0;
-    let fault = loop {
-        match http.call("PutItem", &put(acknowledged)).await {
-            in_process::Answer::Good(_) => acknowledged += 1,
-            other => break other,
-        }
-        assert!(acknowledged < 10_000, "the disk never filled");
-    };
-    assert_eq!(fault, in_process::Answer::Unknown("InternalServerError".to_owned()));
-    let later = http.call("PutItem", &put(acknowledged)).await;
-    assert_eq!(
-        later,
-        in_process::Answer::Unknown("InternalServerError".to_owned()),
-        "it must not recover by itself"
-    );
-    let read = async |http: &Http, number: u64| {
-        let key = json!({"pk": {"S": "a"}, "sk": {"S": format!("{number:06}")}});
-        http.call("GetItem", &json!({"TableName": "Tab", "Key": key})).await.good().get("Item").cloned()
-    };
-    assert_eq!(read(&http, 0).await, Some(put(0)["Item"].clone()), "reads go on");
-    server.kill();
-    let again = Server::on(folder.path());
-    let http = Http::new(again.address());
-    for number in 0..acknowledged {
-        assert_eq!(read(&http, number).await, Some(put(number)["Item"].clone()), "{number}");
-    }
-    assert_eq!(http.call("PutItem", &put(acknowledged)).await, in_process::Answer::Good(json!({})));
-    println!("{acknowledged} writes acknowledged before the disk was full, all found");
 }
 
 #[test]

@@ -78,7 +78,8 @@ pub struct InProcess<S: Store> {
 impl<S: Store> InProcess<S> {
     pub async fn open(store: S) -> Result<Self, String> {
         let engine = Engine::open(store, Arc::new(StillEnv::default()), EngineConfig::default()).await;
-        let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
+        // Whom a server without credentials takes everyone for.
+        let caller = Caller { account: AccountId::from("123456789012"), region: Region::from("us-east-1") };
         engine.map(|engine| Self { engine, caller }).map_err(|error| format!("{error:?}"))
     }
 

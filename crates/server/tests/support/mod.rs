@@ -70,6 +70,12 @@ impl Server {
         Self::run(shell, &["--data", folder.to_str().unwrap()])
     }
 
+    /// Run by another program, whose arguments end where the name of the program that it runs is expected.
+    pub fn under(mut runner: Command, arguments: &[&str]) -> Result<Self, String> {
+        runner.arg(env!("CARGO_BIN_EXE_keywright"));
+        Self::run(runner, arguments)
+    }
+
     fn run(mut program: Command, arguments: &[&str]) -> Result<Self, String> {
         let mut process = program
             .args(["serve", "--port", "0"])
@@ -114,6 +120,16 @@ impl Server {
     /// Kills the process without warning.
     pub fn kill(mut self) {
         self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Sends a signal to the process that a runner runs, and waits for the runner.
+    #[cfg(unix)]
+    pub fn end_under(mut self, signal: &str) {
+        let id = self.id();
+        let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        let sent = Command::new("kill").arg(format!("-{signal}")).args(children.split_whitespace()).status();
+        assert!(sent.unwrap().success());
         self.process.wait().unwrap();
     }
 

@@ -1,0 +1,173 @@
+//! A disk that is full or fails: clients are told, nothing that was acknowledged is lost, and a restart mends it.
+//!
+//! Most failures are put between the server and the kernel by `strace`, call by call and file by file.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+#[path = "support/in_process.rs"]
+mod in_process;
+#[path = "support/ledger.rs"]
+mod ledger;
+#[path = "support/strace.rs"]
+mod strace;
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use in_process::{Answer, Api as _, Http};
+use keywright_store_local::{LocalOptions, LocalStore};
+use ledger::{TABLE, Workload, check, check_stream, enable_stream};
+use serde_json::{Value, json};
+use support::Server;
+use support::client::{Caller, client, create_indexed_table};
+
+#[tokio::test]
+async fn a_full_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknowledged() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path());
+    create_indexed_table(&client(&server.endpoint, Caller::default()), "Tab").await;
+    assert!(server.stop());
+    let server = Server::on_full_disk(folder.path(), 2048).unwrap();
+    let http = Http::new(server.address());
+    let put = |number: u64| {
+        let note = "x".repeat(4000);
+        json!({"TableName": "Tab", "Item": {"pk": {"S": "a"}, "sk": {"S": format!("{number:06}")}, "note": {"S": note}}})
+    };
+    let mut acknowledged = 0;
+    let fault = loop {
+        match http.call("PutItem", &put(acknowledged)).await {
+            Answer::Good(_) => acknowledged += 1,
+            other => break other,
+        }
+        assert!(acknowledged < 10_000, "the disk never filled");
+    };
+    assert_eq!(fault, Answer::Unknown("InternalServerError".to_owned()));
+    let later = http.call("PutItem", &put(acknowledged)).await;
+    assert_eq!(later, Answer::Unknown("InternalServerError".to_owned()), "it must not recover by itself");
+    let read = async |http: &Http, number: u64| {
+        let key = json!({"pk": {"S": "a"}, "sk": {"S": format!("{number:06}")}});
+        http.call("GetItem", &json!({"TableName": "Tab", "Key": key})).await.good().get("Item").cloned()
+    };
+    assert_eq!(read(&http, 0).await, Some(put(0)["Item"].clone()), "reads go on");
+    server.kill();
+    let again = Server::on(folder.path());
+    let http = Http::new(again.address());
+    for number in 0..acknowledged {
+        assert_eq!(read(&http, number).await, Some(put(number)["Item"].clone()), "{number}");
+    }
+    assert_eq!(http.call("PutItem", &put(acknowledged)).await, Answer::Good(json!({})));
+    println!("{acknowledged} writes acknowledged before the disk was full, all found");
+}
+
+/// One kind of call on one file fails from some moment on.
+struct Failing {
+    call: &'static str,
+    error: &'static str,
+    /// In the data folder.
+    file: &'static str,
+    first: u64,
+}
+
+/// What a store does with its files that can fail under writes: the journal, the note of what was acknowledged, the tables and
+/// their lists.
+const FAILING: [Failing; 8] = [
+    Failing { call: "fsync", error: "EIO", file: "engine/0.jnl", first: 20 },
+    Failing { call: "write", error: "EIO", file: "engine/0.jnl", first: 30 },
+    Failing { call: "write", error: "ENOSPC", file: "engine/0.jnl", first: 30 },
+    Failing { call: "write", error: "EIO", file: "acknowledged", first: 20 },
+    Failing { call: "fsync", error: "EIO", file: "engine/keyspaces/1/tables/2", first: 1 },
+    Failing { call: "write", error: "ENOSPC", file: "engine/keyspaces/1/tables/2", first: 2 },
+    Failing { call: "fsync", error: "EIO", file: "engine/keyspaces/1", first: 3 },
+    Failing { call: "renameat", error: "EIO", file: "engine/keyspaces/1/current", first: 3 },
+];
+
+impl Failing {
+    /// The server on this folder, and a name for the failure.
+    fn start(&self, folder: &Path) -> (Result<Server, String>, String) {
+        let Self { call, error, file, first } = self;
+        let runner = strace::saboteur(call, &folder.join(file), error, *first);
+        let server = Server::under(runner, &["--data", folder.to_str().unwrap()]);
+        (server, format!("{error} of {call} {first} on {file}"))
+    }
+}
+
+/// An empty store that writes tables all the time.
+fn small_store() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let options = LocalOptions { memtable_bytes: 64 * 1024, ..LocalOptions::default() };
+    LocalStore::open(folder.path(), options).unwrap().close();
+    folder
+}
+
+/// Puts of one key, each another item, until one is refused; returns how many were tried.
+async fn put_until_refused(http: &Http, what: &str) -> u64 {
+    for number in 0..3000 {
+        if let Answer::Unknown(name) = http.call("PutItem", &numbered_put(number)).await {
+            assert_eq!(name, "InternalServerError", "{what}");
+            return number + 1;
+        }
+    }
+    panic!("{what}: never seen by a client");
+}
+
+fn numbered_put(number: u64) -> Value {
+    let item = json!({"pk": {"S": "a"}, "sk": {"S": "a"}, "g": {"S": "g"}, "l": {"S": "l"},
+        "generation": {"N": number.to_string()}});
+    json!({"TableName": TABLE, "Item": item})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failing_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknowledged() {
+    if !strace::is_allowed() {
+        println!("failing disks: {}", strace::PASSED_OVER);
+        return;
+    }
+    for failing in FAILING {
+        let folder = small_store();
+        let (server, what) = failing.start(folder.path());
+        let server = server.unwrap();
+        let asking = client(&server.endpoint, Caller::default());
+        create_indexed_table(&asking, TABLE).await;
+        enable_stream(&asking).await;
+        let workload = Workload::new(0, 700);
+        let writers = workload.start(&server.endpoint);
+        let http = Http::new(server.address());
+        let tried = put_until_refused(&http, &what).await;
+        workload.stop(writers).await;
+        let refused = Answer::Unknown("InternalServerError".to_owned());
+        let later = http.call("PutItem", &numbered_put(tried)).await;
+        assert_eq!(later, refused, "{what}: it must not recover by itself");
+        let acknowledged = workload.acknowledged();
+        check(&http, &acknowledged).await.unwrap_or_else(|fault| panic!("{what}, reads go on: {fault}"));
+        server.end_under("KILL");
+        let again = Server::on(folder.path());
+        let http = Http::new(again.address());
+        let table = check(&http, &acknowledged).await.unwrap_or_else(|fault| panic!("{what}: {fault}"));
+        check_stream(&http, &table).await.unwrap_or_else(|fault| panic!("{what}: {fault}"));
+        let later = http.call("PutItem", &numbered_put(tried + 1)).await;
+        assert_eq!(later, Answer::Good(json!({})), "{what}");
+        println!("{what}: {} keys acknowledged and found", acknowledged.len());
+    }
+}
+
+#[tokio::test]
+async fn a_disk_that_fails_while_a_folder_is_opened_keeps_the_server_from_starting() {
+    if !strace::is_allowed() {
+        println!("failing disks: {}", strace::PASSED_OVER);
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path());
+    create_indexed_table(&client(&server.endpoint, Caller::default()), TABLE).await;
+    server.kill();
+    for (call, file) in [("fsync", "engine/0.jnl"), ("write", "acknowledged")] {
+        let (server, what) = Failing { call, error: "EIO", file, first: 1 }.start(folder.path());
+        let fault = server.err().unwrap_or_else(|| panic!("{what}: it started"));
+        assert!(fault.contains("cannot open the data folder"), "{what}: {fault}");
+    }
+    let again = Server::on(folder.path());
+    let http = Http::new(again.address());
+    assert_eq!(check(&http, &BTreeMap::new()).await, Ok(BTreeMap::new()));
+}

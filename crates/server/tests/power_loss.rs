@@ -1,0 +1,411 @@
+//! Losses of power under the real server: what it did with its files is recorded call by call (`support/strace.rs`), the
+//! folders that a disk may hold afterwards are made from that (`support/disk.rs`), and each must open and hold what was
+//! acknowledged before, as after a kill (`support/ledger.rs`).
+//!
+//! `KEYWRIGHT_POWER_LOSSES` asks for more, `KEYWRIGHT_SEED` for others.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+#![allow(clippy::print_stdout, reason = "what was recorded and judged is told")]
+
+#[path = "support/dice.rs"]
+mod dice;
+#[path = "support/disk.rs"]
+mod disk;
+#[path = "support/history.rs"]
+mod history;
+#[path = "support/in_process.rs"]
+mod in_process;
+#[path = "support/ledger.rs"]
+mod ledger;
+#[path = "support/strace.rs"]
+mod strace;
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+use dice::{Dice, wanted};
+use disk::{Forgotten, Image, Model, Recording};
+use history::{Asked, History};
+use hyper::body::Bytes;
+use in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
+use keywright_store::{Store as _, Transaction as _};
+use keywright_store_local::{LocalOptions, LocalStore};
+use ledger::{Place, TABLE, Table, Workload, check, check_stream, check_whole, enable_stream, generation_of};
+use serde_json::json;
+use strace::Trace;
+use support::Server;
+use support::client::{Caller, client, create_indexed_table};
+use tempfile::TempDir;
+
+const LOSSES_DEFAULT: u64 = 24;
+/// Losses of power looked at in each life of a server.
+const LOSSES_PER_LIFE: u64 = 12;
+/// A server goes on in what the one before left, so often; then a new folder is begun, because streams only grow.
+const LIVES_PER_FOLDER: u64 = 4;
+const WRITES_PER_LIFE: u64 = 250;
+const PADDING_BYTES_MAX: u64 = 700;
+/// Small, so that tables are written and merged all the time. A folder keeps what it was made with.
+const WRITE_BUFFER_BYTES: u64 = 96 * 1024;
+/// The engine begins another one beyond this.
+const JOURNAL_BYTES_MAX: usize = 64_000_000;
+/// Every so many states are opened by the binary too.
+const STATES_PER_BINARY: u64 = 10;
+
+/// What must be there, whatever happens.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    rows: BTreeMap<Place, u64>,
+    table: bool,
+    stream: bool,
+}
+
+/// One life of a server: what it did, and what it told.
+struct Life {
+    recording: Recording,
+    history: History,
+    before: Known,
+}
+
+impl Life {
+    /// What must be found if the power is lost before this line.
+    fn known(&self, line: usize) -> Known {
+        let mut known = self.before.clone();
+        for (place, generation) in self.history.acknowledged(line) {
+            let before = known.rows.entry(place).or_insert(0);
+            *before = generation.max(*before);
+        }
+        known.table |= self.history.was_told(&Asked::Table, line);
+        known.stream |= self.history.was_told(&Asked::Stream, line);
+        known
+    }
+}
+
+fn data(base: &Path) -> std::path::PathBuf {
+    base.join("data")
+}
+
+/// A folder with small write buffers.
+fn prepared() -> TempDir {
+    let base = tempfile::tempdir().unwrap();
+    let options = LocalOptions { memtable_bytes: WRITE_BUFFER_BYTES, ..LocalOptions::default() };
+    LocalStore::open(data(base.path()), options).unwrap().close();
+    base
+}
+
+/// The same, with a journal that is about to be as long as it gets: rows were written and removed.
+async fn filled() -> TempDir {
+    const ROW_BYTES: usize = 15_950_000;
+    let base = prepared();
+    let store = LocalStore::open(data(base.path()), LocalOptions::default()).unwrap();
+    let key = Bytes::from_static(b"\xfffill");
+    for _ in 0..JOURNAL_BYTES_MAX / ROW_BYTES {
+        let mut transaction = store.begin().await.unwrap();
+        transaction.put(key.clone(), vec![0; ROW_BYTES].into());
+        transaction.commit().await.unwrap();
+    }
+    let mut transaction = store.begin().await.unwrap();
+    transaction.delete(key);
+    transaction.commit().await.unwrap();
+    store.close();
+    base
+}
+
+/// Records a server that takes so many writes and is then killed, or stopped.
+async fn record(base: &Path, before: Known, generations: u64, signal: &str, arguments: &[&str]) -> Life {
+    let mut recording = Recording::begin(base);
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("trace");
+    let folder = data(base);
+    let arguments = [&["--data", folder.to_str().unwrap()], arguments].concat();
+    let server = Server::under(strace::recorder(&file), &arguments).unwrap();
+    if !before.stream {
+        let asking = client(&server.endpoint, Caller::default());
+        create_indexed_table(&asking, TABLE).await;
+        enable_stream(&asking).await;
+    }
+    let first = before.rows.values().max().map_or(0, |greatest| greatest + 1000);
+    let workload = Workload::new(first, PADDING_BYTES_MAX);
+    let writers = workload.start(&server.endpoint);
+    while workload.next_generation() < first + generations {
+        assert!(!writers.is_empty());
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    server.end_under(signal);
+    workload.stop(writers).await;
+    let trace = Trace::read(&file);
+    recording.follow(&trace);
+    Life { recording, history: History::read(&trace), before }
+}
+
+/// What has to hold of a folder as it is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Promise {
+    /// All that was acknowledged is there.
+    All,
+    /// Whole transactions, and nothing else wrong.
+    Whole,
+}
+
+async fn judge(api: &impl StreamsApi, life: &Life, known: &Known, promise: Promise) -> Result<Table, String> {
+    let described = match api.call("DescribeTable", &json!({"TableName": TABLE})).await {
+        Answer::Good(described) => described,
+        Answer::Fault(name, _)
+            if name == "ResourceNotFoundException" && !(known.table && promise == Promise::All) =>
+        {
+            return Ok(Table::new());
+        }
+        other => return Err(format!("the table is not there: {other:?}")),
+    };
+    if known.stream && promise == Promise::All && described["Table"].get("LatestStreamArn").is_none() {
+        return Err("the stream is not there".to_owned());
+    }
+    let table = match promise {
+        Promise::All => check(api, &known.rows).await?,
+        Promise::Whole => {
+            let table = ledger::scan(api, None).await?;
+            check_whole(api, &table).await?;
+            table
+        }
+    };
+    for (place, item) in &table {
+        let generation = generation_of(item);
+        if known.rows.get(place) != Some(&generation) && !life.history.was_asked(place, generation) {
+            return Err(format!("{place:?} holds {generation}, which nobody wrote"));
+        }
+    }
+    check_stream(api, &table).await?;
+    Ok(table)
+}
+
+/// Opens a folder in process and judges it.
+async fn judge_in_process(
+    base: &Path,
+    life: &Life,
+    known: &Known,
+    promise: Promise,
+) -> Result<Table, String> {
+    let store = LocalStore::open(data(base), LocalOptions::default()).map_err(|fault| fault.to_string())?;
+    let api = InProcess::open(store.clone()).await?;
+    let judged = judge(&api, life, known, promise).await;
+    drop(api);
+    store.close();
+    judged
+}
+
+/// Opens a folder with the binary, judges it, and writes to it.
+async fn judge_binary(base: &Path, life: &Life, known: &Known, promise: Promise) -> Result<(), String> {
+    let server = Server::try_start(&["--data", data(base).to_str().unwrap()])?;
+    let http = Http::new(server.address());
+    let table = judge(&http, life, known, promise).await?;
+    let item = json!({"pk": {"S": "after"}, "sk": {"S": "0"}, "generation": {"N": "0"}});
+    if !table.is_empty() {
+        match http.call("PutItem", &json!({"TableName": TABLE, "Item": item})).await {
+            Answer::Good(_) => {}
+            other => return Err(format!("it takes no writes: {other:?}")),
+        }
+    }
+    if server.stop() { Ok(()) } else { Err("the server did not end well".to_owned()) }
+}
+
+/// What came of several losses of power in one life.
+#[derive(Default)]
+struct Judged {
+    faults: Vec<String>,
+    /// A state in which all was well, and what it held.
+    good: Option<(TempDir, Known)>,
+}
+
+async fn judge_life(life: &Life, losses: u64, promise: Promise, dice: &mut Dice) -> Judged {
+    let mut judged = Judged::default();
+    for number in 0..losses {
+        let model = if number.is_multiple_of(2) { Model::Strict } else { Model::Journaled };
+        let moment = life.recording.moment(dice);
+        let image = life.recording.image(moment, model, dice);
+        let known = life.known(moment);
+        match judge_image(&image, life, &known, promise, number % STATES_PER_BINARY == 0).await {
+            Ok(table) if known.stream => {
+                let rows = table.iter().map(|(place, item)| (place.clone(), generation_of(item))).collect();
+                judged.good = Some((folder_of(&image), Known { rows, ..known }));
+            }
+            Ok(_) => {}
+            Err(fault) => {
+                let kept = folder_of(&image).keep();
+                let lines = life.recording.lines;
+                let place = format!("power lost before line {moment} of {lines}, {model:?}");
+                judged.faults.push(format!("{place}: {fault}\nthe folder was {}", kept.display()));
+            }
+        }
+    }
+    judged
+}
+
+async fn judge_image(
+    image: &Image,
+    life: &Life,
+    known: &Known,
+    promise: Promise,
+    with_binary: bool,
+) -> Result<Table, String> {
+    let table = judge_in_process(folder_of(image).path(), life, known, promise).await?;
+    if with_binary {
+        judge_binary(folder_of(image).path(), life, known, promise).await?;
+    }
+    Ok(table)
+}
+
+fn folder_of(image: &Image) -> TempDir {
+    let base = tempfile::tempdir().unwrap();
+    image.write_to(base.path());
+    base
+}
+
+/// The dice and the number of losses to look at, unless nothing can be recorded here.
+fn begin(share: u64) -> Option<(Dice, u64)> {
+    let losses = wanted("KEYWRIGHT_POWER_LOSSES", LOSSES_DEFAULT).div_ceil(share);
+    if strace::is_allowed() {
+        Some((Dice::new(wanted("KEYWRIGHT_SEED", 1)), losses))
+    } else {
+        println!("losses of power: {}", strace::PASSED_OVER);
+        None
+    }
+}
+
+fn tell(life: &Life) {
+    println!("recorded: {}, {} writes acknowledged", life.recording.summary(), life.history.writes());
+}
+
+fn assert_none(faults: &[String], losses: u64, what: &str) {
+    let first = faults.first().map_or("", String::as_str);
+    assert!(faults.is_empty(), "{} of {losses} states are wrong, the first: {first}", faults.len());
+    println!("{losses} losses of power {what}: all is well");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loss_of_power_takes_nothing_that_was_acknowledged() {
+    let Some((mut dice, losses)) = begin(1) else { return };
+    let mut left = None;
+    let mut faults = Vec::new();
+    let lives = losses.div_ceil(LOSSES_PER_LIFE);
+    for number in 0..lives {
+        let next = if number % LIVES_PER_FOLDER == 0 { None } else { left.take() };
+        let (base, before) = next.unwrap_or_else(|| (prepared(), Known::default()));
+        let signal = if dice.roll(3) == 0 { "TERM" } else { "KILL" };
+        let life = record(base.path(), before, WRITES_PER_LIFE, signal, &[]).await;
+        tell(&life);
+        let judged = judge_life(&life, LOSSES_PER_LIFE, Promise::All, &mut dice).await;
+        faults.extend(judged.faults);
+        left = judged.good;
+    }
+    assert_none(&faults, lives * LOSSES_PER_LIFE, "under writes");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loss_of_power_while_a_folder_is_begun_leaves_one_that_opens() {
+    let Some((mut dice, losses)) = begin(2) else { return };
+    let base = tempfile::tempdir().unwrap();
+    let life = record(base.path(), Known::default(), 10, "KILL", &[]).await;
+    tell(&life);
+    let judged = judge_life(&life, losses, Promise::All, &mut dice).await;
+    assert_none(&judged.faults, losses, "while a folder is begun");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loss_of_power_while_one_journal_follows_another_takes_nothing() {
+    let Some((mut dice, losses)) = begin(8) else { return };
+    let base = filled().await;
+    let life = record(base.path(), Known::default(), WRITES_PER_LIFE, "KILL", &[]).await;
+    tell(&life);
+    let judged = judge_life(&life, losses, Promise::All, &mut dice).await;
+    assert_none(&judged.faults, losses, "while one journal follows another");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loss_of_power_takes_only_whole_transactions_from_a_relaxed_store() {
+    let Some((mut dice, losses)) = begin(4) else { return };
+    let relaxed = ["--durability", "relaxed"];
+    for base in [prepared(), tempfile::tempdir().unwrap()] {
+        let life = record(base.path(), Known::default(), WRITES_PER_LIFE, "KILL", &relaxed).await;
+        tell(&life);
+        let judged = judge_life(&life, losses, Promise::Whole, &mut dice).await;
+        assert_none(&judged.faults, losses, "of a relaxed store");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_leaves_out_syncs_is_found_out() {
+    const TRIES_MAX: u64 = 30;
+    const LOSSES_PER_TRY: u64 = 4;
+    let Some((mut dice, _)) = begin(1) else { return };
+    let base = prepared();
+    let life = record(base.path(), Known::default(), WRITES_PER_LIFE, "KILL", &[]).await;
+    for forgotten in [Forgotten::Journals, Forgotten::OtherFiles, Forgotten::Folders] {
+        let recording = life.recording.without_syncs(forgotten);
+        let careless = Life { recording, history: life.history.clone(), before: Known::default() };
+        let mut tries = 0;
+        let faults = loop {
+            tries += 1;
+            let judged = judge_life(&careless, LOSSES_PER_TRY, Promise::All, &mut dice).await;
+            if !judged.faults.is_empty() || tries == TRIES_MAX {
+                break judged.faults;
+            }
+        };
+        assert!(!faults.is_empty(), "nothing is wrong without {forgotten:?}");
+        for folder in faults.iter().filter_map(|fault| fault.split("the folder was ").nth(1)) {
+            std::fs::remove_dir_all(folder).unwrap();
+        }
+        println!("without {forgotten:?}: {} wrong of {}", faults.len(), tries * LOSSES_PER_TRY);
+    }
+}
+
+/// A recording: a file is made and written in two calls, one of them while another thread closes something else; the file is
+/// synced, then its folder.
+fn small_recording(base: &Path) -> Recording {
+    let hexadecimal =
+        |text: &str| text.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<Vec<_>>().concat();
+    let folder = hexadecimal(base.to_str().unwrap());
+    let text = format!(
+        "7  openat(AT_FDCWD, \"{folder}{}\", O_WRONLY|O_CREAT, 0666) = 5\n\
+         7  write(5, \"{}\", 5 <unfinished ...>\n\
+         8  close(9)                          = 0\n\
+         7  <... write resumed>)              = 5\n\
+         7  write(5, \"{}\", 5)      = 5\n\
+         7  fsync(5)                          = 0\n\
+         7  openat(AT_FDCWD, \"{folder}\", O_RDONLY|O_DIRECTORY) = 6\n\
+         7  fsync(6)                          = -1 EIO (Input/output error) (INJECTED)\n\
+         7  fsync(6)                          = 0\n",
+        hexadecimal("/f"),
+        hexadecimal("first"),
+        hexadecimal("later"),
+    );
+    let mut recording = Recording::begin(base);
+    recording.follow(&Trace::parse(&text));
+    recording
+}
+
+#[test]
+fn what_was_synced_is_there_and_of_the_rest_everything_may_happen() {
+    let base = tempfile::tempdir().unwrap();
+    let recording = small_recording(base.path());
+    let found = |line: usize, model: Model| {
+        let images = (0..300).map(|seed| recording.image(line, model, &mut Dice::new(seed)));
+        images.map(|image| image.read(Path::new("f"))).collect::<BTreeSet<_>>()
+    };
+    let whole = Some(b"firstlater".to_vec());
+    for model in [Model::Strict, Model::Journaled] {
+        assert_eq!(found(0, model), BTreeSet::from([None]));
+        let before_sync = found(5, model);
+        for possible in
+            [None, Some(Vec::new()), Some(b"fir".to_vec()), Some(b"first".to_vec()), whole.clone()]
+        {
+            assert!(before_sync.contains(&possible), "{model:?}: never {possible:?}");
+        }
+        assert_eq!(found(9, model), BTreeSet::from([whole.clone()]));
+    }
+    assert!(found(5, Model::Strict).contains(&Some(b"\0\0\0\0\0later".to_vec())), "writes may change places");
+    // The file is safe, its name only where names go along; the failed sync of the folder does nothing.
+    assert_eq!(found(8, Model::Strict), BTreeSet::from([None, whole.clone()]));
+    assert_eq!(found(8, Model::Journaled), BTreeSet::from([whole]));
+}

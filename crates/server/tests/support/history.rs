@@ -1,0 +1,154 @@
+//! What clients asked and what they were told, from a recording of the server's sockets.
+//!
+//! A write counts as acknowledged from the line at which the server began to hand its answer to the operating system. It
+//! knows requests as far as the workload of `ledger` makes them.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use serde_json::Value;
+
+use crate::ledger::{Place, generation_of, place_of};
+use crate::strace::{Call, End, Trace};
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Table,
+    Stream,
+    Rows(Vec<(Place, u64)>),
+    Other,
+}
+
+impl Asked {
+    fn read(head: &str, body: &Value) -> Self {
+        let target = head.lines().find_map(|line| {
+            let (name, value) = line.split_once(':')?;
+            name.eq_ignore_ascii_case("x-amz-target").then(|| value.trim())
+        });
+        let operation = target.and_then(|target| target.rsplit('.').next()).unwrap_or_default();
+        let row = |item: &Value| (place_of(item), generation_of(item));
+        match operation {
+            "CreateTable" => Self::Table,
+            "UpdateTable" => Self::Stream,
+            "PutItem" => Self::Rows(vec![row(&body["Item"])]),
+            "TransactWriteItems" => {
+                let puts = body["TransactItems"].as_array().unwrap().iter();
+                Self::Rows(puts.map(|put| row(&put["Put"]["Item"])).collect())
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A connection while it is followed.
+#[derive(Default)]
+struct Connection {
+    unread: Vec<u8>,
+    unanswered: VecDeque<Asked>,
+}
+
+impl Connection {
+    /// Takes whole requests off what was received.
+    fn take_requests(&mut self) -> Vec<Asked> {
+        let mut taken = Vec::new();
+        while let Some(end) = self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8(self.unread[..end].to_vec()).unwrap();
+            let length = head.lines().find_map(|line| {
+                let (name, value) = line.split_once(':')?;
+                if name.eq_ignore_ascii_case("content-length") { value.trim().parse().ok() } else { None }
+            });
+            let whole = end + 4 + length.unwrap_or(0);
+            if self.unread.len() < whole {
+                break;
+            }
+            let body = serde_json::from_slice(&self.unread[end + 4..whole]).unwrap_or_default();
+            let asked = Asked::read(&head, &body);
+            self.unanswered.push_back(asked.clone());
+            taken.push(asked);
+            self.unread.drain(..whole);
+        }
+        taken
+    }
+}
+
+/// Requests that were carried out, by the line at which their answer went out.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    told: Vec<(usize, Asked)>,
+    /// All that was asked.
+    asked: Vec<Asked>,
+}
+
+impl History {
+    pub fn read(trace: &Trace) -> Self {
+        let mut history = Self::default();
+        let mut connections: HashMap<i64, Connection> = HashMap::new();
+        for (end, place) in &trace.ends {
+            let call = &trace.calls[*place];
+            let connection = connections.get_mut(&call.number(0).unwrap_or(-1));
+            match (end, call.name.as_str(), connection) {
+                (End::Ended, "accept4", _) if call.succeeded() => {
+                    connections.insert(call.result.unwrap(), Connection::default());
+                }
+                (End::Begun, "close", Some(_)) => {
+                    connections.remove(&call.number(0).unwrap());
+                }
+                (End::Ended, "recvfrom", Some(connection)) if call.succeeded() => {
+                    connection.unread.extend_from_slice(call.arguments[1].bytes());
+                    history.asked.extend(connection.take_requests());
+                }
+                (End::Begun, "sendto" | "write" | "writev" | "sendmsg", Some(connection)) => {
+                    history.answer(connection, call);
+                }
+                _ => {}
+            }
+        }
+        history
+    }
+
+    fn answer(&mut self, connection: &mut Connection, call: &Call) {
+        let answer = call.arguments[1].bytes();
+        if !answer.starts_with(b"HTTP/1.1 ") {
+            return;
+        }
+        let asked = connection.unanswered.pop_front().expect("an answer follows its request");
+        if answer.starts_with(b"HTTP/1.1 200") {
+            self.told.push((call.begun, asked));
+        }
+    }
+
+    fn before(&self, line: usize) -> impl Iterator<Item = &Asked> {
+        self.told.iter().filter(move |(told, _)| *told < line).map(|(_, asked)| asked)
+    }
+
+    /// Whether a request of this kind was answered well before this line.
+    pub fn was_told(&self, wanted: &Asked, line: usize) -> bool {
+        self.before(line).any(|asked| asked == wanted)
+    }
+
+    /// For each key the greatest generation acknowledged before this line.
+    pub fn acknowledged(&self, line: usize) -> BTreeMap<Place, u64> {
+        let mut greatest = BTreeMap::new();
+        for asked in self.before(line) {
+            let Asked::Rows(rows) = asked else { continue };
+            for (place, generation) in rows {
+                let known = greatest.entry(place.clone()).or_insert(0);
+                *known = (*known).max(*generation);
+            }
+        }
+        greatest
+    }
+
+    /// Whether this was ever asked to be written.
+    pub fn was_asked(&self, place: &Place, generation: u64) -> bool {
+        let row = (place.clone(), generation);
+        self.asked.iter().any(|asked| matches!(asked, Asked::Rows(rows) if rows.contains(&row)))
+    }
+
+    /// How many writes were acknowledged.
+    pub fn writes(&self) -> usize {
+        self.told.iter().filter(|(_, asked)| matches!(asked, Asked::Rows(_))).count()
+    }
+}

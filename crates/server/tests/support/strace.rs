@@ -1,0 +1,223 @@
+//! Runs a program under `strace` and reads what it wrote down: one call after the other, with the line at which each began
+//! and the one at which it ended.
+//!
+//! The lines are in an order that keeps cause before effect: a thread goes on after a call only once the call's end is written
+//! down, and a call's beginning is written down before the kernel acts on it. It does not know what the calls mean.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Everything that changes files, folders, or which of them a descriptor stands for, and what is said over sockets. Calls that
+/// would change files in a way that nobody here understands are written down too, so that they are noticed.
+const CALLS: &str = "open,openat,openat2,creat,close,dup,dup2,dup3,fcntl,lseek,read,readv,\
+    write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fallocate,\
+    rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,\
+    fsync,fdatasync,sync,syncfs,sync_file_range,msync,mmap,copy_file_range,sendfile,splice,io_uring_setup,\
+    accept4,recvfrom,sendto,sendmsg";
+
+/// What a test says that cannot do without.
+pub const PASSED_OVER: &str = "passed over, because strace is not installed or may not trace here";
+
+/// Whether processes may be traced here.
+pub fn is_allowed() -> bool {
+    let mut tried = Command::new("strace");
+    tried.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "true"]);
+    tried.stdout(Stdio::null()).stderr(Stdio::null());
+    tried.status().is_ok_and(|status| status.success())
+}
+
+/// `strace` writing to this file, to which the program and its arguments are to be added.
+pub fn recorder(trace: &Path) -> Command {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "--seccomp-bpf", "-qq", "-xx", "-s", "100000000", "-e", "signal=none"]);
+    strace.args(["-e", "raw=read,readv", "-e", &format!("trace={CALLS}"), "-o"]).arg(trace);
+    strace
+}
+
+/// `strace` that lets the calls of this name on this file fail with this error, from each thread's `first`-th one on.
+pub fn saboteur(call: &str, file: &Path, error: &str, first: u64) -> Command {
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(file);
+    strace.args([
+        "-e",
+        &format!("trace={call}"),
+        "-e",
+        &format!("inject={call}:error={error}:when={first}+"),
+    ]);
+    strace
+}
+
+/// One argument of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A string or buffer; the strings of a list or structure in one piece.
+    Bytes(Vec<u8>),
+    /// Anything else, as written.
+    Word(String),
+}
+
+impl Argument {
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Word(_) => &[],
+        }
+    }
+
+    pub fn word(&self) -> &str {
+        match self {
+            Self::Bytes(_) => "",
+            Self::Word(word) => word,
+        }
+    }
+
+    /// Decimal or hexadecimal.
+    pub fn number(&self) -> Option<i64> {
+        let word = self.word();
+        match word.strip_prefix("0x") {
+            Some(hexadecimal) => i64::from_str_radix(hexadecimal, 16).ok(),
+            None => word.parse().ok(),
+        }
+    }
+}
+
+/// One call of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Call {
+    pub name: String,
+    pub arguments: Vec<Argument>,
+    /// Line at which it began.
+    pub begun: usize,
+    /// Line at which it ended, the same one if nothing came between; `None` if the process ended in it.
+    pub ended: Option<usize>,
+    /// Negative if it failed.
+    pub result: Option<i64>,
+}
+
+impl Call {
+    pub fn succeeded(&self) -> bool {
+        self.result.is_some_and(|result| result >= 0)
+    }
+
+    /// The number at this place among the arguments.
+    pub fn number(&self, place: usize) -> Option<i64> {
+        self.arguments.get(place).and_then(Argument::number)
+    }
+}
+
+/// Which end of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Begun,
+    Ended,
+}
+
+/// A whole recording.
+#[derive(Debug, Default)]
+pub struct Trace {
+    pub calls: Vec<Call>,
+    /// Beginnings and ends in their order, by the call's place in `calls`.
+    pub ends: Vec<(End, usize)>,
+    pub lines: usize,
+}
+
+impl Trace {
+    pub fn read(file: &Path) -> Self {
+        Self::parse(&std::fs::read_to_string(file).unwrap())
+    }
+
+    pub fn parse(text: &str) -> Self {
+        let mut trace = Self::default();
+        // What was written of calls that are under way: by thread, the call's place and the text of its arguments so far.
+        let mut open: HashMap<&str, (usize, &str)> = HashMap::new();
+        for (line, written) in text.lines().enumerate() {
+            trace.lines = line + 1;
+            let Some((thread, rest)) = written.split_once(' ') else { continue };
+            let rest = rest.trim_start();
+            if rest.starts_with("+++") || rest.starts_with("---") {
+                continue;
+            }
+            if let Some(resumed) = rest.strip_prefix("<... ") {
+                let (_, tail) = resumed.split_once("resumed>").unwrap();
+                let (place, head) = open.remove(thread).unwrap();
+                let (tail, result) = split_result(tail);
+                let call = &mut trace.calls[place];
+                call.arguments = arguments(&format!("{head}{tail}"));
+                (call.ended, call.result) = (Some(line), result);
+                trace.ends.push((End::Ended, place));
+                continue;
+            }
+            let (name, written) = rest.split_once('(').unwrap();
+            let place = trace.calls.len();
+            trace.ends.push((End::Begun, place));
+            let mut call =
+                Call { name: name.to_owned(), arguments: Vec::new(), begun: line, ended: None, result: None };
+            if let Some(head) = written.strip_suffix("<unfinished ...>") {
+                open.insert(thread, (place, head));
+                call.arguments = arguments(head);
+            } else {
+                let (written, result) = split_result(written);
+                call.arguments = arguments(written);
+                (call.ended, call.result) = (Some(line), result);
+                trace.ends.push((End::Ended, place));
+            }
+            trace.calls.push(call);
+        }
+        trace
+    }
+}
+
+/// The arguments, and the result that follows them: `) = 18`, with several blanks if it is aligned. No string holds a
+/// parenthesis, because every byte of them is written as a number.
+fn split_result(written: &str) -> (&str, Option<i64>) {
+    for (place, _) in written.match_indices(')') {
+        let (arguments, rest) = written.split_at(place);
+        if let Some(result) = rest[1..].trim_start().strip_prefix("= ") {
+            let word = result.split_whitespace().next().unwrap_or_default();
+            return (arguments, Argument::Word(word.to_owned()).number());
+        }
+    }
+    (written, None)
+}
+
+/// Arguments are divided by commas outside of brackets and strings.
+fn arguments(written: &str) -> Vec<Argument> {
+    let mut found = Vec::new();
+    let mut depth = 0_usize;
+    let mut quoted = false;
+    let mut start = 0;
+    for (place, byte) in written.bytes().enumerate() {
+        match byte {
+            b'"' => quoted = !quoted,
+            _ if quoted => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                found.push(argument(&written[start..place]));
+                start = place + 1;
+            }
+            _ => {}
+        }
+    }
+    if !written[start..].trim().is_empty() {
+        found.push(argument(&written[start..]));
+    }
+    found
+}
+
+fn argument(written: &str) -> Argument {
+    let written = written.trim();
+    if !written.contains('"') {
+        return Argument::Word(written.to_owned());
+    }
+    assert!(!written.contains("\"..."), "a string was cut short in the recording");
+    // Between the quotation marks stand the strings, every byte as `\x` and two digits.
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap();
+    let strings = written.split('"').skip(1).step_by(2);
+    let bytes = strings
+        .flat_map(|string| string.as_bytes().chunks(4).map(|code| digit(code[2]) << 4 | digit(code[3])));
+    Argument::Bytes(bytes.collect())
+}
