@@ -153,7 +153,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ("a rate with too many decimals", "    get: Order\n", "    get: Order\n    rate: 0.0000001\n"),
     ("a peak below the average", "    get: Order\n", "    get: Order\n    rate: {avg: 5, peak: 1}\n"),
     ("an unknown field of a rate", "    get: Order\n", "    get: Order\n    rate: {average: 5}\n"),
-    ("an unknown field of what returns", "    get: Order\n", "    get: Order\n    returns: {most: 5}\n"),
+    ("an unknown field of what returns", "    get: Order\n", "    query: Order\n    returns: {most: 5}\n"),
     ("an unknown field of what is expected", "    get: Order\n", "    get: Order\n    expect: {item: 5}\n"),
     ("a quarter of a unit", "    get: Order\n", "    get: Order\n    expect: {rcu: 0.25}\n"),
     ("a third of a unit", "    get: Order\n", "    get: Order\n    expect: {rcu: 0.3}\n"),
@@ -178,6 +178,65 @@ const CASES: &[(&str, &str, &str)] = &[
         "a step's unknown field",
         "    get: Order\n    given: {id: eq}\n",
         "    transact: [{put: Order, when: x}]\n",
+    ),
+    (
+        "a batch that updates",
+        "    get: Order\n    given: {id: eq}\n",
+        "    batch: [{update: Order, set: \"total = :t\"}]\n",
+    ),
+    (
+        "a transaction that reads and writes",
+        "    get: Order\n    given: {id: eq}\n",
+        "    transact: [{get: Order}, {put: Order}]\n",
+    ),
+    (
+        "a check without a condition",
+        "    get: Order\n    given: {id: eq}\n",
+        "    transact: [{check: Order}]\n",
+    ),
+    ("a get by an index", "    get: Order\n", "    get: Order\n    uses: gsi1\n"),
+    // Names inside patterns.
+    ("an example of a misspelt attribute", "example: {id: a}", "example: {ids: a}"),
+    (
+        "a filter of a misspelt attribute",
+        "    get: Order\n",
+        "    query: Order\n    filter: \"totl > :t AND placed.day = :d\"\n",
+    ),
+    (
+        "an update of misspelt attributes",
+        "    get: Order\n    given: {id: eq}\n",
+        "    update: Order\n    set: \"totl = totl + :n\"\n    if: \"plcaed = :p\"\n",
+    ),
+    (
+        "a removal and an addition of misspelt attributes",
+        "    get: Order\n    given: {id: eq}\n",
+        "    update: Order\n    remove: custmer\n    add: \"totle :n\"\n",
+    ),
+    (
+        "a step of misspelt attributes",
+        "    get: Order\n    given: {id: eq}\n",
+        "    transact: [{put: Order, if: \"attribute_not_exists(idd)\", example: {totel: 1}}]\n",
+    ),
+    (
+        "an example of a misspelt placeholder",
+        "    get: Order\n    given: {id: eq}\n    example: {id: a}\n",
+        "    update: Order\n    set: \"total = :amount\"\n    example: {id: a, amuont: 3}\n",
+    ),
+    ("a placeholder of a name", "    get: Order\n", "    query: Order\n    filter: \"#t > :t\"\n"),
+    (
+        "an expected item of half a key",
+        "    get: Order\n",
+        "    get: Order\n    expect: {items: [[\"o#a\"]]}\n",
+    ),
+    (
+        "an expected reason that is none",
+        "    get: Order\n    given: {id: eq}\n",
+        "    put: Order\n    expect: {fails-when: null, reason: ConditionCheckFailed}\n",
+    ),
+    (
+        "fewer expected reasons than steps",
+        "    get: Order\n    given: {id: eq}\n",
+        "    transact: [{put: Order}, {put: Order}, {put: Order}]\n    expect: {reason: [None, None]}\n",
     ),
     // Data.
     ("data of an unknown kind", "  inline:\n", "  records:\n"),
@@ -259,6 +318,64 @@ fn every_mistake_is_placed_and_told_what_to_write() {
         assert!(case.lines().count() > 1, "nothing is said of it: {case}");
         assert!(case.lines().skip(1).all(|line| line.starts_with("shop.yaml:")), "{case}");
     }
+}
+
+/// Fields with a value that would be right where they mean something.
+const FIELDS: &[&str] = &[
+    "given: {id: eq}",
+    "order: desc",
+    "filter: \"total > :t\"",
+    "attributes: [id]",
+    "returns: {max: 1}",
+    "limit: 1",
+    "consistency: strong",
+    "uses: Shop",
+    "if: exists",
+    "set: \"total = :t\"",
+    "remove: total",
+    "add: \"total :t\"",
+    "returnValues: true",
+    "expect: {exact: true}",
+    "expect: {count: 1}",
+    "expect: {fails-when: null}",
+];
+
+#[test]
+fn a_field_that_a_kind_of_pattern_has_no_meaning_for_is_refused() {
+    let mut out = String::new();
+    for kind in [
+        "get: Order",
+        "query: Order",
+        "scan: Order",
+        "scatter-gather: Order",
+        "put: Order",
+        "update: Order",
+        "delete: Order",
+        "transact: [{put: Order}, {delete: Order}]",
+        "transact: [{get: Order}, {get: Order}]",
+        "batch: [{put: Order}]",
+        "batch: [{get: Order}]",
+    ] {
+        for field in FIELDS {
+            let model =
+                GOOD.replace("    get: Order\n    given: {id: eq}\n", &format!("    {kind}\n    {field}\n"));
+            for fault in parse(&model).err().unwrap_or_default() {
+                let _ = writeln!(out, "{kind}: {}", fault.in_file("shop.yaml"));
+            }
+        }
+    }
+    for group in ["transact", "batch"] {
+        for kind in ["put", "delete", "get"] {
+            for field in &FIELDS[8..13] {
+                let step = format!("    {group}: [{{{kind}: Order, {field}}}]\n");
+                let model = GOOD.replace("    get: Order\n    given: {id: eq}\n", &step);
+                for fault in parse(&model).err().unwrap_or_default() {
+                    let _ = writeln!(out, "{}: {}", step.trim(), fault.in_file("shop.yaml"));
+                }
+            }
+        }
+    }
+    expect_file!["snapshots/meaningless-fields.txt"].assert_eq(&out);
 }
 
 #[test]

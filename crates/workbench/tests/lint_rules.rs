@@ -1,9 +1,10 @@
 //! Every rule has a model that trips it and one that does not.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use keywright_workbench::exchange::import::import;
-use keywright_workbench::lint::RULES;
+use keywright_workbench::lint::{RULES, Severity};
 use keywright_workbench::model::parse;
 use keywright_workbench::report::{Checked, text};
 
@@ -87,6 +88,44 @@ fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
         }
     }
     assert!(documents > 20, "{documents}");
+}
+
+/// The rule that tells best why a question has no plan tells it alone.
+#[test]
+fn a_question_without_a_plan_is_told_by_one_rule() {
+    for (name, rule) in [
+        ("L005-several-bad.yaml", "L005"),
+        ("L005-range-bad.yaml", "L005"),
+        ("L036-filter-bad.yaml", "L036"),
+        ("L050-bad.yaml", "L050"),
+        ("L050-chosen-bad.yaml", "L050"),
+    ] {
+        let checked = found(name).expect(name);
+        let errors = checked.findings.iter().filter(|finding| finding.severity == Severity::Error);
+        assert_eq!(errors.map(|finding| finding.rule).collect::<Vec<_>>(), [rule], "{name}");
+    }
+}
+
+/// A rule that the specification gives several severities has a model for each.
+#[test]
+fn every_severity_of_a_rule_is_reached_by_one_of_its_models() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
+    let mut reached: BTreeSet<(&str, Severity)> = BTreeSet::new();
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let name = entry.expect("an entry").file_name().into_string().expect("a name");
+        if !name.ends_with("-bad.yaml") {
+            continue;
+        }
+        let own = RULES.iter().find(|rule| name.starts_with(rule.id)).expect("a rule");
+        for finding in found(&name).expect(&name).findings {
+            if finding.rule == own.id {
+                reached.insert((own.id, finding.severity));
+            }
+        }
+    }
+    let declared: BTreeSet<(&str, Severity)> =
+        RULES.iter().flat_map(|rule| rule.severities.iter().map(|severity| (rule.id, *severity))).collect();
+    assert_eq!(reached, declared);
 }
 
 #[test]

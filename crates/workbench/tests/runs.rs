@@ -155,6 +155,119 @@ fn a_local_index_is_read_strongly_and_fetches_what_it_does_not_hold() {
     assert_eq!(pattern(&report, "K").read_units().0, 1, "keys alone are not fetched");
 }
 
+const WIDE: &str = "
+format: 1
+model: wide
+tables:
+  Tab:
+    key: {pk: S, sk: S}
+    indexes:
+      byAge: {local: true, sk: age, project: keys}
+      byAgeAll: {local: true, sk: age, project: all}
+entities:
+  O: {count: 4, key: {pk: \"c#{c}\", sk: \"o#{id}\"}, attrs: {c: S, id: S, age: N, body: S}}
+patterns:
+PATTERNS
+data: {inline: {O: [RECORDS]}}
+";
+
+/// Four items of three kilobytes under one key, with local indexes of keys and of everything.
+fn wide(patterns: &str) -> Report {
+    let record = |n: u32| format!("{{c: k, id: i{n}, age: {n}, body: {}}}", "z".repeat(3000));
+    let records = (0..4).map(record).collect::<Vec<_>>().join(", ");
+    ran(&WIDE.replace("PATTERNS", patterns).replace("RECORDS", &records))
+}
+
+#[test]
+fn who_names_no_attributes_has_them_all_fetched_for_a_local_index() {
+    let report = wide(
+        "  - {id: All, query: O, given: {c: eq, age: ge}, uses: byAge, example: {c: k, age: 0}}
+  - {id: Body, query: O, given: {c: eq, age: ge}, uses: byAge, attributes: [body], example: {c: k, age: 0}}
+  - {id: Told, query: O, given: {c: eq, age: ge}, uses: byAge, attributes: [c, id, age], example: {c: k, age: 0}}
+  - {id: Held, query: O, given: {c: eq, age: ge}, uses: byAgeAll, example: {c: k, age: 0}}",
+    );
+    // Half a unit for the index's rows, then half a unit for each whole item, each rounded by itself.
+    for id in ["All", "Body"] {
+        assert_eq!(pattern(&report, id).read_units().0, 5, "{id}");
+        assert!(pattern(&report, id).bytes_returned > 12_000, "{id}");
+    }
+    assert_eq!(pattern(&report, "Told").read_units().0, 1, "keys tell what they are made of");
+    assert_eq!(pattern(&report, "Held").read_units().0, 3, "twelve kilobytes at once");
+}
+
+#[test]
+fn a_strong_batch_of_gets_reads_strongly() {
+    let report = family(
+        "  - {id: S, batch: [{get: Customer}, {get: Order}], consistency: strong, example: {c: \"1\", day: \"2026-01-01\"}, expect: {rcu: 2, count: 2}}
+  - {id: E, batch: [{get: Customer}, {get: Order}], example: {c: \"1\", day: \"2026-01-01\"}, expect: {rcu: 1, count: 2}}",
+    );
+    pattern(&report, "S");
+    pattern(&report, "E");
+}
+
+/// Why a question has no plan, one sentence for each key.
+fn no_plan(report: &Report) -> String {
+    let [only] = report.patterns.as_slice() else { panic!("one pattern") };
+    let Outcome::NoPlan(reasons) = &only.outcome else { panic!("{:?}", only.outcome) };
+    reasons.join("; ")
+}
+
+#[test]
+fn a_get_without_the_whole_key_is_refused_and_the_missing_attribute_named() {
+    let report = family("  - {id: P, get: Order, given: {c: eq}, example: {c: \"1\"}}");
+    let why = no_plan(&report);
+    assert!(why.contains("whole key, and `day` is not given by equality"), "{why}");
+    let report =
+        family("  - {id: P, get: Order, given: {c: eq, day: ge}, example: {c: \"1\", day: \"2026-01-01\"}}");
+    assert!(no_plan(&report).contains("`day`"));
+}
+
+#[test]
+fn a_strong_question_that_only_a_global_index_answers_is_told_so() {
+    for uses in ["", "uses: byTotal, "] {
+        let pattern = format!(
+            "  - {{id: P, query: Order, given: {{shop: eq, total: ge}}, {uses}consistency: strong, example: {{shop: s, total: 9}}}}"
+        );
+        let why = no_plan(&family(&pattern));
+        assert!(
+            why.contains("byTotal: it is a global index, and the question is strongly consistent"),
+            "{why}"
+        );
+    }
+    let scan = "  - {id: P, scan: Order, uses: byTotal, consistency: strong, admin: true}";
+    assert!(no_plan(&family(scan)).contains("strongly consistent"));
+}
+
+#[test]
+fn a_global_index_is_not_asked_to_filter_by_what_it_does_not_hold() {
+    let keys = FAMILY.replace("sk: total, project: all", "sk: total, project: keys");
+    for question in [
+        "given: {shop: eq, note: eq}, example: {shop: s, note: one}",
+        "given: {shop: eq}, filter: \"note = :n\", example: {shop: s, n: one}",
+    ] {
+        let pattern = format!("  - {{id: P, query: Order, uses: byTotal, attributes: [day], {question}}}");
+        let why = no_plan(&ran(&keys.replace("PATTERNS", &pattern)));
+        assert_eq!(why, "byTotal: it does not hold note, which the question filters by");
+    }
+}
+
+#[test]
+fn a_key_of_several_attributes_is_not_bound_past_a_gap_or_a_range() {
+    for (given, before, name) in [
+        ("shop: eq, status: eq, total: ge", "day", "total"),
+        ("shop: eq, status: eq, day: ge, total: eq", "day", "total"),
+    ] {
+        let pattern = format!(
+            "  - {{id: P, query: Order, uses: byStatus, given: {{{given}}}, example: {{shop: s, status: OPEN, day: \"2026-01-01\", total: 9}}}}"
+        );
+        let why = no_plan(&family(&pattern));
+        let expected = format!(
+            "byStatus: `{before}` comes before `{name}` in the sort key and is not given by equality"
+        );
+        assert_eq!(why, expected);
+    }
+}
+
 #[test]
 fn the_planner_finds_a_local_index_by_itself() {
     let report = family("  - {id: P, query: Order, given: {c: eq, at: le}, example: {c: \"1\", at: b}}");

@@ -16,7 +16,7 @@ pub(crate) struct ExplainArguments {
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<(), String> {
     let Some(id) = &arguments.rule else {
         for rule in RULES {
-            banner::say(&format!("{}  {:7}  {}", rule.id, rule.severity.name(), rule.title));
+            banner::say(&format!("{}  {:16}  {}", rule.id, rule.severity(), rule.title));
         }
         return Ok(());
     };

@@ -9,6 +9,7 @@ mod embed;
 mod explain;
 mod from_model;
 mod layout;
+mod leftover;
 mod name;
 mod part;
 mod problem;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::leftover::settle;
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, View, name};
 use crate::cost::Class;
 use crate::model::{
@@ -62,6 +63,7 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         }
     }
     copies(&mut model, design, &named)?;
+    settle(&mut model);
     Ok(model)
 }
 

@@ -1,7 +1,14 @@
 //! What every rule looks at, and the questions many of them ask.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::size::value_bytes;
+use keywright_semantics::value::Item;
+
+use crate::data::key_text;
 use crate::model::{
-    At, Attribute, AttributeFormat, Entity, Index, Model, Operation, Pattern, Read, Table, Template, Write,
+    At, Attribute, AttributeFormat, Entity, Index, Model, Operation, Pattern, Projection, Read, Table,
+    Template, Write,
 };
 use crate::run::{PatternReport, Report};
 
@@ -11,11 +18,19 @@ use super::{Finding, Severity};
 pub struct Context<'a> {
     pub model: &'a Model,
     pub report: &'a Report,
+    /// The items that were loaded, by entity.
+    items: BTreeMap<&'a str, Vec<&'a Item>>,
 }
 
 impl<'a> Context<'a> {
     pub fn new(model: &'a Model, report: &'a Report) -> Self {
-        Self { model, report }
+        let mut items: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
+        for sample in &report.samples {
+            if let Some(entity) = &sample.entity {
+                items.entry(entity).or_default().push(&sample.item);
+            }
+        }
+        Self { model, report, items }
     }
 
     /// Every question with what its run measured.
@@ -99,19 +114,87 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The texts that the model's own records have for an attribute of some entities.
+    /// The texts that the loaded items have for an attribute of some entities. Generated ones follow what is declared of
+    /// the attribute, and say no more than that.
     pub(super) fn recorded(&self, entities: &[String], name: &str) -> Vec<String> {
-        let records = self.model.data.records.iter().filter(|records| entities.contains(&records.entity));
-        records.flat_map(|records| &records.records).filter_map(|record| record.get(name)?.scalar()).collect()
+        if self.model.data.generate.is_some() {
+            let records = self.model.data.records.iter().filter(|records| entities.contains(&records.entity));
+            let records = records.flat_map(|records| &records.records);
+            return records.filter_map(|record| record.get(name)?.scalar()).collect();
+        }
+        let items = entities.iter().flat_map(|entity| self.items(entity));
+        items.filter_map(|item| key_text(item.get(name)?)).collect()
+    }
+
+    /// How many different values the loaded items of some entities have for an attribute, and how many items have it.
+    pub(super) fn variety(&self, entities: &[String], name: &str) -> (usize, usize) {
+        let items = entities.iter().flat_map(|entity| self.items(entity));
+        let values: Vec<String> = items.filter_map(|item| key_text(item.get(name)?)).collect();
+        (values.iter().collect::<BTreeSet<_>>().len(), values.len())
     }
 
     pub(super) fn attribute(&self, entities: &[String], name: &str) -> Option<&'a Attribute> {
         entities.iter().find_map(|entity| self.model.entity(entity)?.attribute(name))
     }
 
-    /// Average size of an item: the author's word, else the sample's.
+    /// Average size of an item: the author's word, of the whole or of attributes, else the sample's.
     pub(super) fn bytes(&self, entity: &Entity) -> Option<u64> {
-        entity.size_bytes.or_else(|| self.report.entity(&entity.name)?.bytes_average())
+        entity.size_bytes.or_else(|| {
+            let whole = |_: &str| true;
+            self.sized(entity, &whole)
+        })
+    }
+
+    /// Average bytes that an item adds to an index: nothing if it is not in it.
+    pub(super) fn entry_bytes(&self, table: &Table, index: &Index, entity: &Entity) -> u64 {
+        let key = |name: &str| table.key_parts().chain(index.key_parts()).any(|part| part.name == name);
+        let held = |name: &str| match &index.projection {
+            Projection::All => true,
+            Projection::KeysOnly => key(name),
+            Projection::Include(names) => key(name) || names.iter().any(|included| included == name),
+        };
+        let whole = if index.projection == Projection::All { entity.size_bytes } else { None };
+        let bytes = whole.or_else(|| self.sized(entity, &held)).unwrap_or(0);
+        let items: Vec<&Item> = self.items(&entity.name).collect();
+        let inside = items.iter().filter(|item| index.key_parts().all(|part| item.contains_key(&part.name)));
+        let (inside, all) = (inside.count(), items.len());
+        match (u64::try_from(inside), u64::try_from(all)) {
+            (Ok(inside), Ok(all)) if all > 0 => (u128::from(bytes) * u128::from(inside))
+                .div_ceil(u128::from(all))
+                .try_into()
+                .unwrap_or(u64::MAX),
+            _ if index.key_parts().all(|part| entity.template(&part.name).is_some()) => bytes,
+            _ => 0,
+        }
+    }
+
+    /// Average bytes of some attributes of an item: of each its declared size, else the sample's; `None` if there is neither
+    /// sample nor declaration.
+    fn sized(&self, entity: &Entity, held: &dyn Fn(&str) -> bool) -> Option<u64> {
+        let items: Vec<&Item> = self.items(&entity.name).collect();
+        let declared = |name: &str| entity.attribute(name).and_then(|attribute| attribute.size_bytes);
+        let number = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        let mut measured: u64 = 0;
+        let mut names = BTreeSet::new();
+        for (name, value) in items.iter().flat_map(|item| item.iter()).filter(|(name, _)| held(name)) {
+            names.insert(name.as_str());
+            let value = declared(name).unwrap_or_else(|| count(value_bytes(value)));
+            measured = measured.saturating_add(count(name.len())).saturating_add(value);
+        }
+        let average = if number == 0 { 0 } else { measured.div_ceil(number) };
+        // What no item of the sample has is declared all the same.
+        let absent =
+            entity.attributes.iter().filter(|own| held(&own.name) && !names.contains(own.name.as_str()));
+        let absent: Vec<u64> = absent
+            .filter(|own| number == 0 && own.present_ppm.is_none())
+            .filter_map(|own| Some(count(own.name.len()) + own.size_bytes?))
+            .collect();
+        (number > 0 || !absent.is_empty()).then(|| average + absent.iter().sum::<u64>())
+    }
+
+    /// The items of an entity that were loaded.
+    pub(super) fn items(&self, entity: &str) -> impl Iterator<Item = &'a Item> {
+        self.items.get(entity).into_iter().flatten().copied()
     }
 
     /// How many different values an attribute has: the author's word, or the count of the entity it identifies.
@@ -134,6 +217,10 @@ impl<'a> Context<'a> {
         }
         Some(product)
     }
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
 }
 
 /// Every template of an entity, with its key attribute.

@@ -2,8 +2,8 @@
 
 use super::context::{Context, assigned, finding, words};
 use super::{Finding, Severity};
-use crate::model::{IndexKind, Projection, WriteKind};
-use crate::run::OperationKind;
+use crate::model::{Consistency, Index, IndexKind, Projection, Read, Table, WriteKind};
+use crate::run::{IndexNumbers, OperationKind};
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::value::ValueType;
 
@@ -14,6 +14,9 @@ const PROJECTED_SHARE_PERCENT_MIN: u64 = 30;
 /// Smaller items cost one unit however little is projected.
 const PROJECTION_BYTES_MIN: u64 = 1024;
 const SPARSE_SHARE_PERCENT_MAX: u64 = 20;
+/// An attribute of so few values is a flag or a status.
+const FLAG_VALUES_MAX: u64 = 10;
+const FLAG_VALUES_DATA_MAX: usize = 10;
 /// From once a second on, an update is frequent.
 const FREQUENT_MICRO: u64 = 1_000_000;
 
@@ -25,23 +28,12 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
         .iter()
         .filter(|table| table.indexes.iter().any(|index| index.kind == IndexKind::Local))
     {
-        let mut bytes: u64 = 0;
-        let mut unknown = None;
-        for entity in context.model.entities_of(&table.name) {
-            let templates: Vec<_> = entity.template(&table.partition.name).into_iter().collect();
-            let known = entity.count.zip(context.bytes(entity)).zip(context.partitions(entity, &templates));
-            match known {
-                Some(((count, size), partitions)) => {
-                    bytes = bytes.saturating_add(count.div_ceil(partitions.max(1)).saturating_mul(size));
-                }
-                None => unknown = Some(&entity.name),
-            }
-        }
+        let (bytes, unknown) = collection(context, table);
         let (severity, text) = if bytes > COLLECTION_BYTES_MAX {
             (
                 Severity::Error,
                 format!(
-                    "an item collection of {} grows to {} GB; with a local index it cannot pass 10 GB",
+                    "an item collection of {} grows to {} GB with its entries in local indexes; it cannot pass 10 GB",
                     table.name,
                     bytes >> 30
                 ),
@@ -50,7 +42,7 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
             (
                 Severity::Warning,
                 format!(
-                    "an item collection of {} grows to {} GB, over half of the 10 GB that a local index allows",
+                    "an item collection of {} grows to {} GB with its entries in local indexes, over half of the 10 GB that they allow",
                     table.name,
                     bytes >> 30
                 ),
@@ -78,9 +70,38 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
+/// The bytes of a table's largest item collections with their entries in local indexes (developer guide: LSI, item
+/// collections), and an entity of which nothing says how many share a partition.
+fn collection<'a>(context: &Context<'a>, table: &'a Table) -> (u64, Option<&'a str>) {
+    let mut bytes: u64 = 0;
+    let mut unknown = None;
+    for entity in context.model.entities_of(&table.name) {
+        let templates: Vec<_> = entity.template(&table.partition.name).into_iter().collect();
+        let known = entity.count.zip(context.bytes(entity)).zip(context.partitions(entity, &templates));
+        let Some(((count, size), partitions)) = known else {
+            unknown = Some(entity.name.as_str());
+            continue;
+        };
+        let local = table.indexes.iter().filter(|index| index.kind == IndexKind::Local);
+        let entries = local.map(|index| context.entry_bytes(table, index, entity)).sum::<u64>();
+        let items = count.div_ceil(partitions.max(1));
+        bytes = bytes.saturating_add(items.saturating_mul(size.saturating_add(entries)));
+    }
+    (bytes, unknown)
+}
+
 pub(super) fn local_index(context: &Context<'_>) -> Vec<Finding> {
     let local = context.indexes().filter(|(_, index)| index.kind == IndexKind::Local);
+    // What it is for: a local index that only strong questions ask has no other way.
+    let needed = |table: &Table, index: &Index| {
+        let mut askers = context.reads().filter(|(_, _, report)| {
+            report.table == table.name && report.index.as_ref() == Some(&index.name)
+        });
+        let strong = |(_, read, _): (_, &Read, _)| read.consistency == Consistency::Strong;
+        askers.next().is_some_and(strong) && askers.all(strong)
+    };
     local
+        .filter(|(table, index)| !needed(table, index))
         .map(|(_, index)| {
             finding(
                 "L029",
@@ -100,16 +121,7 @@ pub(super) fn local_index(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn many_indexes(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for table in &context.model.tables {
-        let of = |kind| table.indexes.iter().filter(|index| index.kind == kind).count();
-        let (global, local) = (of(IndexKind::Global), of(IndexKind::Local));
-        let projected: usize = table
-            .indexes
-            .iter()
-            .map(|index| match &index.projection {
-                Projection::Include(names) => names.len(),
-                Projection::All | Projection::KeysOnly => 0,
-            })
-            .sum();
+        let IndexNumbers { global, local, projected } = IndexNumbers::of(table);
         let mut say = |severity, text: String, fix: &str| {
             found.push(finding("L033", severity, table.at, &table.name, text, fix));
         };
@@ -264,9 +276,12 @@ pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {
         let share = report.items_returned * 100 / report.items_read;
         let flag = words(filter).into_iter().find(|name| {
             context.attribute(&read.entities, name).is_some_and(|attribute| {
+                let (values, items) = context.variety(&read.entities, name);
                 !attribute.values.is_empty()
                     || attribute.value_type == ValueType::Bool
-                    || attribute.distinct.is_some_and(|distinct| distinct <= 10)
+                    || attribute.distinct.is_some_and(|distinct| distinct <= FLAG_VALUES_MAX)
+                    // Few values in the data, each of them again and again.
+                    || attribute.distinct.is_none() && values > 0 && values <= FLAG_VALUES_DATA_MAX && items >= values * 4
             })
         });
         let Some(flag) =

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::context::{Context, finding, is_time, names};
 use super::shapes::can_be_equal;
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Entity, Part, Template};
+use crate::model::{AttributeFormat, Condition, Entity, Part, Table, Template, WriteKind};
 use keywright_semantics::value::ValueType;
 
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
@@ -87,10 +87,12 @@ pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
                     }
                     Some(AttributeFormat::Date | AttributeFormat::Uuid) => delimiter == '-',
                     Some(AttributeFormat::Email) => "@.-_".contains(delimiter),
-                    _ => attribute
-                        .values
-                        .iter()
-                        .any(|value| value.scalar().is_some_and(|text| text.contains(delimiter))),
+                    _ => {
+                        let listed = attribute.values.iter().filter_map(crate::model::Node::scalar);
+                        let entities = std::slice::from_ref(&entity.name);
+                        let mut values = listed.chain(context.recorded(entities, &attribute.name));
+                        values.any(|text| text.contains(delimiter))
+                    }
                 };
                 if contains {
                     found.push(finding(
@@ -124,7 +126,12 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
             "add an attribute that tells them apart to the sort key",
         ));
     }
-    for (_, entity) in context.entities() {
+    for (table, entity) in context.entities().filter(|(_, entity)| !guarded(context, entity)) {
+        if let Some(text) = timed(context, table, entity) {
+            let fix = "end the sort key with an id: `…#{time}#{id}`";
+            found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
+            continue;
+        }
         // What identifies a parent, or any other entity, does not tell this entity's items apart.
         let parents = entity.parents.iter().filter_map(|name| context.model.entity(name));
         let of_parents =
@@ -157,6 +164,55 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Whether every put refuses what is there already: two at once are then told, not lost.
+fn guarded(context: &Context<'_>, entity: &Entity) -> bool {
+    let puts =
+        context.steps().filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name);
+    let guards: Vec<bool> = puts.map(|(_, step, _)| step.condition == Some(Condition::NotExists)).collect();
+    !guards.is_empty() && guards.into_iter().all(|guard| guard)
+}
+
+/// Where several items share a partition key and nothing but a time is in the sort key: more items than partition keys, or
+/// partition keys of which nothing says that they are unique. A date may be the one of its day: it counts only with numbers.
+fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String> {
+    let partition = entity.template(&table.partition.name)?;
+    let sort = entity.template(&table.sort.as_ref()?.name)?;
+    let mut formats =
+        sort.attributes().map(|name| entity.attribute(name)?.format.filter(|own| is_time(*own)));
+    let first = formats.next()??;
+    if !formats.all(|format| format.is_some()) || partition.is_constant() {
+        return None;
+    }
+    let told_apart = partition.attributes().filter_map(|name| entity.attribute(name)?.format).any(|format| {
+        matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid | AttributeFormat::Sequence)
+    });
+    let names: Vec<String> = partition.attributes().map(str::to_owned).collect();
+    let unique = entity.unique.iter().any(|unique| unique.iter().all(|name| names.contains(name)));
+    if told_apart || unique {
+        return None;
+    }
+    let partitions = context.partitions(entity, std::slice::from_ref(&partition));
+    match entity.count.zip(partitions) {
+        Some((count, partitions)) if count > partitions => {
+            // Days can be as many as are said: then there is one item for each.
+            let days = sort.attributes().map(|name| context.distinct(entity, name)).sum::<Option<u64>>();
+            let enough = days.is_some_and(|days| partitions.saturating_mul(days) >= count);
+            (first != AttributeFormat::Date || !enough).then(|| {
+                format!(
+                    "{count} {} have {partitions} partition keys, and only a time tells those of one apart: two at once are one item",
+                    entity.name
+                )
+            })
+        }
+        Some(_) => None,
+        None if first == AttributeFormat::Date => None,
+        None => Some(format!(
+            "nothing says that `{partition}` is of one {} only, and only a time tells those of one apart: two at once are one item",
+            entity.name
+        )),
+    }
 }
 
 pub(super) fn unpadded(context: &Context<'_>) -> Vec<Finding> {
@@ -196,11 +252,10 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
     for (table, entity) in context.entities() {
         for template in context.all_sort_templates(table, entity) {
             for name in template.attributes() {
-                let Some(format) = entity
-                    .attribute(name)
-                    .and_then(|attribute| attribute.format)
-                    .filter(|format| is_time(*format))
-                else {
+                let format = entity.attribute(name).and_then(|attribute| attribute.format);
+                let Some(format) = format.filter(|format| is_time(*format)) else {
+                    // Without a format the data tell whether it is a time.
+                    found.extend(format.is_none().then(|| mixed(context, entity, name)).flatten());
                     continue;
                 };
                 if format == AttributeFormat::LocalTime {
@@ -233,6 +288,42 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
     }
     found.dedup();
     found
+}
+
+/// Values that all look like times and are written in several forms: with and without a zone, in more and in fewer digits, as
+/// seconds and as milliseconds.
+fn mixed(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Finding> {
+    let recorded = context.recorded(std::slice::from_ref(&entity.name), name);
+    let forms: Option<Vec<String>> = recorded.iter().map(|value| form(value)).collect();
+    let forms = forms?;
+    let place = forms.iter().position(|form| Some(form) != forms.first())?;
+    Some(finding(
+        "L012",
+        Severity::Warning,
+        entity.at,
+        &entity.name,
+        format!(
+            "`{name}` is written as `{}` and as `{}`, which do not sort as times do",
+            recorded.first()?,
+            recorded.get(place)?
+        ),
+        "use one precision and one zone everywhere, such as `2026-08-01T12:00:00.000Z`, and say `format: iso8601`",
+    ))
+}
+
+/// How a time is written, with every digit as `0`; `None` for what is no time.
+fn form(value: &str) -> Option<String> {
+    let form: String =
+        value.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
+    let epoch = matches!(form.as_str(), "0000000000" | "0000000000000");
+    let date = form.starts_with("0000-00-00");
+    // A zone's offset differs by more than its digits.
+    let zoned = form.get(10..).is_some_and(|clock| clock.contains(['+', '-']));
+    match (epoch || date, zoned) {
+        (false, _) => None,
+        (true, false) => Some(form),
+        (true, true) => Some(format!("{form} at {}", value.get(value.len().saturating_sub(6)..)?)),
+    }
 }
 
 /// Times of one attribute that are written with more and with fewer digits, or with and without a zone.

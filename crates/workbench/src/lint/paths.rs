@@ -2,8 +2,8 @@
 
 use super::context::{Context, finding, is_time, names, words};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Consistency, GivenOp, IndexKind, Part, Read, ReadKind, Template};
-use crate::run::{OperationKind, Outcome, missing};
+use crate::model::{AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Read, ReadKind, Template};
+use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
 
 const DISCARD_WARNING_PERCENT: u64 = 50;
 const DISCARD_ERROR_PERCENT: u64 = 90;
@@ -11,6 +11,10 @@ const DISCARD_ERROR_PERCENT: u64 = 90;
 pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
     let found = context.reads().filter_map(|(pattern, _, report)| {
         let Outcome::NoPlan(reasons) = &report.outcome else { return None };
+        // What another rule tells better is not told twice.
+        if report.refusals.iter().any(|refusal| !matches!(refusal.cause, Cause::Other(_))) {
+            return None;
+        }
         Some(finding(
             "L001",
             Severity::Error,
@@ -111,6 +115,22 @@ pub(super) fn key_in_filter(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn left_to_right(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
+        for refusal in &report.refusals {
+            let Cause::LeftToRight { given, before } = &refusal.cause else { continue };
+            let at = read
+                .given
+                .iter()
+                .find(|known| known.attribute == *given)
+                .map_or(pattern.at, |known| known.at);
+            let text = format!(
+                "{} gives `{given}`, but `{before}` comes before it in the sort key of `{}` and is not given by equality",
+                pattern.id, refusal.path
+            );
+            let fix = format!(
+                "give `{before}` by equality as well, or put `{given}` before it in the index's sort key"
+            );
+            found.push(finding("L005", Severity::Error, at, &pattern.id, text, fix));
+        }
         let Some(filter) = &report.filter else { continue };
         if report.operation == OperationKind::Scan {
             continue;
@@ -287,51 +307,73 @@ pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn not_projected(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
+        let id = &pattern.id;
+        for refusal in &report.refusals {
+            let Cause::NotHeld { attributes } = &refusal.cause else { continue };
+            let (names, path) = (attributes.join(", "), &refusal.path);
+            let text = format!("{id} filters by {names}, which index `{path}` does not hold");
+            found.push(finding("L036", Severity::Error, pattern.at, id, text, PROJECT));
+        }
         let Some(table) = context.model.table(&report.table) else { continue };
-        // A local index fetches from its table what it lacks.
-        let index = report.index.as_ref().and_then(|name| table.index(name));
-        let Some(index) = index.filter(|index| index.kind == IndexKind::Global) else { continue };
-        // Who names no attributes wants all of them, or has not thought about it.
-        let (severity, fix) = if read.attributes.is_empty() {
-            (Severity::Warning, "say which are needed, `attributes: […]`, or project the rest")
-        } else {
-            (Severity::Error, "add them to the index's `project`, or write `project: all`")
-        };
+        let Some(index) = report.index.as_ref().and_then(|name| table.index(name)) else { continue };
         for entity in read.entities.iter().filter_map(|name| context.model.entity(name)) {
             let missing = missing(table, index, entity, read);
-            if !missing.is_empty() {
-                let (id, names) = (&pattern.id, missing.join(", "));
-                let text = format!(
-                    "{id} needs {names} of {}, which index `{}` does not hold",
-                    entity.name, index.name
-                );
-                found.push(finding("L036", severity, pattern.at, id, text, fix));
+            if missing.is_empty() {
+                continue;
             }
+            let names = missing.join(", ");
+            let lacks =
+                format!("{id} needs {names} of {}, which index `{}` does not hold", entity.name, index.name);
+            let (severity, text) = match index.kind {
+                IndexKind::Global => (Severity::Error, lacks),
+                IndexKind::Local => (Severity::Warning, format!("{lacks}: {}", fetches(report))),
+            };
+            // Who names no attributes wants all of them, or has not thought about it.
+            let fix = if read.attributes.is_empty() {
+                format!("say which are needed, `attributes: […]`, or {PROJECT}")
+            } else {
+                PROJECT.to_owned()
+            };
+            found.push(finding("L036", severity, pattern.at, id, text, fix));
         }
     }
     found
 }
 
+const PROJECT: &str = "add them to the index's `project`, or write `project: all`";
+
+/// What a local index's fetches took of the example: they are metered on the table.
+fn fetches(report: &PatternReport) -> String {
+    let own = report.capacity.iter().filter(|known| known.table == report.table);
+    let fetched = own.fold(HalfUnits(0), |sum, known| sum + known.usage.table.read);
+    format!(
+        "each item is fetched whole from the table, {} of its {} read units",
+        units(fetched),
+        units(report.read_units())
+    )
+}
+
 pub(super) fn strong_index(context: &Context<'_>) -> Vec<Finding> {
-    let strong = context.reads().filter(|(_, read, _)| read.consistency == Consistency::Strong);
-    strong
-        .filter_map(|(pattern, _, report)| {
-            let table = context.model.table(&report.table)?;
-            let index =
-                table.index(report.index.as_ref()?).filter(|index| index.kind == IndexKind::Global)?;
-            Some(finding(
+    let mut found = Vec::new();
+    for (pattern, _, report) in context.reads() {
+        let strong = report.refusals.iter().filter(|refusal| refusal.cause == Cause::Strong);
+        let indexes: Vec<String> = strong.map(|refusal| format!("`{}`", refusal.path)).collect();
+        if !indexes.is_empty() {
+            found.push(finding(
                 "L050",
                 Severity::Error,
                 pattern.at,
                 &pattern.id,
                 format!(
-                    "{} asks for a strongly consistent read of the global index `{}`",
-                    pattern.id, index.name
+                    "{} asks for a strongly consistent read, and only the global index {} answers it",
+                    pattern.id,
+                    indexes.join(" or ")
                 ),
                 "read the table or a local index, or write `consistency: eventual`",
-            ))
-        })
-        .collect()
+            ));
+        }
+    }
+    found
 }
 
 pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {

@@ -5,8 +5,8 @@ use super::{Context, Finding, Severity, bills, expiry, heat, indexes, items, key
 /// One rule: what it is called, why it is there, and the function that looks.
 pub struct Rule {
     pub id: &'static str,
-    /// The worst it can say.
-    pub severity: Severity,
+    /// What it can say, the worst first.
+    pub severities: &'static [Severity],
     /// One line.
     pub title: &'static str,
     /// Where the rule comes from. "Seed" is one of the five articles that the examples model.
@@ -20,7 +20,7 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule {
         id: "L001",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "a pattern has no single GetItem or Query",
         source: "seeds 002 and 000: every pattern is exactly one request",
         explanation: "DynamoDB has no joins and no query planner. A question that no key answers needs a scan, several requests, or a second store.",
@@ -29,7 +29,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L002",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "a pattern scans",
         source: "developer guide: bp-query-scan; seeds 000, 001, 002",
         explanation: "A Scan reads and bills everything, however little its filter lets through, and slows down as the table grows.",
@@ -38,7 +38,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L003",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "a filter throws most of what was read away",
         source: "seed 002; AWS's modelling guidance (50 % warned, 90 % refused)",
         explanation: "A filter runs after reading: what it discards is paid for all the same. Measured on the sample data.",
@@ -47,7 +47,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L004",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "a partition key is not given by equality, or a filter names a key attribute",
         source: "developer guide: Query; seed 004",
         explanation: "A Query takes exactly one partition key by equality, and refuses key attributes in its filter.",
@@ -56,7 +56,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L005",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "sort-key conditions are not left to right",
         source: "developer guide: GSI.DesignPattern.MultiAttributeKeys",
         explanation: "A composed or multi-attribute sort key is bound from the left, equalities first, at most one range and that last. What comes after a gap can only filter.",
@@ -65,7 +65,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L006",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "an upper bound is shorter than the stored value",
         source: "found in seed 001: `…T23:59:00`, `i#2023-04-30`",
         explanation: "Texts compare letter by letter: `2023-04-30T10:00` sorts after `2023-04-30`, so that the last day (or minute) is dropped.",
@@ -74,7 +74,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L007",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a prefix is not closed",
         source: "seed 000",
         explanation: "`begins_with(ORDER#1)` finds `ORDER#10` as well; two values without a delimiter between them run together.",
@@ -83,7 +83,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L008",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "two entities can have one key, or mix in a pattern's range",
         source: "seed 004: prefixes prevent overwrites",
         explanation: "An item is its key. Two entities that can make the same key overwrite each other; entities inside another's range are returned with it.",
@@ -92,7 +92,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L009",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a value may contain its delimiter",
         source: "seed 003: `split('#')[1]`",
         explanation: "Code that splits a key on the delimiter breaks on values that contain it; ranges stop meaning what they say.",
@@ -101,16 +101,16 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L010",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "a key is not unique",
         source: "seed 003: `ORDER#<timestamp>`",
-        explanation: "Two items at one moment have one key: the second overwrites the first.",
+        explanation: "Two items at one moment have one key: the second overwrites the first. A time tells items apart only where nothing else has to: where the partition key is of one item (`distinct` as large as `count`, a UUID, `unique`), or where every put is `if: not-exists` and so refuses the second.",
         fix: "End the sort key with an id.",
         check: keys::not_unique,
     },
     Rule {
         id: "L011",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a number in a text key is not padded",
         source: "AWS's modelling guidance, mechanics",
         explanation: "Texts sort letter by letter: 10 comes before 9.",
@@ -119,7 +119,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L012",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "local time or mixed forms of time in sort keys",
         source: "seed 003: `datetime.now()`",
         explanation: "Local time repeats an hour each year; two forms of time do not sort together.",
@@ -128,7 +128,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L013",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "time comes first although a pattern fixes something else",
         source: "seed 000: composed keys",
         explanation: "With the time in front, a question that fixes a status or type reads everything in the time range and filters.",
@@ -137,7 +137,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L014",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "the parent is not where reading starts",
         source: "seed 000: `PROFILE` sorts after `ORDER#…`",
         explanation: "“Parent and newest N children” in one Query needs the parent's sort key at the end where the page begins.",
@@ -146,7 +146,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L020",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "few partition keys",
         source: "seeds 000, 002",
         explanation: "A partition key of few values concentrates items and traffic: each value has 1000 writes and 3000 reads a second.",
@@ -155,7 +155,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L021",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "one key takes more than a partition gives",
         source: "developer guide: bp-partition-key-design; seed 004",
         explanation: "A partition gives 1000 write units and 3000 read units a second. The peak rate times the share of the hottest value is more than that.",
@@ -164,7 +164,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L022",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "one key takes more than half of what a partition gives",
         source: "seed 002",
         explanation: "The peak on the hottest key is above half of the limit: little growth is left.",
@@ -173,7 +173,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L023",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "the partition key counts up",
         source: "developer guide: bp-partition-key-sharding",
         explanation: "With a date or a sequence as partition key all writes of now go to one place.",
@@ -182,7 +182,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L024",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "the shard is in the sort key only",
         source: "seed 000 against seed 004",
         explanation: "One partition key is one item collection, whatever its sort keys are: a shard there spreads nothing.",
@@ -191,7 +191,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L025",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning, Severity::Note],
         title: "too few shards, or far too many",
         source: "seed 004: shards = ceil(peak / 1000)",
         explanation: "Each shard takes 1000 writes a second; each one more is another request for every question.",
@@ -200,7 +200,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L026",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "an index has few partition keys",
         source: "seeds 000, 004",
         explanation: "A hot or low-cardinality index key throttles the index, and a throttled index throttles writes to its table.",
@@ -209,7 +209,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L027",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "the partition key is constant",
         source: "seed 000: `ORDERS_BY_STATUS`",
         explanation: "All items under one key: 1000 writes a second for everything.",
@@ -218,7 +218,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L028",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "a local index and a large collection",
         source: "developer guide: LSI",
         explanation: "With a local index an item collection cannot pass 10 GB: writes to it then fail.",
@@ -227,7 +227,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L029",
-        severity: Severity::Note,
+        severities: &[Severity::Note],
         title: "a local index",
         source: "developer guide: bp-partition-key-design, bp-indexes-general",
         explanation: "A local index keeps a collection in one partition, so that heat cannot split it, and it lives as long as the table.",
@@ -236,7 +236,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L030",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "an item can be too large",
         source: "developer guide: ServiceQuotas; seeds 000, 004",
         explanation: "An item has at most 400 KB, names included.",
@@ -245,7 +245,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L031",
-        severity: Severity::Note,
+        severities: &[Severity::Note],
         title: "an item is just over a step",
         source: "seed 004",
         explanation: "Writes are billed in 1 KB, reads in 4 KB: a few bytes too many cost a whole unit.",
@@ -254,7 +254,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L032",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a small frequent update of a large item",
         source: "seed 004: vertical partitioning",
         explanation: "An update is billed by the whole item's size.",
@@ -263,7 +263,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L033",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "many indexes",
         source: "developer guide: ServiceQuotas; seed 000 advises at most 5",
         explanation: "20 global and 5 local indexes are the limit, 100 projected attributes in all; each index multiplies the cost of writes. More than 5 is a matter of taste: AWS's newer advice allows more, dedicated ones.",
@@ -272,16 +272,16 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L034",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "an index that no pattern uses",
-        source: "developer guide: bp-indexes-general",
+        source: "developer guide: bp-indexes-general; cloudburn, issue 172",
         explanation: "Every write of an item in an index pays for it.",
         fix: "Remove the index, or write down its pattern.",
         check: indexes::unused,
     },
     Rule {
         id: "L035",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "an index holds much more than is read",
         source: "developer guide: bp-indexes-general; seed 000",
         explanation: "Projected attributes are stored twice and written twice. Below 1 KB an item costs one unit anyway.",
@@ -290,16 +290,16 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L036",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "an index lacks attributes that a pattern needs",
         source: "seed 000: a keys-only index",
-        explanation: "A global index cannot fetch what it does not hold: a second request for each item would be needed.",
+        explanation: "A global index cannot fetch what it does not hold: a second request for each item would be needed. Who names no `attributes` wants all; what stands in the index's keys counts as held, what a filter names must be there by itself. A local index fetches each whole item from its table, which is a warning with what that took.",
         fix: "Add the attributes to the projection.",
         check: paths::not_projected,
     },
     Rule {
         id: "L037",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a frequently changed attribute in an index key",
         source: "developer guide: GSI",
         explanation: "A changed index key is a delete and a put: two index writes for each change.",
@@ -308,7 +308,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L038",
-        severity: Severity::Note,
+        severities: &[Severity::Note],
         title: "a sparse index would serve",
         source: "seeds 000, 004",
         explanation: "When a pattern selects few items by a flag, an index on an attribute that only those items have holds only those.",
@@ -317,7 +317,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L039",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "a transaction of one item, too many or too large items, or one item twice",
         source: "developer guide: transaction-apis; seed 000",
         explanation: "Transactions cost twice; they hold at most 100 items and 4 MB, each item once.",
@@ -326,7 +326,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L040",
-        severity: Severity::Note,
+        severities: &[Severity::Note],
         title: "another capacity mode or table class is cheaper",
         source: "seeds 000, 001, 003; the dated price files",
         explanation: "On-demand charges by the request, provisioned capacity by the hour: which is cheaper depends on how much of it is used. Standard-IA stores cheaper and serves dearer. Judged at average rates from metered units; a table with a pattern that has no rate is not judged.",
@@ -335,7 +335,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L050",
-        severity: Severity::Error,
+        severities: &[Severity::Error],
         title: "a strongly consistent read of a global index",
         source: "developer guide: GSI; seed 001",
         explanation: "Global indexes follow their table with a delay; the service refuses strong reads of them.",
@@ -344,7 +344,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L051",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "an index is read right after a write",
         source: "AWS's modelling guidance, mechanics",
         explanation: "A global index follows its table with a delay and may not have the write yet. Found by the words of the pattern's text: “just created”, “after saving”, “after W1” with a write's id, “read back”.",
@@ -353,7 +353,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L052",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a write without its condition",
         source: "seed 000; AWS's modelling guidance, patterns",
         explanation: "A put overwrites what is there, an update makes what is not there.",
@@ -362,16 +362,16 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L053",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "an update leaves a copy or a derived key stale",
-        source: "seeds 002, 003",
+        source: "seeds 002, 003; electrodb, issue 366",
         explanation: "A copy that is declared with `copyOf`, or a key made from an attribute, must change with it.",
         fix: "Change it in the same request, or by a stream.",
         check: writes::stale,
     },
     Rule {
         id: "L054",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "read, changed and written back without a version",
         source: "seed 000",
         explanation: "Reading, computing and writing back loses one of two simultaneous changes: numbers, lists and maps that are set to a value of the program's own, and puts over what is there. A condition guards only if it says that the item is still what was read.",
@@ -380,7 +380,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L055",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a result without a bound",
         source: "seed 000; AWS's modelling guidance, mechanics",
         explanation: "Nothing says how many items the question can return; a page has at most 1 MB.",
@@ -389,7 +389,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L056",
-        severity: Severity::Error,
+        severities: &[Severity::Error, Severity::Warning],
         title: "a time to live that does not work as meant",
         source: "seeds 000, 004; developer guide: TTL",
         explanation: "Time to live is a number of seconds since 1970: other types never expire, milliseconds lie fifty thousand years ahead. Items are deleted days late at worst and readers see them until then, so that neither a lock nor a session ends with its item.",
@@ -398,7 +398,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L057",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "uniqueness by check and write",
         source: "AWS's modelling guidance, mechanics",
         explanation: "Only a key is unique. A check before a write is overtaken by another writer.",
@@ -407,7 +407,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L058",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "the tenant or owner does not lead the partition key",
         source: "seed 004; AWS's modelling guidance",
         explanation: "Access rules by leading key (dynamodb:LeadingKeys) compare how a partition key begins: without the tenant or owner there, nothing keeps one from another's items. Attributes are known by their names: tenant, owner, org, workspace. Indexes that only `admin` patterns ask may go across tenants.",
@@ -416,7 +416,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L059",
-        severity: Severity::Warning,
+        severities: &[Severity::Warning],
         title: "a copy costs more than it saves",
         source: "seed 002",
         explanation: "A copied attribute that changes often is rewritten on every item that has it.",
@@ -425,7 +425,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         id: "L060",
-        severity: Severity::Note,
+        severities: &[Severity::Note],
         title: "something is left unsaid",
         source: "seeds 000, 003: the checklist",
         explanation: "Point-in-time recovery, deletion protection, rates and expected results are what a model is checked against.",
@@ -439,12 +439,19 @@ pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id.eq_ignore_ascii_case(id))
 }
 
+impl Rule {
+    /// `error`, or `error or warning` where it depends.
+    pub fn severity(&self) -> String {
+        self.severities.iter().map(|severity| severity.name()).collect::<Vec<_>>().join(" or ")
+    }
+}
+
 /// A rule in words.
 pub fn explain(rule: &Rule) -> String {
     format!(
         "{} ({}): {}\n\n{}\n\nFix: {}\n\nSource: {}\n",
         rule.id,
-        rule.severity.name(),
+        rule.severity(),
         rule.title,
         rule.explanation,
         rule.fix,

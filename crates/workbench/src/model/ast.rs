@@ -330,6 +330,8 @@ pub struct Write {
     pub examples: Vec<Vec<(String, Node)>>,
     /// Whether the caller asks for the item that the change makes.
     pub returns_values: bool,
+    /// How the gets of a batch read: all of them the same.
+    pub consistency: Consistency,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -475,6 +477,18 @@ impl Entity {
         let mut names = self.key.templates.iter().flat_map(|(_, template)| template.attributes());
         let first = names.next()?;
         names.all(|name| name == first).then_some(first)
+    }
+
+    /// The attributes of the table's key that are not given by equality: a GetItem needs them all.
+    pub fn key_not_given(&self, table: &Table, given: &[Given]) -> Vec<String> {
+        let equal = |name: &str| given.iter().any(|given| given.attribute == name && given.op == GivenOp::Eq);
+        let templates = table.key_parts().filter_map(|part| self.template(&part.name));
+        let names: Vec<String> = templates
+            .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let mut lacking: Vec<String> = names.into_iter().filter(|name| !equal(name)).collect();
+        lacking.dedup();
+        lacking
     }
 
     pub fn slot(&self, index: &str) -> Option<&Slot> {

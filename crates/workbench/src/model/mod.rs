@@ -5,7 +5,9 @@
 //! what happens when it runs (`run`).
 
 mod ast;
+mod expression;
 mod fault;
+mod meaning;
 mod names;
 mod read;
 mod read_entity;
@@ -23,6 +25,7 @@ pub use ast::{
     Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew,
     Slot, StreamView, Table, Write, WriteKind,
 };
+pub(crate) use expression::{attributes_in, is_keyword, is_word, values_in};
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;
 pub use read::parse;

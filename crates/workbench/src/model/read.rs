@@ -176,6 +176,17 @@ impl<'a> Fields<'a> {
         self.node.get(name)
     }
 
+    pub(super) fn of(node: &'a Node) -> Self {
+        Self { node }
+    }
+
+    /// The fields that are there, with the places of their names; those of the author's own, `x-*`, aside.
+    pub(super) fn names(&self) -> Vec<(String, At)> {
+        let NodeKind::Map(members) = &self.node.kind else { return Vec::new() };
+        let named = members.iter().filter_map(|(key, _)| Some((key.scalar()?, key.at)));
+        named.filter(|(name, _)| !name.starts_with("x-")).collect()
+    }
+
     /// The place of a field's value, or of the whole if it is missing.
     pub(super) fn at(&self, name: &str) -> At {
         self.get(name).map_or(self.node.at, |node| node.at)

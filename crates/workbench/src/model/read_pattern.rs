@@ -68,6 +68,8 @@ const READS: &[(&str, ReadKind)] = &[
 /// Fields that name the entities of a pattern or step.
 pub(super) const TARGETS: &[&str] =
     &["get", "query", "scan", "scatter-gather", "put", "update", "delete", "check"];
+/// Fields that name attributes, indexes or items: what is wrong in them is told at their place.
+const NAMING: &[&str] = &["attributes", "uses", "expect", "example", "filter", "if", "set", "remove", "add"];
 const WRITES: &[(&str, WriteKind)] = &[
     ("put", WriteKind::Put),
     ("update", WriteKind::Update),
@@ -94,7 +96,7 @@ pub(super) fn pattern(reader: &mut Reader, node: &Node) -> Option<Pattern> {
     let fields = reader.fields(node, "a pattern", PATTERN_FIELDS)?;
     let id = reader.required_text(&fields, "id");
     reader.mark(node.at, &fields, TARGETS);
-    reader.mark(node.at, &fields, &["attributes", "uses", "expect"]);
+    reader.mark(node.at, &fields, NAMING);
     let operation = operation(reader, node, &fields, &id)?;
     Some(Pattern {
         id,
@@ -124,9 +126,10 @@ fn operation(reader: &mut Reader, node: &Node, fields: &Fields<'_>, id: &str) ->
         return None;
     };
     let target = fields.get(kind)?;
+    super::meaning::check_pattern(reader, fields, kind);
     match *kind {
-        "transact" => Some(Operation::Transact(steps(reader, target, "`transact`"))),
-        "batch" => Some(Operation::Batch(steps(reader, target, "`batch`"))),
+        "transact" => Some(Operation::Transact(steps(reader, target, "transact"))),
+        "batch" => Some(Operation::Batch(batch(reader, fields, target))),
         "put" | "update" | "delete" => step(reader, node, fields).map(Operation::Write),
         _ => {
             let (_, kind) = READS.iter().find(|(name, _)| name == kind)?;
@@ -138,10 +141,6 @@ fn operation(reader: &mut Reader, node: &Node, fields: &Fields<'_>, id: &str) ->
 fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node) -> Read {
     let given = fields.get("given").map(|node| given(reader, node)).unwrap_or_default();
     let (order, order_by) = fields.get("order").map(|node| order(reader, node)).unwrap_or_default();
-    let consistency = fields.get("consistency").and_then(|node| {
-        let choices = [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
-        reader.choice(node, "`consistency`", &choices)
-    });
     Read {
         kind,
         entities: reader.texts(target, "an entity's name"),
@@ -150,7 +149,7 @@ fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node)
         order_by,
         filter: reader.optional_text(fields, "filter"),
         attributes: reader.optional_texts(fields, "attributes"),
-        consistency: consistency.unwrap_or_default(),
+        consistency: consistency(reader, fields),
         limit: reader.optional_integer(fields, "limit"),
     }
 }
@@ -168,6 +167,27 @@ fn order(reader: &mut Reader, node: &Node) -> (Option<Order>, Option<OrderBy>) {
     (Some(direction.unwrap_or(Order::Ascending)), Some(OrderBy { attribute, at }))
 }
 
+fn consistency(reader: &mut Reader, fields: &Fields<'_>) -> Consistency {
+    let choices = [("eventual", Consistency::Eventual), ("strong", Consistency::Strong)];
+    let chosen = fields.get("consistency").and_then(|node| reader.choice(node, "`consistency`", &choices));
+    chosen.unwrap_or_default()
+}
+
+/// The steps of a batch; its gets have one consistency.
+fn batch(reader: &mut Reader, fields: &Fields<'_>, target: &Node) -> Vec<Write> {
+    let mut steps = steps(reader, target, "batch");
+    let consistency = consistency(reader, fields);
+    if fields.get("consistency").is_some() && steps.iter().any(|step| step.kind != WriteKind::Get) {
+        let text =
+            "`consistency` has no meaning for a batch of writes: a write is always consistent: leave it out";
+        reader.fault(fields.at("consistency"), text);
+    }
+    for step in &mut steps {
+        step.consistency = consistency;
+    }
+    steps
+}
+
 fn given(reader: &mut Reader, node: &Node) -> Vec<Given> {
     let NodeKind::Map(members) = &node.kind else {
         let _ = reader.members(node, "`given`");
@@ -182,18 +202,29 @@ fn given(reader: &mut Reader, node: &Node) -> Vec<Given> {
         .collect()
 }
 
-fn steps(reader: &mut Reader, node: &Node, what: &str) -> Vec<Write> {
-    let elements = reader.list(node, what);
+fn steps(reader: &mut Reader, node: &Node, group: &str) -> Vec<Write> {
+    let elements = reader.list(node, &format!("`{group}`"));
     if elements.is_empty() {
-        reader.fault(node.at, format!("{what} has no steps: write `[{{put: Entity}}, …]`"));
+        reader.fault(node.at, format!("`{group}` has no steps: write `[{{put: Entity}}, …]`"));
     }
-    elements
+    let steps: Vec<Write> = elements
         .iter()
         .filter_map(|element| {
             let fields = reader.fields(element, "a step", STEP_FIELDS)?;
-            step(reader, element, &fields)
+            let step = step(reader, element, &fields)?;
+            let (name, _) = WRITES.iter().find(|(_, kind)| *kind == step.kind)?;
+            super::meaning::check_step(reader, &fields, group, name);
+            Some(step)
         })
-        .collect()
+        .collect();
+    let first = steps.first().map(|step| step.kind == WriteKind::Get);
+    if let Some(other) = steps.iter().find(|step| Some(step.kind == WriteKind::Get) != first) {
+        let text = format!(
+            "a {group} reads or writes, not both: write one pattern for the gets and one for the rest"
+        );
+        reader.fault(other.at, text);
+    }
+    steps
 }
 
 fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> {
@@ -205,6 +236,7 @@ fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> 
     };
     let entity = reader.required_text(fields, name);
     reader.mark(node.at, fields, TARGETS);
+    reader.mark(node.at, fields, NAMING);
     let examples = fields.get("example").map(|node| examples(reader, node)).unwrap_or_default();
     let n = reader.optional_integer(fields, "n");
     let examples_of_step = node.get("transact").is_none() && node.get("id").is_none();
@@ -219,6 +251,7 @@ fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> 
         add: reader.optional_text(fields, "add"),
         examples: if examples_of_step { examples } else { Vec::new() },
         returns_values: reader.optional_bool(fields, "returnValues").unwrap_or_default(),
+        consistency: Consistency::Eventual,
     })
 }
 

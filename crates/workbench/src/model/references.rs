@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::ast::{Entity, Index, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write};
+use super::ast::{
+    Condition, Entity, Index, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write,
+};
+use super::expression::{attributes_in, hashed_in, values_in};
 use super::fault::At;
 use super::names::did_you_mean;
 use super::read::Reader;
@@ -198,14 +201,21 @@ fn known_attribute(reader: &mut Reader, at: At, this: &Entity, name: &str) {
 fn check_pattern(reader: &mut Reader, model: &Model, pattern: &Pattern) {
     match &pattern.operation {
         Operation::Read(read) => check_read(reader, model, pattern, read),
-        Operation::Write(write) => check_step(reader, model, write),
+        Operation::Write(write) => {
+            check_step(reader, model, write);
+            check_examples_of_steps(reader, model, pattern);
+        }
         Operation::Transact(steps) | Operation::Batch(steps) => {
             for step in steps {
                 check_step(reader, model, step);
             }
+            check_examples_of_steps(reader, model, pattern);
         }
     }
     let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
+    if let (Some(expect), Some(fails)) = (&pattern.expect, fails) {
+        check_reasons(reader, pattern, expect.at, &fails.reasons);
+    }
     for (name, attribute, _) in fails.map(|fails| fails.when.as_slice()).unwrap_or_default() {
         let at = reader.place(pattern.at, &["expect"]);
         if let Some(this) = entity(reader, model, at, name) {
@@ -243,12 +253,108 @@ fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read
         known_attribute(reader, by.at, first, &by.attribute);
     }
     for name in &read.attributes {
-        if !entities.iter().any(|entity| entity.attribute(name).is_some()) {
-            let at = reader.place(pattern.at, &["attributes"]);
-            known_attribute(reader, at, first, name);
-        }
+        let at = reader.place(pattern.at, &["attributes"]);
+        known_to_one(reader, at, &entities, name);
     }
+    if let Some(filter) = &read.filter {
+        check_expression(reader, pattern.at, "filter", &entities, filter);
+    }
+    check_example(reader, pattern, &entities, read.filter.iter().map(String::as_str).collect());
+    check_expected(reader, model, pattern, first);
     check_uses(reader, model, pattern, first);
+    if let (ReadKind::Get, Some(uses)) = (read.kind, &pattern.uses)
+        && *uses != first.table
+    {
+        let at = reader.place(pattern.at, &["uses"]);
+        reader.fault(at, format!("a get reads the table by its key, not `{uses}`: write `query`"));
+    }
+}
+
+/// One of the entities has the attribute; of key attributes any will do.
+fn known_to_one(reader: &mut Reader, at: At, entities: &[&Entity], name: &str) {
+    let known = |entity: &&Entity| entity.attribute(name).is_some() || entity.template(name).is_some();
+    let [first, ..] = entities else { return };
+    if entities.iter().any(known) {
+        return;
+    }
+    let attributes = entities.iter().flat_map(|entity| &entity.attributes);
+    let hint = did_you_mean(name, attributes.map(|attribute| &*attribute.name));
+    let who: Vec<String> = entities.iter().map(|entity| format!("`{}`", entity.name)).collect();
+    let who = if entities.len() > 1 { who.join(" and ") } else { format!("`{}`", first.name) };
+    let has = if entities.len() > 1 { "have" } else { "has" };
+    reader.fault(at, format!("{who} {has} no attribute `{name}`{hint}"));
+}
+
+/// The names in an expression are attributes; placeholders for them are made by the run.
+fn check_expression(reader: &mut Reader, whole: At, field: &'static str, entities: &[&Entity], text: &str) {
+    let at = reader.place(whole, &[field]);
+    for name in attributes_in(text) {
+        known_to_one(reader, at, entities, name);
+    }
+    for name in hashed_in(text) {
+        let text = format!(
+            "`#{name}` in `{field}`: write the attribute's own name, even if the service reserves it"
+        );
+        reader.fault(at, text);
+    }
+}
+
+/// The names of an example are attributes or placeholders of the pattern's expressions.
+fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], expressions: Vec<&str>) {
+    let bound: BTreeSet<&str> = expressions.into_iter().flat_map(values_in).collect();
+    for (name, node) in &pattern.example {
+        let known = |entity: &&Entity| entity.attribute(name).is_some() || entity.template(name).is_some();
+        if bound.contains(name.as_str()) || entities.iter().any(known) {
+            continue;
+        }
+        let attributes = entities.iter().flat_map(|entity| &entity.attributes);
+        let hint = did_you_mean(name, attributes.map(|own| &*own.name).chain(bound.iter().copied()));
+        let text =
+            format!("`{name}` in `example` is no attribute and no placeholder of `{}`{hint}", pattern.id);
+        reader.fault(node.at, text);
+    }
+}
+
+/// The keys of expected items have as many parts as the table's.
+fn check_expected(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Entity) {
+    let (Some(expect), Some(table)) = (&pattern.expect, model.table(&first.table)) else { return };
+    let parts: Vec<&str> = table.key_parts().map(|part| part.name.as_str()).collect();
+    for row in expect.items.iter().flatten().filter(|row| row.len() != parts.len()) {
+        let text = format!(
+            "`[{}]` in `expect.items` is no key of `{}`: write `[{}]` for each item",
+            row.join(", "),
+            table.name,
+            parts.join(", ")
+        );
+        reader.fault(expect.at, text);
+    }
+}
+
+/// The codes that a failure is told with.
+const REASONS: &[&str] = &[
+    "None",
+    "ConditionalCheckFailed",
+    "ItemCollectionSizeLimitExceeded",
+    "TransactionConflict",
+    "ProvisionedThroughputExceeded",
+    "ThrottlingError",
+    "ValidationError",
+    "Validation",
+];
+
+fn check_reasons(reader: &mut Reader, pattern: &Pattern, at: At, reasons: &[String]) {
+    for reason in reasons.iter().filter(|reason| !REASONS.contains(&reason.as_str())) {
+        let hint = did_you_mean(reason, REASONS.iter().copied());
+        reader.fault(at, format!("`{reason}` in `expect.reason` is no reason to fail{hint}"));
+    }
+    let steps = pattern.steps().len();
+    if reasons.len() > 1 && reasons.len() != steps {
+        let text = format!(
+            "`expect.reason` has {} codes for {steps} steps: write one, or one for each step",
+            reasons.len()
+        );
+        reader.fault(at, text);
+    }
 }
 
 fn check_uses(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Entity) {
@@ -260,20 +366,42 @@ fn check_uses(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Ent
     }
 }
 
+/// What a pattern of writes or gets gives as an example belongs to one of its steps.
+fn check_examples_of_steps(reader: &mut Reader, model: &Model, pattern: &Pattern) {
+    let steps = pattern.steps();
+    let entities: Vec<&Entity> = steps.iter().filter_map(|step| model.entity(&step.entity)).collect();
+    // A step whose entity is unknown is told as such.
+    if entities.len() == steps.len() && !steps.is_empty() {
+        let expressions = steps.iter().flat_map(expressions).map(|(_, text)| text).collect();
+        check_example(reader, pattern, &entities, expressions);
+        if let Some(first) =
+            entities.first().filter(|first| entities.iter().all(|own| own.table == first.table))
+        {
+            check_expected(reader, model, pattern, first);
+        }
+    }
+}
+
+/// The expressions of a step, by field.
+fn expressions(step: &Write) -> impl Iterator<Item = (&'static str, &str)> {
+    let condition = match &step.condition {
+        Some(Condition::Expression(text)) => Some(text),
+        Some(Condition::Exists | Condition::NotExists) | None => None,
+    };
+    let fields = [("set", step.set.as_ref()), ("remove", step.remove.as_ref()), ("add", step.add.as_ref())];
+    fields.into_iter().chain([("if", condition)]).filter_map(|(field, text)| Some((field, text?.as_str())))
+}
+
 fn check_step(reader: &mut Reader, model: &Model, step: &Write) {
     let target = reader.place(step.at, TARGETS);
     let Some(this) = entity(reader, model, target, &step.entity) else { return };
-    for (name, _) in step.examples.iter().flatten() {
-        // Whatever the expressions do not bind as a placeholder must be an attribute.
-        let expressions = [&step.set, &step.remove, &step.add];
-        let condition = match &step.condition {
-            Some(super::ast::Condition::Expression(text)) => Some(text),
-            _ => None,
-        };
-        let bound =
-            expressions.into_iter().flatten().chain(condition).any(|text| text.contains(&format!(":{name}")));
-        if !bound {
-            known_attribute(reader, step.at, this, name);
+    for (field, text) in expressions(step) {
+        check_expression(reader, step.at, field, &[this], text);
+    }
+    let bound: BTreeSet<&str> = expressions(step).flat_map(|(_, text)| values_in(text)).collect();
+    for (name, node) in step.examples.iter().flatten() {
+        if !bound.contains(name.as_str()) {
+            known_attribute(reader, node.at, this, name);
         }
     }
 }

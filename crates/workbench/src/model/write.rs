@@ -209,7 +209,11 @@ fn pattern(pattern: &Pattern) -> Node {
         Operation::Read(this) => read(&mut members, this),
         Operation::Write(this) => step(&mut members, this),
         Operation::Transact(steps) => members.push(("transact".to_owned(), step_list(steps))),
-        Operation::Batch(steps) => members.push(("batch".to_owned(), step_list(steps))),
+        Operation::Batch(steps) => {
+            members.push(("batch".to_owned(), step_list(steps)));
+            let strong = steps.iter().any(|step| step.consistency == Consistency::Strong);
+            put(&mut members, "consistency", strong.then(|| Node::text("strong")));
+        }
     }
     if let Some(returns) = pattern.returns {
         let mut bounds = Vec::new();

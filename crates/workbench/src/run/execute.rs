@@ -1,8 +1,10 @@
 //! Executes one pattern and reports what came out.
 
+use std::collections::BTreeSet;
+
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::request::parts::{
-    AttributeMapPart, GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, ValuePart,
+    AttributeMapPart, GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, Select, ValuePart,
 };
 use keywright_semantics::request::{GetItem, Query, Request, Scan};
 use keywright_semantics::response::{ConsumedCapacity, PageOutput, Response};
@@ -16,6 +18,7 @@ use super::plan::{Access, Plan, plan};
 use super::range::{Bound, Inclusive, Known};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::steps;
+use super::tables::IndexNumbers;
 use crate::data::{Sample, key_text};
 use crate::model::{Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table};
 
@@ -28,12 +31,29 @@ pub(super) fn pattern(
     samples: &[Sample],
     pattern: &Pattern,
 ) -> PatternReport {
+    if let Some(report) = not_made(model, pattern) {
+        return report;
+    }
     match &pattern.operation {
         Operation::Read(read) => question(database, model, samples, pattern, read),
         Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
             steps::change(database, model, samples, pattern)
         }
     }
+}
+
+/// The report of a pattern whose table is beyond the service's limits.
+fn not_made(model: &Model, pattern: &Pattern) -> Option<PatternReport> {
+    let read = pattern.read().map(|read| read.entities.iter());
+    let entities = read.into_iter().flatten().chain(pattern.steps().iter().map(|step| &step.entity));
+    let mut tables = entities.filter_map(|name| model.table(&model.entity(name)?.table));
+    let table = tables.find(|table| IndexNumbers::of(table).are_too_many())?;
+    let mut report = blank(pattern);
+    report.outcome = Outcome::Failed(format!(
+        "table `{}` has more indexes or projected attributes than the service allows: do what rule L033 says",
+        table.name
+    ));
+    Some(report)
 }
 
 /// A report that says nothing yet.
@@ -59,6 +79,7 @@ pub(super) fn blank(pattern: &Pattern) -> PatternReport {
         bytes_returned: 0,
         more: false,
         capacity: Vec::new(),
+        refusals: Vec::new(),
         own_example: false,
         outcome: Outcome::Ran,
     }
@@ -84,7 +105,8 @@ fn question(
     let plan = match plan(model, pattern, read, &asked.known) {
         Ok(plan) => plan,
         Err(no_plan) => {
-            report.outcome = Outcome::NoPlan(no_plan.reasons);
+            report.outcome = Outcome::NoPlan(no_plan.refusals.iter().map(ToString::to_string).collect());
+            report.refusals = no_plan.refusals;
             return report;
         }
     };
@@ -167,11 +189,23 @@ impl Asking<'_> {
         let keys = self.plan.table.key_parts().map(|part| &part.name);
         let mut names: Vec<&String> = keys.collect();
         // What an index holds only as part of a key cannot be asked of it by name.
-        names.extend(self.read.attributes.iter().filter(|name| self.plan.holds(name)));
+        let fetched = self.fetched();
+        names.extend(self.read.attributes.iter().filter(|name| self.plan.asks_for(name, &fetched)));
         names.dedup();
-        let placeholders: std::collections::BTreeSet<String> =
-            names.into_iter().map(|name| expression.name(name)).collect();
+        let placeholders: BTreeSet<String> = names.into_iter().map(|name| expression.name(name)).collect();
         Some(placeholders.into_iter().collect::<Vec<_>>().join(", "))
+    }
+
+    fn fetched(&self) -> BTreeSet<String> {
+        let entities: Vec<&Entity> =
+            self.read.entities.iter().filter_map(|name| self.model.entity(name)).collect();
+        self.plan.fetched(&entities, self.read)
+    }
+
+    /// Who names no attributes wants all of them: a local index is asked for those of the table's items as well.
+    fn select(&self) -> Option<Select> {
+        let all = self.read.attributes.is_empty() && !self.fetched().is_empty();
+        all.then_some(Select::AllAttributes)
     }
 
     fn query(
@@ -202,6 +236,7 @@ impl Asking<'_> {
             key_condition_expression: Some(condition),
             filter_expression: filter,
             projection_expression: projection,
+            select: self.select(),
             expression_attribute_names: request.expression.some_names(),
             expression_attribute_values: request.some_values(),
             scan_index_forward: self.read.order.map(|order| order == Order::Ascending),
@@ -282,6 +317,7 @@ impl Asking<'_> {
             index_name: self.plan.index.map(|index| index.name.clone()),
             filter_expression: filter,
             projection_expression: projection,
+            select: self.select(),
             expression_attribute_names: request.expression.some_names(),
             expression_attribute_values: request.some_values(),
             limit: self.limit(),

@@ -18,10 +18,12 @@ use crate::model::{Fault, Faults, Model};
 
 pub use expect::units;
 pub(crate) use plan::missing;
+pub use plan::{Cause, Refusal};
 pub use report::{
     CapacityOf, Collision, EntityReport, IndexReport, ItemKey, OperationKind, Outcome, PatternReport, Report,
     TableReport,
 };
+pub(crate) use tables::IndexNumbers;
 
 /// Where a run is, for whoever shows progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +50,14 @@ pub fn run_on(
     let mut database =
         database::Database::open().map_err(|fault| vec![Fault::new(crate::model::At::default(), fault)])?;
     let mut faults = Faults::new();
-    for table in &model.tables {
+    // A table beyond the service's limits is not made: rule L033 tells it in the report, with what to do.
+    for table in model.tables.iter().filter(|table| !IndexNumbers::of(table).are_too_many()) {
         if let Err(fault) = database.create(table) {
-            faults.push(Fault::new(table.at, format!("table `{}`: {fault}", table.name)));
+            let text = format!(
+                "table `{}` cannot be made, its `key` or `indexes` are not what the service takes: {fault}",
+                table.name
+            );
+            faults.push(Fault::new(table.at, text));
         }
     }
     if !faults.is_empty() {
@@ -89,7 +96,10 @@ fn load(
         if done.is_multiple_of(STEP) {
             progress(Progress::Loading { done, of: samples.len() });
         }
-        let Some(table) = model.table(&sample.table) else { continue };
+        let Some(table) = model.table(&sample.table).filter(|table| !IndexNumbers::of(table).are_too_many())
+        else {
+            continue;
+        };
         match database.load(table, sample) {
             Ok(None) => {}
             Ok(Some(earlier)) => collisions.push(report::Collision {

@@ -1,8 +1,7 @@
 //! Expressions as authors write them, made fit for the service: attribute names become placeholders, because many of the
 //! words one would use (`status`, `name`, `date`) are reserved.
 
-/// Words of expressions that are no attributes.
-const KEYWORDS: &[&str] = &["and", "or", "not", "between", "in", "set", "remove", "add", "delete"];
+use crate::model::{is_keyword, is_word};
 
 /// An expression with placeholders, the names behind them, and the values it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,10 +43,9 @@ impl Expression {
     }
 
     fn word(&mut self, word: &str, after: &str) {
-        let function =
-            after.trim_start().starts_with('(') && !KEYWORDS.contains(&word.to_lowercase().as_str());
+        let function = after.trim_start().starts_with('(') && !is_keyword(word);
         let number = word.bytes().all(|byte| byte.is_ascii_digit());
-        if function || number || KEYWORDS.contains(&word.to_lowercase().as_str()) {
+        if function || number || is_keyword(word) {
             self.text.push_str(word);
         } else {
             let placeholder = self.name(word);
@@ -85,10 +83,6 @@ impl Expression {
         }
         joined.replace('\u{1}', "#")
     }
-}
-
-fn is_word(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]

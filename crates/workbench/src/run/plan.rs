@@ -1,11 +1,14 @@
 //! Which one request answers a question: every key that could serve is tried, the best is taken.
 
+use std::collections::BTreeSet;
+use std::fmt;
+
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::range::{Bound, Known, bound, cover};
 use crate::model::{
     Consistency, Entity, Index, IndexKind, KeyPart, Model, Part, Pattern, Projection, Read, ReadKind, Table,
-    Template,
+    Template, attributes_in,
 };
 
 /// How a question is answered.
@@ -46,26 +49,85 @@ pub(super) enum Access {
     Scan,
 }
 
-/// Why nothing serves: one sentence for each key.
+/// Why nothing serves: one reason for each key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NoPlan {
-    pub(super) reasons: Vec<String>,
+    pub(super) refusals: Vec<Refusal>,
+}
+
+/// Why one key does not serve a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The index, or the table.
+    pub path: String,
+    pub cause: Cause,
+}
+
+/// What is between a question and a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A given part of the sort key, and one before it that is not given by equality.
+    LeftToRight { given: String, before: String },
+    /// The key would serve, but it is a global index's and the question wants the latest.
+    Strong,
+    /// The key would serve, but the index does not hold what the question filters by.
+    NotHeld { attributes: Vec<String> },
+    /// Anything else, as a sentence.
+    Other(String),
+}
+
+impl From<String> for Cause {
+    fn from(sentence: String) -> Self {
+        Self::Other(sentence)
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::LeftToRight { given, before } => write!(
+                formatter,
+                "`{before}` comes before `{given}` in the sort key and is not given by equality"
+            ),
+            Self::Strong => {
+                formatter.write_str("it is a global index, and the question is strongly consistent")
+            }
+            Self::NotHeld { attributes } => {
+                write!(formatter, "it does not hold {}, which the question filters by", attributes.join(", "))
+            }
+            Self::Other(sentence) => formatter.write_str(sentence),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.path, self.cause)
+    }
 }
 
 impl Plan<'_> {
-    /// Whether an attribute can be asked of the path by its name.
-    pub(super) fn holds(&self, name: &str) -> bool {
-        let keys = self.index.into_iter().flat_map(Index::key_parts).chain(self.table.key_parts());
-        // A local index fetches from its table what it does not hold.
-        let global = self.index.filter(|index| index.kind == IndexKind::Global);
-        match global.map(|index| &index.projection) {
-            None | Some(Projection::All) => true,
-            Some(Projection::KeysOnly) => keys.into_iter().any(|part| part.name == name),
-            Some(Projection::Include(names)) => {
-                names.iter().any(|included| included == name)
-                    || keys.into_iter().any(|part| part.name == name)
-            }
-        }
+    /// Whether an attribute is asked of the path by its name: it is stored there, or it has to be fetched from the table.
+    pub(super) fn asks_for(&self, name: &str, lacking: &BTreeSet<String>) -> bool {
+        self.index.is_none_or(|index| stores(self.table, index, name)) || lacking.contains(name)
+    }
+
+    /// What the question wants and a local index has to fetch from the table.
+    pub(super) fn fetched(&self, entities: &[&Entity], read: &Read) -> BTreeSet<String> {
+        let local = self.index.filter(|index| index.kind == IndexKind::Local);
+        let lacking =
+            |index| entities.iter().flat_map(move |entity| missing(self.table, index, entity, read));
+        local.into_iter().flat_map(lacking).collect()
+    }
+}
+
+/// Whether an index stores an attribute by its own name.
+fn stores(table: &Table, index: &Index, name: &str) -> bool {
+    let key = || index.key_parts().chain(table.key_parts()).any(|part| part.name == name);
+    match &index.projection {
+        Projection::All => true,
+        Projection::KeysOnly => key(),
+        Projection::Include(names) => names.iter().any(|included| included == name) || key(),
     }
 }
 
@@ -79,36 +141,36 @@ pub(super) fn plan<'a>(
     let entities: Vec<&Entity> = read.entities.iter().filter_map(|name| model.entity(name)).collect();
     let table = entities.first().and_then(|entity| model.table(&entity.table));
     let Some(table) = table else {
-        return Err(NoPlan { reasons: vec!["its entities have no table".to_owned()] });
+        let cause = Cause::Other("its entities have no table".to_owned());
+        return Err(NoPlan { refusals: vec![Refusal { path: "-".to_owned(), cause }] });
     };
     let question = Question { model, table, read, known, entities };
-    if read.kind == ReadKind::Scan {
-        let index = pattern.uses.as_deref().and_then(|name| table.index(name));
-        let residual = question.residual(&[], false);
-        return Ok(Plan { table, index, access: Access::Scan, residual, covers: true });
-    }
     let mut plans = Vec::new();
-    let mut reasons = Vec::new();
+    let mut refusals = Vec::new();
     for index in question.sources(pattern.uses.as_deref()) {
-        match question.on(index) {
+        let found = if read.kind == ReadKind::Scan { Ok(question.scan(index)) } else { question.on(index) };
+        match found.and_then(|plan| question.allowed(plan)) {
             Ok(plan) => plans.push(plan),
-            Err(reason) => {
-                let name = index.map_or(&table.name, |index| &index.name);
-                reasons.push(format!("{name}: {reason}"));
+            Err(cause) => {
+                let path = index.map_or(&table.name, |index| &index.name).clone();
+                refusals.push(Refusal { path, cause });
             }
         }
     }
-    plans.into_iter().min_by_key(rank).ok_or(NoPlan { reasons })
+    plans.into_iter().min_by_key(rank).ok_or(NoPlan { refusals })
 }
 
-/// Less is better: all attributes there, no filter, a GetItem, more of the sort key bound, the table itself.
-fn rank(plan: &Plan<'_>) -> (bool, usize, bool, std::cmp::Reverse<usize>, bool) {
+/// Less is better: all attributes there, no filter, a GetItem, more of the sort key bound, nothing to fetch, the table itself.
+fn rank(plan: &Plan<'_>) -> (bool, usize, bool, std::cmp::Reverse<usize>, bool, bool) {
     let bound = match &plan.access {
         Access::Query { sort, .. } => sort.iter().filter(|(_, bound)| *bound != Bound::Free).count(),
         Access::Get(_) | Access::Scan => 0,
     };
     let get = matches!(plan.access, Access::Get(_));
-    (!plan.covers, plan.residual.len(), !get, std::cmp::Reverse(bound), plan.index.is_some())
+    let local = plan.index.is_some_and(|index| index.kind == IndexKind::Local);
+    let bound = std::cmp::Reverse(bound);
+    // A local index fetches what it does not hold: dear, but it answers.
+    (!plan.covers && !local, plan.residual.len(), !get, bound, !plan.covers, plan.index.is_some())
 }
 
 struct Question<'a, 'b> {
@@ -120,17 +182,39 @@ struct Question<'a, 'b> {
 }
 
 impl<'a> Question<'a, '_> {
-    /// The table and its indexes, or what the pattern says it uses. Strong reads have no global indexes to choose from.
+    /// The table and its indexes, or what the pattern says it uses. A get is of the table, a scan of it unless it says so.
     fn sources(&self, uses: Option<&str>) -> Vec<Option<&'a Index>> {
-        if let Some(name) = uses {
-            return vec![self.table.index(name)];
+        match (uses, self.read.kind) {
+            (Some(name), _) => vec![self.table.index(name)],
+            (None, ReadKind::Get | ReadKind::Scan) => vec![None],
+            (None, ReadKind::Query | ReadKind::ScatterGather) => {
+                std::iter::once(None).chain(self.table.indexes.iter().map(Some)).collect()
+            }
         }
-        let strong = self.read.consistency == Consistency::Strong;
-        let indexes = self.table.indexes.iter().filter(|index| !strong || index.kind == IndexKind::Local);
-        std::iter::once(None).chain(indexes.map(Some)).collect()
     }
 
-    fn on(&self, index: Option<&'a Index>) -> Result<Plan<'a>, String> {
+    fn scan(&self, index: Option<&'a Index>) -> Plan<'a> {
+        let residual = self.residual(&[], false);
+        Plan { table: self.table, index, access: Access::Scan, residual, covers: true }
+    }
+
+    /// A global index cannot be read strongly, nor filtered by what it does not hold.
+    fn allowed(&self, plan: Plan<'a>) -> Result<Plan<'a>, Cause> {
+        let Some(index) = plan.index.filter(|index| index.kind == IndexKind::Global) else { return Ok(plan) };
+        if self.read.consistency == Consistency::Strong {
+            return Err(Cause::Strong);
+        }
+        let own = self.read.filter.iter().flat_map(|text| attributes_in(text)).map(str::to_owned);
+        let left = plan.residual.iter().map(|left| left.known.attribute.clone());
+        let attributes: BTreeSet<String> =
+            own.chain(left).filter(|name| !stores(self.table, index, name)).collect();
+        if attributes.is_empty() {
+            return Ok(plan);
+        }
+        Err(Cause::NotHeld { attributes: attributes.into_iter().collect() })
+    }
+
+    fn on(&self, index: Option<&'a Index>) -> Result<Plan<'a>, Cause> {
         let (partition, sort): (Vec<&KeyPart>, Vec<&KeyPart>) = match index {
             None => (vec![&self.table.partition], self.table.sort.iter().collect()),
             Some(index) => (index.partition.iter().collect(), index.sort.iter().collect()),
@@ -142,7 +226,7 @@ impl<'a> Question<'a, '_> {
             let mut own = Used::default();
             let rows = self.partitions(entity, &partition, &mut own.partition)?;
             if partitions.as_ref().is_some_and(|others| *others != rows) {
-                return Err("the entities do not share a partition".to_owned());
+                return Err(Cause::Other("the entities do not share a partition".to_owned()));
             }
             partitions = Some(rows);
             bounds.push(self.sort(entity, &sort, &mut own.sort)?);
@@ -155,15 +239,48 @@ impl<'a> Question<'a, '_> {
             .iter()
             .find(|left| partition.iter().chain(&sort).any(|part| part.name == left.known.attribute))
         {
-            let name = &key.known.attribute;
-            return Err(format!(
-                "the entities do not share a range of `{name}`, and no filter can name a key attribute"
-            ));
+            return Err(Self::unfilterable(&key.known.attribute, &sort, &bounds));
         }
         let sort = self.together(index, &partition, &sort, bounds);
         let access =
             self.get(index, &partitions, &sort, &residual).unwrap_or(Access::Query { partitions, sort });
+        if self.read.kind == ReadKind::Get {
+            self.whole_key()?;
+        }
         Ok(Plan { table: self.table, index, access, residual, covers: self.covers(index) })
+    }
+
+    /// Why an attribute of the key that the question gives is not bound: another one stands before it, or entities differ.
+    fn unfilterable(name: &str, sort: &[&KeyPart], bounds: &[Vec<(String, Bound)>]) -> Cause {
+        let equal = |row: &Vec<(String, Bound)>, part: &KeyPart| {
+            row.iter().any(|(known, bound)| *known == part.name && matches!(bound, Bound::Equal(_)))
+        };
+        let before = sort.iter().take_while(|part| part.name != name);
+        for part in before {
+            if bounds.iter().any(|row| !equal(row, part)) {
+                return Cause::LeftToRight { given: name.to_owned(), before: part.name.clone() };
+            }
+        }
+        Cause::Other(format!(
+            "the entities do not share a range of `{name}`, and no filter can name a key attribute"
+        ))
+    }
+
+    /// A GetItem takes the table's whole key.
+    fn whole_key(&self) -> Result<(), Cause> {
+        let lacking: BTreeSet<String> = self
+            .entities
+            .iter()
+            .flat_map(|entity| entity.key_not_given(self.table, &self.read.given))
+            .map(|name| format!("`{name}`"))
+            .collect();
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        let lacking = lacking.into_iter().collect::<Vec<_>>().join(" and ");
+        Err(Cause::Other(format!(
+            "a get takes the table's whole key, and {lacking} is not given by equality: add it to `given`, or write `query`"
+        )))
     }
 
     /// What filters: givens that no key takes, and those whose range in the sort key is not the same for all entities,
@@ -355,8 +472,7 @@ impl<'a> Question<'a, '_> {
 
     fn covers(&self, index: Option<&Index>) -> bool {
         index.is_none_or(|index| {
-            index.kind == IndexKind::Local
-                || self.entities.iter().all(|entity| missing(self.table, index, entity, self.read).is_empty())
+            self.entities.iter().all(|entity| missing(self.table, index, entity, self.read).is_empty())
         })
     }
 }

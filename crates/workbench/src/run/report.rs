@@ -2,6 +2,7 @@
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
 
+use super::plan::Refusal;
 use crate::data::Sample;
 use crate::model::At;
 
@@ -65,6 +66,8 @@ pub struct PatternReport {
     pub more: bool,
     /// What each table and its indexes consumed.
     pub capacity: Vec<CapacityOf>,
+    /// Why each key does not answer the question; empty if one does.
+    pub refusals: Vec<Refusal>,
     /// Whether the values came from the model's example, not from the sample.
     pub own_example: bool,
     pub outcome: Outcome,

@@ -22,7 +22,9 @@ use super::expect::{complaints, outcome};
 use super::names::Expression;
 use super::report::{OperationKind, Outcome, PatternReport};
 use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of};
-use crate::model::{Condition, Entity, FailsWhen, Model, Node, Operation, Pattern, Table, Write, WriteKind};
+use crate::model::{
+    Condition, Consistency, Entity, FailsWhen, Model, Node, Operation, Pattern, Table, Write, WriteKind,
+};
 
 /// Tries at finding a key that no other action of the pattern has.
 const TRIES_MAX: u64 = 50;
@@ -31,6 +33,7 @@ const TRIES_MAX: u64 = 50;
 struct Action<'a> {
     step: usize,
     kind: WriteKind,
+    consistency: Consistency,
     table: &'a Table,
     entity: &'a Entity,
     key: Item,
@@ -225,6 +228,7 @@ impl<'a> Maker<'a> {
         let mut action = Action {
             step: place,
             kind: step.kind,
+            consistency: step.consistency,
             table,
             entity,
             key,
@@ -619,7 +623,11 @@ fn batch_get(actions: &[Action<'_>]) -> Result<Request, Error> {
             Some((_, wanted)) => wanted.keys.push(key),
             None => request_items.push((
                 action.table.name.clone(),
-                KeysAndAttributesParts { keys: vec![key], ..KeysAndAttributesParts::default() },
+                KeysAndAttributesParts {
+                    keys: vec![key],
+                    consistent_read: (action.consistency == Consistency::Strong).then_some(true),
+                    ..KeysAndAttributesParts::default()
+                },
             )),
         }
     }

@@ -1,11 +1,42 @@
 //! What the sample measures: items and bytes of tables, indexes and entities, by the service's own rules of size.
 
+use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::report::{EntityReport, IndexReport, TableReport};
 use crate::data::Sample;
-use crate::model::{Index, Model, Projection, Table};
+use crate::model::{Index, IndexKind, Model, Projection, Table};
+
+/// How many indexes a table has, and how many attributes they project by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndexNumbers {
+    pub(crate) global: usize,
+    pub(crate) local: usize,
+    pub(crate) projected: usize,
+}
+
+impl IndexNumbers {
+    pub(crate) fn of(table: &Table) -> Self {
+        let number = |kind| table.indexes.iter().filter(|index| index.kind == kind).count();
+        let projected = table.indexes.iter().map(|index| match &index.projection {
+            Projection::Include(names) => names.len(),
+            Projection::All | Projection::KeysOnly => 0,
+        });
+        Self {
+            global: number(IndexKind::Global),
+            local: number(IndexKind::Local),
+            projected: projected.sum(),
+        }
+    }
+
+    /// Whether the service makes no such table.
+    pub(crate) fn are_too_many(self) -> bool {
+        self.global > GLOBAL_INDEXES_MAX
+            || self.local > LOCAL_INDEXES_MAX
+            || self.projected > PROJECTED_ATTRIBUTES_MAX
+    }
+}
 
 pub(super) fn measure(model: &Model, samples: &[Sample]) -> Vec<TableReport> {
     model.tables.iter().map(|table| measure_table(model, table, samples)).collect()

@@ -1,0 +1,78 @@
+//! What patterns say of the keys that a model had before: it is taken out when the keys are others.
+
+use std::collections::BTreeSet;
+
+use crate::model::{Condition, Entity, Model, Operation, Pattern, ReadKind, Write, attributes_in, values_in};
+
+/// Makes patterns fit the keys that their model has now: gets that no longer have the whole key of their table become
+/// queries, and updates no longer set attributes that only the former keys had.
+pub(super) fn settle(model: &mut Model) {
+    let mut patterns = std::mem::take(&mut model.patterns);
+    for pattern in &mut patterns {
+        if let Operation::Read(read) = &mut pattern.operation {
+            let entity = read.entities.first().and_then(|name| model.entity(name));
+            let table = entity.and_then(|entity| model.table(&entity.table));
+            let lacks = entity.zip(table).is_some_and(|(entity, table)| {
+                pattern.uses.is_some() || !entity.key_not_given(table, &read.given).is_empty()
+            });
+            if read.kind == ReadKind::Get && lacks {
+                read.kind = ReadKind::Query;
+            }
+        }
+        let mut dropped = BTreeSet::new();
+        let steps = match &mut pattern.operation {
+            Operation::Write(step) => std::slice::from_mut(step),
+            Operation::Transact(steps) | Operation::Batch(steps) => steps.as_mut_slice(),
+            Operation::Read(_) => &mut [],
+        };
+        for step in steps {
+            if let Some(entity) = model.entity(&step.entity) {
+                dropped.extend(without_former_keys(entity, step));
+            }
+        }
+        forget(pattern, &dropped);
+    }
+    model.patterns = patterns;
+}
+
+/// Takes the clauses out of an update that set attributes the entity does not have any more; the placeholders they had.
+fn without_former_keys(entity: &Entity, step: &mut Write) -> BTreeSet<String> {
+    let mut dropped = BTreeSet::new();
+    let Some(set) = &step.set else { return dropped };
+    let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(set).into_iter().partition(|clause| {
+        let target = clause.split('=').next().unwrap_or_default();
+        let mut names = attributes_in(target);
+        names.all(|name| entity.attribute(name).is_some() || entity.template(name).is_some())
+    });
+    dropped.extend(gone.iter().flat_map(|clause| values_in(clause)).map(str::to_owned));
+    step.set = (!kept.is_empty()).then(|| kept.join(", "));
+    dropped
+}
+
+/// The assignments of a SET, divided at the commas that are not inside brackets.
+fn clauses(set: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let divided = set.split(move |letter| {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    divided.map(str::trim).collect()
+}
+
+/// Values of placeholders that nothing uses any more are not given.
+fn forget(pattern: &mut Pattern, dropped: &BTreeSet<String>) {
+    let expressions = pattern.steps().iter().flat_map(|step| {
+        let condition = match &step.condition {
+            Some(Condition::Expression(text)) => Some(text),
+            Some(Condition::Exists | Condition::NotExists) | None => None,
+        };
+        step.set.iter().chain(&step.remove).chain(&step.add).chain(condition)
+    });
+    let used: BTreeSet<String> =
+        expressions.flat_map(|text| values_in(text).map(str::to_owned).collect::<Vec<_>>()).collect();
+    pattern.example.retain(|(name, _)| !dropped.contains(name) || used.contains(name));
+}

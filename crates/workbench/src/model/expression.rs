@@ -1,0 +1,89 @@
+//! What the expressions of a pattern name: attributes and placeholders, as their author wrote them.
+//!
+//! It knows which words of the language are no attributes; whether an expression is right is for the engine to say.
+
+/// Words of expressions that are no attributes.
+const KEYWORDS: &[&str] = &["and", "or", "not", "between", "in", "set", "remove", "add", "delete"];
+
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
+
+pub(crate) fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// A word of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Word<'a> {
+    /// An attribute of the item; names inside documents are none.
+    Attribute(&'a str),
+    /// `:name`, without the colon.
+    Value(&'a str),
+    /// `#name`, without the hash.
+    Name(&'a str),
+}
+
+fn words(text: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut before = ' ';
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|letter: char| !is_word(letter)).unwrap_or(rest.len());
+        let (word, left) = rest.split_at(if end == 0 { first.len_utf8() } else { end });
+        if end > 0 {
+            let function = left.trim_start().starts_with('(');
+            let number = word.bytes().all(|byte| byte.is_ascii_digit());
+            match before {
+                ':' => words.push(Word::Value(word)),
+                '#' => words.push(Word::Name(word)),
+                '.' => {}
+                _ if function || number || is_keyword(word) => {}
+                _ => words.push(Word::Attribute(word)),
+            }
+            before = ' ';
+        } else if !first.is_whitespace() || before != '.' {
+            before = first;
+        }
+        rest = left;
+    }
+    words
+}
+
+/// The attributes that an expression names at the top of the item: of `info.name` that is `info`.
+pub(crate) fn attributes_in(text: &str) -> impl Iterator<Item = &str> {
+    words(text).into_iter().filter_map(|word| match word {
+        Word::Attribute(name) => Some(name),
+        Word::Value(_) | Word::Name(_) => None,
+    })
+}
+
+/// The placeholders of values, without their colon.
+pub(crate) fn values_in(text: &str) -> impl Iterator<Item = &str> {
+    words(text).into_iter().filter_map(|word| match word {
+        Word::Value(name) => Some(name),
+        Word::Attribute(_) | Word::Name(_) => None,
+    })
+}
+
+/// The placeholders of names, without their hash: model files need none.
+pub(crate) fn hashed_in(text: &str) -> impl Iterator<Item = &str> {
+    words(text).into_iter().filter_map(|word| match word {
+        Word::Name(name) => Some(name),
+        Word::Attribute(_) | Word::Value(_) => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_inside_documents_are_no_attributes_of_the_item() {
+        let names = |text| attributes_in(text).collect::<Vec<_>>();
+        assert_eq!(names("info.name = :n AND name <> :m AND size (a[0].b) > :n"), ["info", "name", "a"]);
+        assert_eq!(names("attribute_not_exists(x) OR NOT y IN (:a, :b)"), ["x", "y"]);
+        assert_eq!(values_in("n = n + :one, m = :two").collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!(hashed_in("#s = :s").collect::<Vec<_>>(), ["s"]);
+    }
+}
