@@ -45,7 +45,7 @@ pub(crate) async fn transact_write_items<S: Store>(
     };
     let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
     // The first request with a token holds its gate until it is answered.
-    let Some(_passage) = engine.gates().try_pass(key.clone(), Holder::Transaction) else {
+    let Some(_passage) = engine.gates().try_pass(&key, Holder::Transaction) else {
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
     };
     if let Some(row) = used_token(engine, &key).await? {

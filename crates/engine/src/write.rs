@@ -19,6 +19,7 @@ use crate::collections;
 use crate::engine::Engine;
 use crate::fault;
 use crate::gate::Holder;
+use crate::layout::TableId;
 use crate::stats::{Committed, Counted, Tally};
 use crate::streams::{self, Author};
 use crate::tokens::TokenRow;
@@ -154,25 +155,33 @@ pub(crate) async fn collided<S: Store>(
 }
 
 /// Writers meet at their items, and at the size row of their collection where there is one.
-fn gate_keys(actions: &[Action<'_>]) -> Vec<Bytes> {
-    let rows = actions.iter().map(|action| action.key.row.clone());
-    rows.chain(actions.iter().filter_map(|action| action.key.collection.clone())).collect()
+fn gate_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> {
+    let rows = actions.iter().map(|action| &action.key.row);
+    rows.chain(actions.iter().filter_map(|action| action.key.collection.as_ref()))
 }
 
 /// The rows a group protects, read in one call.
 struct Protected {
+    /// Whose records are to be read and compared.
     tables: Vec<Arc<Table>>,
     collections: Vec<Bytes>,
     keys: Vec<Bytes>,
 }
 
 impl Protected {
-    fn of(actions: &[Action<'_>], token: Option<&NewToken>) -> Self {
+    /// The records of tables that are known to be current are protected without being read.
+    fn of<T: Transaction>(actions: &[Action<'_>], token: Option<&NewToken>, txn: &mut T) -> Self {
+        let mut seen: Vec<TableId> = Vec::with_capacity(1);
         let mut tables: Vec<Arc<Table>> = Vec::new();
         let mut collections: Vec<Bytes> = Vec::new();
         for action in actions {
-            if !tables.iter().any(|table| table.id == action.table.id) {
-                tables.push(Arc::clone(&action.table));
+            if !seen.contains(&action.table.id) {
+                seen.push(action.table.id);
+                if action.table.is_known_current(txn) {
+                    txn.protect(&action.table.catalogue_key());
+                } else {
+                    tables.push(Arc::clone(&action.table));
+                }
             }
             collections.extend(action.key.collection.clone());
         }
@@ -194,12 +203,12 @@ async fn attempt<S: Store>(
     actions: &[Action<'_>],
     token: Option<&NewToken>,
 ) -> Result<Attempt, Error> {
-    let protected = Protected::of(actions, token);
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+    let protected = Protected::of(actions, token, &mut txn);
     let rows = txn.get_for_write(&protected.keys).await.map_err(|error| fault::storage(&error))?;
     let mut rows = rows.into_iter();
     for table in &protected.tables {
-        if !table.is_current(rows.next().flatten().as_ref()) {
+        if !table.is_current_at(rows.next().flatten().as_ref(), &txn) {
             return Ok(Attempt::Stale(Arc::clone(table)));
         }
     }

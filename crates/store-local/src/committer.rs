@@ -10,13 +10,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::{Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
-use keywright_store::{CommitError, CommitVersion, LogId, LogPosition, StoreError};
-use tokio::sync::oneshot;
+use keywright_store::{Changed, CommitError, CommitVersion, LogId, LogPosition, StoreError};
 
 use crate::acknowledged::Acknowledged;
-use crate::keys::{VERSION_KEY, log_key};
+use crate::keys::{VERSION_KEY, given_part, log_key};
 use crate::options::{Durability, LocalOptions};
 use crate::recent::RecentKeys;
+use crate::reply::{self, Reply};
 
 /// A group ends with the transaction that reaches this.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -29,6 +29,7 @@ pub(crate) struct Published {
     pub(crate) snapshot: fjall::Snapshot,
     /// Shared with the transactions begun here; while one lives, keys committed since are remembered.
     pub(crate) transactions: Arc<()>,
+    pub(crate) changed: Changed,
 }
 
 /// A transaction on its way.
@@ -45,8 +46,6 @@ pub(crate) struct Work {
     pub(crate) reply: Reply,
 }
 
-pub(crate) type Reply = oneshot::Sender<Result<CommitVersion, CommitError>>;
-
 /// Where a transaction stands in time.
 pub(crate) enum Started {
     /// Its conflict set must not have moved since; the second field keeps what is needed to tell.
@@ -61,8 +60,7 @@ impl Work {
     }
 
     fn refuse(self, error: CommitError) {
-        // Whoever waited may be gone.
-        let _ = self.reply.send(Err(error));
+        self.reply.send(Err(error));
     }
 }
 
@@ -184,6 +182,7 @@ pub(crate) struct Committer {
     sync_interval: Duration,
     version: u64,
     recent: RecentKeys,
+    changed: Changed,
     /// Published views whose transactions may still come, oldest first.
     begun: VecDeque<(u64, Weak<()>)>,
     group_len_last: usize,
@@ -208,13 +207,12 @@ struct Outcomes {
 impl Outcomes {
     /// The losers are told last and not before: whoever tries again at once must see what they lost to.
     fn answer(self, written: &Result<(), CommitError>) {
-        // Whoever waited may be gone.
-        for (reply, version) in self.won {
-            let _ = reply.send(written.clone().map(|()| CommitVersion(version)));
-        }
-        for reply in self.lost {
-            let _ = reply.send(Err(CommitError::Conflict));
-        }
+        let won = self.won.into_iter().map(|(reply, version)| {
+            let outcome = written.clone().map(|()| CommitVersion(version));
+            (reply, outcome)
+        });
+        let lost = self.lost.into_iter().map(|reply| (reply, Err(CommitError::Conflict)));
+        reply::send_all(won.chain(lost).collect());
     }
 }
 
@@ -237,7 +235,12 @@ impl Committer {
         version: u64,
         options: &LocalOptions,
     ) -> Self {
-        let published = Published { version, snapshot: database.snapshot(), transactions: Arc::new(()) };
+        let published = Published {
+            version,
+            snapshot: database.snapshot(),
+            transactions: Arc::new(()),
+            changed: Changed::all(version),
+        };
         let begun = VecDeque::from([(version, Arc::downgrade(&published.transactions))]);
         Self {
             shared: Arc::new(Shared::new(published)),
@@ -248,6 +251,7 @@ impl Committer {
             sync_interval: options.relaxed_sync_interval,
             version,
             recent: RecentKeys::new(version),
+            changed: Changed::all(version),
             begun,
             group_len_last: 0,
             synced: Synced::Everything,
@@ -363,7 +367,7 @@ impl Committer {
         }
         if work.is_empty() {
             let version = self.shared.published().version;
-            let _ = work.reply.send(Ok(CommitVersion(version)));
+            work.reply.send(Ok(CommitVersion(version)));
             return;
         }
         self.version += 1;
@@ -371,6 +375,9 @@ impl Committer {
             self.recent.insert(key, self.version);
         }
         for (key, value) in work.writes {
+            if let Some(given) = given_part(&key) {
+                self.changed.note(given, self.version);
+            }
             match value {
                 Some(value) => batch.insert(&self.rows, key, value),
                 None => batch.remove(&self.rows, key),
@@ -402,7 +409,8 @@ impl Committer {
         self.begun.push_back((self.version, Arc::downgrade(&transactions)));
         // No batch is being written now, so the engine's snapshot holds whole batches only.
         let snapshot = self.database.snapshot();
-        self.shared.publish(Published { version: self.version, snapshot, transactions });
+        let changed = self.changed;
+        self.shared.publish(Published { version: self.version, snapshot, transactions, changed });
         while self.begun.front().is_some_and(|(_, begun)| begun.strong_count() == 0) {
             self.begun.pop_front();
         }

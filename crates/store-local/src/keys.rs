@@ -51,6 +51,11 @@ pub(crate) fn given_key(stored: Slice) -> bytes::Bytes {
     bytes::Bytes::from(stored).slice(1..)
 }
 
+/// The same, of a borrowed one; `None` if it is not a row's.
+pub(crate) fn given_part(stored: &[u8]) -> Option<&[u8]> {
+    stored.strip_prefix(&[ROW])
+}
+
 pub(crate) fn log_key(id: LogId, position: LogPosition) -> Slice {
     let mut stored = Vec::with_capacity(LOG_KEY_BYTES);
     stored.push(LOG);

@@ -3,13 +3,47 @@
 //! It knows hashes only: two keys with one hash cost a needless retry, never a missed conflict.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Beyond this many keys the older half is forgotten; transactions begun before are refused as conflicts.
 const KEYS_MAX: usize = 512 * 1024;
 
+/// Hashes keys, differently in every store that is opened, so that nobody can prepare keys that meet.
+pub(crate) struct KeyHasher {
+    seed: u64,
+}
+
+impl KeyHasher {
+    pub(crate) fn new() -> Self {
+        Self { seed: RandomState::new().hash_one(()) }
+    }
+
+    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
+        xxh3_64_with_seed(key, self.seed)
+    }
+}
+
+/// For what is a hash already.
+#[derive(Default)]
+struct Taken(u64);
+
+impl Hasher for Taken {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {}
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
 /// Invariant: every key committed at a version above `floor` is in `versions` with the newest such version.
 pub(crate) struct RecentKeys {
-    versions: HashMap<u64, u64>,
+    versions: HashMap<u64, u64, BuildHasherDefault<Taken>>,
     /// Commits in order, oldest first.
     order: VecDeque<(u64, u64)>,
     /// What was committed at or before this version is forgotten.
@@ -18,7 +52,7 @@ pub(crate) struct RecentKeys {
 
 impl RecentKeys {
     pub(crate) fn new(version: u64) -> Self {
-        Self { versions: HashMap::new(), order: VecDeque::new(), floor: version }
+        Self { versions: HashMap::default(), order: VecDeque::new(), floor: version }
     }
 
     /// Whether any of the keys may have been committed after `started`.

@@ -1,7 +1,5 @@
 //! The contract's types over the engine: snapshots, transactions, and bulk work outside of them.
 
-use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -12,7 +10,6 @@ use keywright_store::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
-use tokio::sync::oneshot;
 
 use crate::committer::{Published, Shared, Started, Work};
 use crate::error::{OpenFault, store_error};
@@ -20,6 +17,8 @@ use crate::folder::Folder;
 use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
 use crate::open;
 use crate::options::{Aside, LocalOptions};
+use crate::recent::KeyHasher;
+use crate::reply::reply_channel;
 
 const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
@@ -49,7 +48,7 @@ struct Inner {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
     rows: Keyspace,
-    hasher: RandomState,
+    hasher: KeyHasher,
     long_reads: Aside,
     _folder: Folder,
 }
@@ -93,7 +92,7 @@ impl LocalStore {
             shared,
             thread: Mutex::new(Some(thread)),
             rows: opened.rows,
-            hasher: RandomState::new(),
+            hasher: KeyHasher::new(),
             long_reads: options.long_reads,
             _folder: opened.folder,
         };
@@ -116,7 +115,7 @@ impl LocalStore {
 
     /// Deletes stored keys in one commit that conflicts with nothing.
     async fn delete_stored(&self, keys: Vec<Slice>, hashes: Vec<u64>) -> Result<(), StoreError> {
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = reply_channel();
         self.inner.shared.submit(Work {
             started: Started::Anywhere,
             protected: Vec::new(),
@@ -126,10 +125,10 @@ impl LocalStore {
             appends: Vec::new(),
             reply,
         });
-        match answer.await {
-            Ok(Ok(_)) => Ok(()),
-            Ok(Err(CommitError::Failed(error))) => Err(error),
-            Ok(Err(CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown)) | Err(_) => {
+        match answer.outcome().await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Failed(error)) => Err(error),
+            Err(CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown) => {
                 Err(StoreError::Poisoned)
             }
         }
@@ -284,6 +283,10 @@ impl Snapshot for LocalSnapshot {
         CommitVersion(self.published.version)
     }
 
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        CommitVersion(self.published.changed.at(first_byte))
+    }
+
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.lookup(key)
     }
@@ -307,7 +310,8 @@ pub struct LocalTransaction {
     /// Keeps the keys committed since this began remembered.
     begun: Arc<()>,
     protected: Vec<u64>,
-    writes: BTreeMap<Bytes, Option<Bytes>>,
+    /// In the order of the calls: the last write of a key counts.
+    writes: Vec<(Bytes, Option<Bytes>)>,
     appends: Vec<(LogId, Bytes)>,
 }
 
@@ -318,7 +322,7 @@ impl LocalTransaction {
     }
 
     fn fits(&self, bytes: usize) -> bool {
-        let row_fits = |(key, value): (&Bytes, &Option<Bytes>)| {
+        let row_fits = |(key, value): &(Bytes, Option<Bytes>)| {
             key.len() <= CAPABILITIES.key_bytes_max
                 && value.as_ref().is_none_or(|value| value.len() <= CAPABILITIES.value_bytes_max)
         };
@@ -329,9 +333,25 @@ impl LocalTransaction {
     }
 }
 
+/// Leaves the last write of each key, in the order of the keys.
+fn keep_last(writes: &mut Vec<(Bytes, Option<Bytes>)>) {
+    writes.sort_by(|(first, _), (second, _)| first.cmp(second));
+    writes.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            std::mem::swap(later, kept);
+        }
+        same
+    });
+}
+
 impl Snapshot for LocalTransaction {
     fn version(&self) -> CommitVersion {
         self.view.version()
+    }
+
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        self.view.changed_at(first_byte)
     }
 
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
@@ -354,23 +374,28 @@ impl Snapshot for LocalTransaction {
 impl Transaction for LocalTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
         let hasher = &self.view.inner.hasher;
-        self.protected.extend(keys.iter().map(|key| hasher.hash_one(key)));
+        self.protected.extend(keys.iter().map(|key| hasher.hash(key)));
         self.view.lookup_all(keys)
     }
 
+    fn protect(&mut self, key: &[u8]) {
+        self.protected.push(self.view.inner.hasher.hash(key));
+    }
+
     fn put(&mut self, key: Bytes, value: Bytes) {
-        self.writes.insert(key, Some(value));
+        self.writes.push((key, Some(value)));
     }
 
     fn delete(&mut self, key: Bytes) {
-        self.writes.insert(key, None);
+        self.writes.push((key, None));
     }
 
     fn append(&mut self, id: LogId, bytes: Bytes) {
         self.appends.push((id, bytes));
     }
 
-    async fn commit(self) -> Result<CommitVersion, CommitError> {
+    async fn commit(mut self) -> Result<CommitVersion, CommitError> {
+        keep_last(&mut self.writes);
         let bytes = self.bytes();
         if !self.fits(bytes) {
             return Err(CommitError::TooLarge);
@@ -379,18 +404,18 @@ impl Transaction for LocalTransaction {
             return Ok(self.version());
         }
         let Self { view, begun, protected, writes, appends } = self;
-        let (reply, answer) = oneshot::channel();
+        let (reply, answer) = reply_channel();
         let hasher = &view.inner.hasher;
         view.inner.shared.submit(Work {
             started: Started::At(view.published.version, begun),
             protected,
-            written: writes.keys().map(|key| hasher.hash_one(key)).collect(),
+            written: writes.iter().map(|(key, _)| hasher.hash(key)).collect(),
             writes: writes.into_iter().map(|(key, value)| (row_key(&key), value.map(Slice::from))).collect(),
             appends,
             bytes,
             reply,
         });
-        answer.await.unwrap_or(Err(CommitError::Unknown))
+        answer.outcome().await
     }
 }
 
@@ -409,13 +434,7 @@ impl Store for LocalStore {
     async fn begin(&self) -> Result<LocalTransaction, StoreError> {
         let view = self.view();
         let begun = Arc::clone(&view.published.transactions);
-        Ok(LocalTransaction {
-            view,
-            begun,
-            protected: Vec::new(),
-            writes: BTreeMap::new(),
-            appends: Vec::new(),
-        })
+        Ok(LocalTransaction { view, begun, protected: Vec::new(), writes: Vec::new(), appends: Vec::new() })
     }
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
@@ -429,7 +448,7 @@ impl Store for LocalStore {
             let Some(last) = given.last() else { break };
             // The smallest key after the last one.
             rest.start = [last.as_ref(), &[0]].concat().into();
-            let hashes = given.iter().map(|key| self.inner.hasher.hash_one(key)).collect();
+            let hashes = given.iter().map(|key| self.inner.hasher.hash(key)).collect();
             self.delete_stored(stored, hashes).await?;
         }
         Ok(())

@@ -4,7 +4,7 @@
 //! - A snapshot is a consistent view of all commits up to one version; nothing committed later appears in it.
 //! - No snapshot shows a write that a crash could still take back (unless the store was opened as relaxed).
 //! - A transaction reads at its start version and does not see its own buffered writes.
-//! - Keys named to `get_for_write`, present or absent, and keys written are the conflict set: commit fails with
+//! - Keys named to `get_for_write` or `protect`, present or absent, and keys written are the conflict set: commit fails with
 //!   `Conflict` when any of them was changed by a commit after the transaction's start. Scans are not in it.
 //! - Log entries of one log and shard are ordered by commit, and within a commit by the order of `append`.
 
@@ -142,6 +142,14 @@ pub trait Snapshot: Send + Sync {
     /// Everything up to and including this commit is visible.
     fn version(&self) -> CommitVersion;
 
+    /// A version at or after the last commit in this view that changed a key beginning with this byte. What was read of
+    /// such a key at that version, or between it and this view's, is what this view holds: it need not be read again.
+    /// The view's own version is always a right answer.
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        let _ = first_byte;
+        self.version()
+    }
+
     fn get(&self, key: &[u8]) -> impl Future<Output = Result<Option<Bytes>, StoreError>> + Send;
 
     /// One result for each key, in order.
@@ -160,6 +168,9 @@ pub trait Transaction: Snapshot {
         &mut self,
         keys: &[Bytes],
     ) -> impl Future<Output = Result<Vec<Option<Bytes>>, StoreError>> + Send;
+
+    /// Protects a key as `get_for_write` does, for those who know what it holds.
+    fn protect(&mut self, key: &[u8]);
 
     fn put(&mut self, key: Bytes, value: Bytes);
 

@@ -234,6 +234,10 @@ impl Snapshot for FaultySnapshot {
         self.inner.version()
     }
 
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        self.inner.changed_at(first_byte)
+    }
+
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.store.before_read(self.epoch).await?;
         self.inner.get(key).await
@@ -269,6 +273,10 @@ impl Snapshot for FaultyTransaction {
         self.inner.version()
     }
 
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        self.inner.changed_at(first_byte)
+    }
+
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.store.before_read(self.epoch).await?;
         self.inner.get(key).await
@@ -294,6 +302,10 @@ impl Transaction for FaultyTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
         self.store.before_read(self.epoch).await?;
         self.inner.get_for_write(keys).await
+    }
+
+    fn protect(&mut self, key: &[u8]) {
+        self.inner.protect(key);
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {

@@ -3,6 +3,7 @@
 //! It has never heard of tables, items or indexes. `memory` is the reference, `faulty` wraps a memory store with seeded
 //! faults, `kit` is the set of tests that every backend must pass.
 
+mod changed;
 pub mod contract;
 pub mod faulty;
 #[cfg(feature = "kit")]
@@ -10,6 +11,7 @@ pub mod kit;
 pub mod memory;
 mod random;
 
+pub use changed::Changed;
 pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 
 use bytes::Bytes;
 
+use crate::changed::Changed;
 use crate::contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
@@ -44,6 +45,7 @@ struct Data {
     /// Keys whose chains hold versions nobody will read once older snapshots are gone, by the version that replaced
     /// them.
     stale: BTreeMap<u64, Vec<Bytes>>,
+    changed: Changed,
 }
 
 /// The versions of one key, oldest first; `None` is a deletion. Most keys have exactly one.
@@ -69,6 +71,7 @@ impl Chain {
 
 impl Data {
     fn write(&mut self, key: Bytes, value: Option<Bytes>, version: u64) {
+        self.changed.note(&key, version);
         let chain = self.rows.entry(key.clone()).or_default();
         let replaces = !chain.0.is_empty() || value.is_none();
         chain.0.push((version, value));
@@ -141,6 +144,7 @@ impl MemoryStore {
             rows: data.rows.iter().filter_map(newest).collect(),
             log: data.log.clone(),
             stale: BTreeMap::new(),
+            changed: Changed::all(data.version),
         };
         Self { shared: Arc::new(Shared { data: RwLock::new(copy), readers: Mutex::default() }) }
     }
@@ -284,6 +288,11 @@ impl Snapshot for MemorySnapshot {
         CommitVersion(self.version)
     }
 
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        // Perhaps later than this view, which is right as well.
+        CommitVersion(self.shared.read().changed.at(first_byte))
+    }
+
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         Ok(self.lookup(key))
     }
@@ -353,6 +362,10 @@ impl Snapshot for MemoryTransaction {
         self.snapshot.version()
     }
 
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        self.snapshot.changed_at(first_byte)
+    }
+
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         Ok(self.snapshot.lookup(key))
     }
@@ -374,6 +387,10 @@ impl Transaction for MemoryTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
         self.protected.extend_from_slice(keys);
         Ok(keys.iter().map(|key| self.snapshot.lookup(key)).collect())
+    }
+
+    fn protect(&mut self, key: &[u8]) {
+        self.protected.push(Bytes::copy_from_slice(key));
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {

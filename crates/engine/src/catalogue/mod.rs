@@ -29,7 +29,7 @@ use keywright_store::{Direction, KeyRange};
 pub(crate) use stream::{NewStream, RecordPlace, Shard, ShardHash, Stream, Succession};
 pub(crate) use table::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
-    OnDemandLimits, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
+    OnDemandLimits, Seen, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 

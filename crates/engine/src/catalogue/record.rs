@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::stream::{NewStream, Stream};
 use super::table::{
-    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, StreamState, Table,
-    TableStatus, Throughput, Warm,
+    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, StreamState,
+    Table, TableStatus, Throughput, Warm,
 };
 use super::ttl::TtlState;
 use crate::layout::TableId;
@@ -310,6 +310,7 @@ impl From<TableRecord> for Table {
             deletion_protection: record.deletion_protection,
             deletion_protection_changed_ms: record.deletion_protection_changed_ms,
             tags: record.tags,
+            seen: Seen::default(),
         }
     }
 }

@@ -3,15 +3,17 @@
 //! This is the stored format too (`record`): every field is a promise to databases that exist.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
+use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
 use super::record;
 use super::stream::Stream;
 use super::ttl::TtlState;
-use crate::layout::{IndexId, TableId};
+use crate::layout::{IndexId, Space, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TableStatus {
@@ -176,7 +178,28 @@ pub(crate) struct Table {
     pub deletion_protection: bool,
     pub deletion_protection_changed_ms: Option<u64>,
     pub tags: BTreeMap<String, String>,
+    /// Not stored.
+    pub seen: Seen,
 }
+
+/// The newest version of the store at which a table's record was read and was this copy's, 0 for none. A clone is
+/// another copy, of which nothing is known yet; it plays no part in comparisons.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(AtomicU64);
+
+impl Clone for Seen {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Seen {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Seen {}
 
 impl Table {
     pub(crate) fn arn(&self) -> String {
@@ -191,6 +214,21 @@ impl Table {
     /// Whether this is what the stored record says.
     pub(crate) fn is_current(&self, row: Option<&Bytes>) -> bool {
         row.and_then(|row| record::version(row)) == Some(self.version)
+    }
+
+    /// Whether this is what the stored record says, as far as that is known without reading it.
+    pub(crate) fn is_known_current(&self, view: &impl Snapshot) -> bool {
+        let seen = self.seen.0.load(Ordering::Relaxed);
+        view.changed_at(Space::Catalogue.byte()).0 <= seen && seen <= view.version().0
+    }
+
+    /// As `is_current`, for a row read from this view; remembers it.
+    pub(crate) fn is_current_at(&self, row: Option<&Bytes>, view: &impl Snapshot) -> bool {
+        let current = self.is_current(row);
+        if current {
+            self.seen.0.fetch_max(view.version().0, Ordering::Relaxed);
+        }
+        current
     }
 
     /// Live indexes with their places and ids.

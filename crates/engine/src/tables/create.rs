@@ -15,8 +15,8 @@ use keywright_store::Store;
 
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
-    BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, StreamState,
-    StreamView, Table, TableStatus, Throughput, TtlState, Warm, next_id_key,
+    BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen,
+    StreamState, StreamView, Table, TableStatus, Throughput, TtlState, Warm, next_id_key,
 };
 use crate::engine::Engine;
 use crate::env::Caller;
@@ -57,7 +57,7 @@ pub(crate) async fn run<S: Store>(
         table
     };
     // One after the other: tried side by side, all but one would fail each time.
-    let turn = engine.gates().pass(vec![next_id_key()], Holder::Single).await;
+    let turn = engine.gates().pass([next_id_key()], Holder::Single).await;
     let table = engine.catalogue().create(caller, &request.name, build).await?;
     drop(turn);
     Ok(Response::CreateTable(answer(&table, request, engine)))
@@ -168,6 +168,7 @@ fn new_table(caller: &Caller, request: &CreateTable, id: TableId, now_ms: u64) -
         deletion_protection: request.deletion_protection,
         deletion_protection_changed_ms: None,
         tags: request.tags.clone(),
+        seen: Seen::default(),
     }
 }
 

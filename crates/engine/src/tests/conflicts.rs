@@ -104,7 +104,7 @@ fn a_transaction_does_not_wait_for_another_one_on_its_item() {
     ]);
     let (pk, sk) = (KeyValueRef::S("p"), KeyValueRef::S("a"));
     let gate = crate::layout::item_key(crate::layout::TableId(1), pk, Some(sk));
-    let other = bench.engine.gates().try_pass(gate, Holder::Transaction).expect("nobody is there");
+    let other = bench.engine.gates().try_pass(&gate, Holder::Transaction).expect("nobody is there");
     let run =
         || block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), &request));
     let error = run().expect_err("another transaction is at work");

@@ -60,6 +60,10 @@ impl Snapshot for FlakyTransaction {
         self.inner.version()
     }
 
+    fn changed_at(&self, first_byte: u8) -> CommitVersion {
+        self.inner.changed_at(first_byte)
+    }
+
     async fn get(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         self.inner.get(key).await
     }
@@ -80,6 +84,10 @@ impl Snapshot for FlakyTransaction {
 impl Transaction for FlakyTransaction {
     async fn get_for_write(&mut self, keys: &[Bytes]) -> Result<Vec<Option<Bytes>>, StoreError> {
         self.inner.get_for_write(keys).await
+    }
+
+    fn protect(&mut self, key: &[u8]) {
+        self.inner.protect(key);
     }
 
     fn put(&mut self, key: Bytes, value: Bytes) {

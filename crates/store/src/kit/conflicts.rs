@@ -4,7 +4,7 @@ use super::{
     Subject, begin, block_on, commit, everything, get, get_for_write, key, numbered, put, range, scan,
     snapshot,
 };
-use crate::contract::{CommitError, Direction, Store, Transaction};
+use crate::contract::{CommitError, Direction, Snapshot, Store, Transaction};
 
 pub fn a_lost_update_is_refused<S: Subject>(subject: &S) {
     let store = subject.create();
@@ -54,6 +54,55 @@ pub fn a_protected_absent_key_conflicts_when_it_appears<S: Subject>(subject: &S)
     put(&store, "a", "1");
     assert_eq!(commit(transaction), Err(CommitError::Conflict));
     assert_eq!(get(&snapshot(&store), b"b"), None);
+}
+
+pub fn a_key_protected_without_reading_conflicts_when_it_moved<S: Subject>(subject: &S) {
+    let store = subject.create();
+    let (mut moved, mut still) = (begin(&store), begin(&store));
+    moved.protect(b"a");
+    moved.put(key("b"), key("a is absent"));
+    still.protect(b"c");
+    still.put(key("d"), key("c is absent"));
+    put(&store, "a", "1");
+    assert_eq!(commit(moved), Err(CommitError::Conflict));
+    assert!(commit(still).is_ok());
+    let view = snapshot(&store);
+    assert_eq!((get(&view, b"b"), get(&view, b"d")), (None, Some(key("c is absent"))));
+}
+
+pub fn a_change_moves_what_is_told_of_its_first_byte<S: Subject>(subject: &S) {
+    let store = subject.create();
+    put(&store, "a", "1");
+    put(&store, "b", "1");
+    let before = snapshot(&store);
+    assert!(before.changed_at(b'a') <= before.version());
+    // Put, deleted, cleared: each is a change that nobody who asks may miss.
+    let told = || {
+        let view = snapshot(&store);
+        (view.changed_at(b'a'), view.version())
+    };
+    let mut last = before.version();
+    drop(before);
+    for step in 0..3 {
+        match step {
+            0 => {
+                put(&store, "a", "2");
+            }
+            1 => {
+                let mut transaction = begin(&store);
+                transaction.delete(key("a"));
+                assert!(commit(transaction).is_ok());
+                put(&store, "aa", "to be cleared");
+            }
+            _ => block_on(store.clear_range(&range("a", "b"))).expect("a range is cleared"),
+        }
+        let (changed, version) = told();
+        assert!(last < changed && changed <= version, "step {step}: {changed:?} of {version:?}");
+        last = version;
+    }
+    let store = subject.reopen(store);
+    let view = snapshot(&store);
+    assert!(view.changed_at(b'a') <= view.version());
 }
 
 pub fn a_blind_write_conflicts_with_a_later_commit<S: Subject>(subject: &S) {

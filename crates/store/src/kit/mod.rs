@@ -63,6 +63,8 @@ macro_rules! store_kit {
             write_skew_is_refused
             a_condition_alone_is_refused_when_its_key_moved
             a_protected_absent_key_conflicts_when_it_appears
+            a_key_protected_without_reading_conflicts_when_it_moved
+            a_change_moves_what_is_told_of_its_first_byte
             a_blind_write_conflicts_with_a_later_commit
             a_key_written_and_deleted_again_has_moved
             reads_and_scans_are_not_protected
