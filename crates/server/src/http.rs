@@ -24,6 +24,7 @@ use keywright_wire::{Operation, decode, is_json, render, render_error};
 use tokio::sync::{RwLock, watch};
 
 use crate::auth::Gate;
+use crate::carried::Carried;
 use crate::environment;
 use crate::frame::{Answer, Wishes, inflate};
 use crate::origin::Origins;
@@ -126,12 +127,12 @@ impl<S: Store> Service<S> {
         }
         let engine = self.engine.clone();
         let held = Arc::clone(&self.changes).read_owned().await;
-        let change = tokio::spawn(async move {
+        Carried::new(async move {
             let outcome = engine.execute(&caller, request).await;
             drop(held);
             outcome
-        });
-        change.await.unwrap_or_else(|_panic| Err(internal_error()))
+        })
+        .await
     }
 
     async fn execute(&self, head: &Parts, sent: Bytes) -> Result<Vec<u8>, Error> {

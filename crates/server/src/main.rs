@@ -3,6 +3,7 @@
 mod auth;
 mod banner;
 mod bench;
+mod carried;
 mod cli;
 mod config;
 mod credentials;

@@ -1,0 +1,78 @@
+//! A future that is carried to its end even if whoever waits for it goes away.
+//!
+//! It runs where it is awaited; only when it is dropped unfinished does it become a task of its own. Making every change
+//! a task would cost each of them a place in the runtime's list and two turns of its queue.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use tokio::runtime::Handle;
+
+pub(crate) struct Carried<F>(Option<Pin<Box<F>>>)
+where
+    F: Future + Send + 'static;
+
+impl<F: Future + Send + 'static> Carried<F> {
+    pub(crate) fn new(future: F) -> Self {
+        Self(Some(Box::pin(future)))
+    }
+}
+
+impl<F: Future + Send + 'static> Future for Carried<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // Not kept while it runs: of one that panics nothing is left to be carried on.
+        let mut future = self.0.take().expect("a future is not polled after its end");
+        let polled = future.as_mut().poll(context);
+        if polled.is_pending() {
+            self.0 = Some(future);
+        }
+        polled
+    }
+}
+
+impl<F: Future + Send + 'static> Drop for Carried<F> {
+    fn drop(&mut self) {
+        // Without a runtime the process is about to end, and its tasks with it.
+        if let Some(future) = self.0.take()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(async move {
+                future.await;
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    #[tokio::test]
+    async fn what_is_awaited_answers() {
+        assert_eq!(Carried::new(async { 7 }).await, 7);
+    }
+
+    #[tokio::test]
+    async fn what_is_dropped_in_the_middle_ends_all_the_same() {
+        let (go, gone) = oneshot::channel::<()>();
+        let (tell, told) = oneshot::channel();
+        let mut carried = Carried::new(async move {
+            gone.await.expect("it is let go");
+            tell.send(()).expect("somebody listens");
+        });
+        assert!(futures_util::future::poll_immediate(&mut carried).await.is_none());
+        drop(carried);
+        go.send(()).expect("it still waits");
+        told.await.expect("it came to its end");
+    }
+
+    #[tokio::test]
+    async fn what_was_never_begun_ends_all_the_same() {
+        let (tell, told) = oneshot::channel();
+        drop(Carried::new(async move { tell.send(()) }));
+        told.await.expect("it came to its end");
+    }
+}
