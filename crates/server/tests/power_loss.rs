@@ -265,12 +265,7 @@ fn folder_of(image: &Image) -> TempDir {
 /// The dice and the number of losses to look at, unless nothing can be recorded here.
 fn begin(share: u64) -> Option<(Dice, u64)> {
     let losses = wanted("KEYWRIGHT_POWER_LOSSES", LOSSES_DEFAULT).div_ceil(share);
-    if strace::is_allowed() {
-        Some((Dice::new(wanted("KEYWRIGHT_SEED", 1)), losses))
-    } else {
-        println!("losses of power: {}", strace::PASSED_OVER);
-        None
-    }
+    strace::is_allowed("losses of power").then(|| (Dice::new(wanted("KEYWRIGHT_SEED", 1)), losses))
 }
 
 fn tell(life: &Life) {

@@ -7,6 +7,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 use std::collections::HashMap;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -18,15 +19,17 @@ const CALLS: &str = "open,openat,openat2,creat,close,dup,dup2,dup3,fcntl,lseek,r
     fsync,fdatasync,sync,syncfs,sync_file_range,msync,mmap,copy_file_range,sendfile,splice,io_uring_setup,\
     accept4,recvfrom,sendto,sendmsg";
 
-/// What a test says that cannot do without.
-pub const PASSED_OVER: &str = "passed over, because strace is not installed or may not trace here";
-
-/// Whether processes may be traced here.
-pub fn is_allowed() -> bool {
+/// Whether processes may be traced here. If not, it says what is passed over, past the harness, which would keep it to itself.
+pub fn is_allowed(tests: &str) -> bool {
     let mut tried = Command::new("strace");
     tried.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "true"]);
     tried.stdout(Stdio::null()).stderr(Stdio::null());
-    tried.status().is_ok_and(|status| status.success())
+    let allowed = tried.status().is_ok_and(|status| status.success());
+    if !allowed {
+        let notice = format!("{tests}: passed over, because strace is not installed or may not trace here\n");
+        std::io::stderr().write_all(notice.as_bytes()).unwrap();
+    }
+    allowed
 }
 
 /// `strace` writing to this file, to which the program and its arguments are to be added.
