@@ -1,10 +1,10 @@
 //! Checking in one call: run, then judge.
 
-use crate::data::ReadFile;
+use crate::data::{ReadFile, shortfalls};
 use crate::lint::lint;
 use crate::model::{Faults, Model};
-use crate::report::Checked;
-use crate::run::{Progress, run};
+use crate::report::{Checked, Remark};
+use crate::run::{Progress, Report, run};
 
 /// Runs a model and applies the rules.
 pub fn check(
@@ -14,5 +14,23 @@ pub fn check(
 ) -> Result<Checked, Faults> {
     let report = run(model, read_file, progress)?;
     let findings = lint(model, &report);
-    Ok(Checked { report, findings })
+    let notes = sizes(model, &report);
+    Ok(Checked { report, findings, notes })
+}
+
+/// Where the data is smaller than declared: what is metered is the data, what is estimated is the declared size.
+fn sizes(model: &Model, report: &Report) -> Vec<Remark> {
+    let told = shortfalls(model, &report.samples).into_iter().map(|short| {
+        let what = match &short.attribute {
+            Some(attribute) => format!("{}.{attribute}", short.entity),
+            None => short.entity.clone(),
+        };
+        let text = format!(
+            "the data has {what} with {} bytes on average, the declared size is {}: units are metered on the data here; \
+             cost and the rules go by the declared size",
+            short.measured, short.declared
+        );
+        Remark { at: short.at, text }
+    });
+    told.collect()
 }

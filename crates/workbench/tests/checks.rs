@@ -51,6 +51,9 @@ fn the_sample_of_the_documentation_passes_as_text() {
             shop.yaml:5:3: note L060: Shop can be deleted by mistake
                 fix: write `deletionProtection: true`
 
+            shop.yaml:16:37: the data has Customer.name with 3 bytes on average, the declared size is 30: units are metered on the data here; cost and the rules go by the declared size
+            shop.yaml:18:35: the data has Product.name with 4 bytes on average, the declared size is 40: units are metered on the data here; cost and the rules go by the declared size
+
             2 patterns: 2 met, 0 ran without expectation, 0 failed. 0 errors, 4 warnings, 2 notes. The check passes.
         "]],
     );
@@ -79,17 +82,23 @@ fn reports_come_as_markdown_and_junit() {
             - **warning L052** (line 48): W1 puts OrderItem and would overwrite one that is there *Fix:* write `if: not-exists`
             - **note L060** (line 5): Shop has no point-in-time recovery *Fix:* write `pitr: true`
             - **note L060** (line 5): Shop can be deleted by mistake *Fix:* write `deletionProtection: true`
+
+            ## Of the numbers
+
+            - (line 16) the data has Customer.name with 3 bytes on average, the declared size is 30: units are metered on the data here; cost and the rules go by the declared size
+            - (line 18) the data has Product.name with 4 bytes on average, the declared size is 40: units are metered on the data here; cost and the rules go by the declared size
         "#]],
     );
     shows(
         &junit(&checked, "shop.yaml"),
         &expect![[r#"
-        <?xml version="1.0" encoding="UTF-8"?>
-        <testsuite name="shop" tests="2" failures="0">
-          <testcase classname="shop.yaml" name="P6 All orders of a product in a date range" file="shop.yaml" line="35"/>
-          <testcase classname="shop.yaml" name="W1 Place an order" file="shop.yaml" line="46"/>
-        </testsuite>
-    "#]],
+            <?xml version="1.0" encoding="UTF-8"?>
+            <testsuite name="shop" tests="2" failures="0">
+              <testcase classname="shop.yaml" name="P6 All orders of a product in a date range" file="shop.yaml" line="35"/>
+              <testcase classname="shop.yaml" name="W1 Place an order" file="shop.yaml" line="46"/>
+              <system-out>line 16: the data has Customer.name with 3 bytes on average, the declared size is 30: units are metered on the data here; cost and the rules go by the declared size&#10;line 18: the data has Product.name with 4 bytes on average, the declared size is 40: units are metered on the data here; cost and the rules go by the declared size</system-out>
+            </testsuite>
+        "#]],
     );
     assert!(json(&checked).starts_with("{\n  \"model\": \"shop\""));
 }
@@ -99,4 +108,61 @@ fn the_starter_passes_and_nothing_is_found_wrong_with_it() {
     let checked = checked(keywright_workbench::model::starter());
     assert!(checked.passes(), "{}", text(&checked, "model.yaml"));
     assert!(checked.findings.is_empty(), "{}", text(&checked, "model.yaml"));
+}
+
+/// Nine items under three keys, and sizes that the data does not have.
+const TWINS: &str = "
+format: 1
+model: twins
+tables: {Tab: {key: {pk: S}, pitr: true, deletionProtection: true}}
+entities:
+  Order: {count: 9, size: 500, key: {pk: \"o#{id}\"}, attrs: {id: S, n: N}}
+  Note: {count: 9, key: {pk: \"n#{id}\"}, attrs: {id: S, body: {type: S, size: 20000}}}
+  Whole: {count: 9, size: 5, key: {pk: \"w#{id}\"}, attrs: {id: S}}
+data:
+  inline:
+    Order: [{id: a, n: 1}, {id: a, n: 2}, {id: a, n: 3}, {id: b, n: 1}, {id: b, n: 2}, {id: b, n: 3}]
+    Note: [{id: a, body: x}]
+    Whole: [{id: a}]
+";
+
+#[test]
+fn findings_that_are_alike_are_one_with_their_number_and_the_first_of_them() {
+    let checked = checked(TWINS);
+    let twins: Vec<_> = checked.findings.iter().filter(|finding| finding.rule == "L010").collect();
+    assert_eq!(twins.len(), 1, "{twins:?}");
+    assert_eq!(twins.first().map(|finding| finding.alike.len()), Some(3));
+    let told = text(&checked, "twins.yaml");
+    assert!(told.contains("twins.yaml:11:28: error L010"), "{told}");
+    assert!(told.contains("    also twins.yaml:11:43: two items of the data have the key [o#a]"), "{told}");
+    assert!(told.contains("    and 1 more like these\n    fix: "), "{told}");
+    assert!(told.contains(" 1 error,"), "{told}");
+    let marked = markdown(&checked);
+    assert!(
+        marked.contains("; also (line 11): two items") && marked.contains("; and 1 more like these"),
+        "{marked}"
+    );
+    let cases = junit(&checked, "twins.yaml");
+    assert!(cases.contains("also line 11: ") && cases.contains("and 1 more like these"), "{cases}");
+    let report: serde_json::Value = serde_json::from_str(&json(&checked)).expect("JSON");
+    let all = report["findings"].as_array().expect("findings");
+    let twin = all.iter().find(|finding| finding["rule"] == "L010").expect("L010");
+    assert_eq!((twin["count"].as_u64(), twin["notListed"].as_u64()), (Some(4), Some(1)));
+    assert_eq!(twin["also"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn data_that_is_smaller_than_declared_is_told_once_for_each_entity_in_every_report() {
+    let checked = checked(TWINS);
+    let told: Vec<(usize, &str)> = checked
+        .notes
+        .iter()
+        .map(|note| (note.at.line, note.text.split(" on average").next().expect("a text")))
+        .collect();
+    assert_eq!(told, [(6, "the data has Order with 11 bytes"), (7, "the data has Note.body with 1 bytes")]);
+    for report in [text(&checked, "x.yaml"), json(&checked), junit(&checked, "x.yaml"), markdown(&checked)] {
+        assert!(report.contains("the declared size is 500"), "{report}");
+    }
+    let larger = TWINS.replace("size: 500, ", "").replace("size: 20000", "size: 1");
+    assert!(self::checked(&larger).notes.is_empty());
 }

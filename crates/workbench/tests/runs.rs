@@ -346,6 +346,19 @@ fn items_come_from_files_in_every_form() {
 }
 
 #[test]
+fn an_export_of_one_line_is_an_export_and_an_entity_of_its_name_has_records() {
+    let line =
+        r#"{"Item": {"pk": {"S": "u#a"}, "sk": {"S": "POST#0001"}, "user": {"S": "a"}, "n": {"N": "1"}}}"#;
+    for text in [line.to_owned(), format!("{line}\n"), format!("\n{line}\n\n")] {
+        let report = ran_with(FILED, &|_| Ok(text.clone()));
+        assert_eq!(sorts(pattern(&report, "P")), ["POST#0001"], "{text}");
+    }
+    let named = FILED.replace("Post", "Item");
+    let report = ran_with(&named, &|_| Ok("{\"Item\": [{\"user\": \"a\", \"n\": 1}]}".to_owned()));
+    assert_eq!(report.entity("Item").map(|entity| entity.items), Some(1));
+}
+
+#[test]
 fn items_come_from_a_workbench_document() {
     let document = include_str!("data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
     let model = "
@@ -379,7 +392,11 @@ data: {generate: {seed: 1, sample: 40}}
     let gathered = pattern(&report, "P");
     assert_eq!((gathered.partitions, gathered.items_returned), (4, 40));
     assert!(gathered.requests > 8, "{}", gathered.requests);
-    let checked = keywright_workbench::report::Checked { report: report.clone(), findings: Vec::new() };
+    let checked = keywright_workbench::report::Checked {
+        report: report.clone(),
+        findings: Vec::new(),
+        notes: Vec::new(),
+    };
     assert!(text(&checked, "x.yaml").contains(&format!("Query × 4, {} pages", gathered.requests)));
 }
 

@@ -20,7 +20,9 @@ pub(super) struct Contents {
 /// Reads a file; faults have their places in it.
 pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
     let json = Json::parse(text);
-    if json.is_err() && is_lines(text) {
+    // Several lines are no JSON; one line is, and reads as records of an entity `Item` unless there is one.
+    let named = model.entity(EXPORTED).is_some() || model.table(EXPORTED).is_some();
+    if is_lines(text) && (json.is_err() || !named) {
         return lines(model, text);
     }
     if json.as_ref().is_ok_and(Document::looks_like) {
@@ -89,6 +91,9 @@ fn workbench(root: Json) -> Result<Contents, Faults> {
     });
     Ok(Contents { items: items.collect(), ..Contents::default() })
 }
+
+/// The member of an export's line that is the item.
+const EXPORTED: &str = "Item";
 
 /// The form of a table's export: one `{"Item": …}` a line.
 fn is_lines(text: &str) -> bool {

@@ -271,5 +271,13 @@ pub(super) fn finding(
     text: impl Into<String>,
     fix: impl Into<String>,
 ) -> Finding {
-    Finding { rule, severity, at, subject: subject.to_owned(), text: text.into(), fix: fix.into() }
+    Finding {
+        rule,
+        severity,
+        at,
+        subject: subject.to_owned(),
+        text: text.into(),
+        fix: fix.into(),
+        alike: Vec::new(),
+    }
 }

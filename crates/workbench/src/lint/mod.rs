@@ -16,6 +16,8 @@ mod shapes;
 mod tenants;
 mod writes;
 
+use std::collections::BTreeMap;
+
 use crate::model::{At, Model};
 use crate::run::Report;
 
@@ -51,6 +53,22 @@ pub struct Finding {
     pub text: String,
     /// What to do, for this very case.
     pub fix: String,
+    /// Where else the rule found the same of the same subject, with the same fix.
+    pub alike: Vec<Alike>,
+}
+
+impl Finding {
+    /// Whether it, or one that is alike, was found at a place.
+    pub fn is_at(&self, at: At) -> bool {
+        self.at == at || self.alike.iter().any(|case| case.at == at)
+    }
+}
+
+/// A further case of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alike {
+    pub at: At,
+    pub text: String,
 }
 
 /// Everything the rules find, in the file's order.
@@ -65,5 +83,37 @@ pub fn lint(model: &Model, report: &Report) -> Vec<Finding> {
             &other.subject,
         ))
     });
-    findings
+    fold(findings)
+}
+
+/// Findings that stand alone even if there are as many that are alike.
+const APART_MAX: usize = 3;
+
+/// What makes findings alike: the same rule says the same is to be done about the same.
+type Kind = (Severity, &'static str, String, String);
+
+/// More findings that are alike than a few become the first of them: a hundred keys that collide are one fault.
+fn fold(findings: Vec<Finding>) -> Vec<Finding> {
+    let kind = |finding: &Finding| -> Kind {
+        (finding.severity, finding.rule, finding.subject.clone(), finding.fix.clone())
+    };
+    let mut numbers: BTreeMap<Kind, usize> = BTreeMap::new();
+    for finding in &findings {
+        *numbers.entry(kind(finding)).or_insert(0) += 1;
+    }
+    let mut folded: Vec<Finding> = Vec::new();
+    let mut places: BTreeMap<Kind, usize> = BTreeMap::new();
+    for finding in findings {
+        let kind = kind(&finding);
+        let many = numbers.get(&kind).is_some_and(|number| *number > APART_MAX);
+        if let Some(first) = places.get(&kind).and_then(|place| folded.get_mut(*place)) {
+            first.alike.push(Alike { at: finding.at, text: finding.text });
+            continue;
+        }
+        if many {
+            places.insert(kind, folded.len());
+        }
+        folded.push(finding);
+    }
+    folded
 }

@@ -2,22 +2,27 @@
 
 use keywright_semantics::capacity::Usage;
 
-use super::{Checked, complaints, units, verdict};
+use super::{Checked, cases, complaints, units, verdict};
 use crate::exchange::json::Json;
 use crate::lint::Finding;
+use crate::model::At;
 use crate::run::{CapacityOf, EntityReport, IndexReport, PatternReport, TableReport};
 
 /// The report as JSON.
 pub fn json(checked: &Checked) -> String {
     let report = &checked.report;
-    let document = Json::object([
+    let mut members = vec![
         ("model", Json::text(&report.model)),
         ("passes", Json::Bool(checked.passes())),
         ("patterns", Json::List(report.patterns.iter().map(pattern).collect())),
         ("findings", Json::List(checked.findings.iter().map(finding).collect())),
         ("tables", Json::List(report.tables.iter().map(table).collect())),
-    ]);
-    let mut text = document.pretty();
+    ];
+    if !checked.notes.is_empty() {
+        let notes = checked.notes.iter().map(|note| place(note.at, &note.text));
+        members.push(("notes", Json::List(notes.collect())));
+    }
+    let mut text = Json::object(members).pretty();
     if !text.ends_with('\n') {
         text.push('\n');
     }
@@ -75,7 +80,7 @@ fn used(usage: Usage) -> Json {
 }
 
 fn finding(finding: &Finding) -> Json {
-    Json::object([
+    let mut members = vec![
         ("rule", Json::text(finding.rule)),
         ("severity", Json::text(finding.severity.name())),
         ("subject", Json::text(&finding.subject)),
@@ -83,6 +88,22 @@ fn finding(finding: &Finding) -> Json {
         ("column", Json::number(finding.at.column)),
         ("text", Json::text(&finding.text)),
         ("fix", Json::text(&finding.fix)),
+    ];
+    if !finding.alike.is_empty() {
+        let (told, untold) = cases(finding);
+        let told = told.iter().map(|case| place(case.at, &case.text));
+        members.push(("count", Json::number(finding.alike.len() + 1)));
+        members.push(("also", Json::List(told.collect())));
+        members.push(("notListed", Json::number(untold)));
+    }
+    Json::object(members)
+}
+
+fn place(at: At, text: &str) -> Json {
+    Json::object([
+        ("line", Json::number(at.line)),
+        ("column", Json::number(at.column)),
+        ("text", Json::text(text)),
     ])
 }
 

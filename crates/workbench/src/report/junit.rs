@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Checked, complaints};
+use super::{Checked, cases, complaints};
 use crate::lint::Severity;
 
 /// The report as `JUnit` XML.
@@ -27,13 +27,17 @@ pub fn junit(checked: &Checked, file: &str) -> String {
         case(&mut out, file, pattern.at.line, &name, &complaints);
     }
     for finding in errors {
-        case(
-            &mut out,
-            file,
-            finding.at.line,
-            &format!("{} {}", finding.rule, finding.subject),
-            &[finding.text.clone(), format!("fix: {}", finding.fix)],
-        );
+        let (told, untold) = cases(finding);
+        let mut lines = vec![finding.text.clone()];
+        lines.extend(told.iter().map(|case| format!("also line {}: {}", case.at.line, case.text)));
+        lines.extend((untold > 0).then(|| format!("and {untold} more like these")));
+        lines.push(format!("fix: {}", finding.fix));
+        case(&mut out, file, finding.at.line, &format!("{} {}", finding.rule, finding.subject), &lines);
+    }
+    if !checked.notes.is_empty() {
+        let notes: Vec<String> =
+            checked.notes.iter().map(|note| format!("line {}: {}", note.at.line, note.text)).collect();
+        let _ = writeln!(out, "  <system-out>{}</system-out>", escaped(&notes.join("\n")));
     }
     out.push_str("</testsuite>\n");
     out

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use super::text::sum;
-use super::{Checked, complaints, operation, path, units, verdict};
+use super::{Checked, cases, complaints, operation, path, units, verdict};
+use crate::lint::Finding;
 use crate::run::PatternReport;
 
 /// The report as Markdown.
@@ -45,14 +46,34 @@ pub fn markdown(checked: &Checked) -> String {
         for finding in &checked.findings {
             let _ = writeln!(
                 out,
-                "- **{} {}** (line {}): {} *Fix:* {}",
+                "- **{} {}** (line {}): {}{} *Fix:* {}",
                 finding.severity.name(),
                 finding.rule,
                 finding.at.line,
                 finding.text,
+                further(finding),
                 finding.fix
             );
         }
+    }
+    if !checked.notes.is_empty() {
+        out.push_str("\n## Of the numbers\n\n");
+        for note in &checked.notes {
+            let _ = writeln!(out, "- (line {}) {}", note.at.line, note.text);
+        }
+    }
+    out
+}
+
+/// The cases of a finding after its first.
+fn further(finding: &Finding) -> String {
+    let (told, untold) = cases(finding);
+    let mut out = String::new();
+    for case in told {
+        let _ = write!(out, "; also (line {}): {}", case.at.line, case.text);
+    }
+    if untold > 0 {
+        let _ = write!(out, "; and {untold} more like these");
     }
     out
 }

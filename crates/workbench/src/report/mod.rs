@@ -7,7 +7,8 @@ mod junit;
 mod markdown;
 mod text;
 
-use crate::lint::Finding;
+use crate::lint::{Alike, Finding};
+use crate::model::At;
 use crate::run::{OperationKind, PatternReport, Report};
 
 pub use crate::run::units;
@@ -21,6 +22,24 @@ pub use text::text;
 pub struct Checked {
     pub report: Report,
     pub findings: Vec<Finding>,
+    /// What to know of the numbers.
+    pub notes: Vec<Remark>,
+}
+
+/// Something to know that is no fault.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    pub at: At,
+    pub text: String,
+}
+
+/// Cases of a finding that are told besides the first.
+const CASES_MAX: usize = 2;
+
+/// The further cases of a finding that are told, and how many are not.
+fn cases(finding: &Finding) -> (&[Alike], usize) {
+    let told = finding.alike.get(..finding.alike.len().min(CASES_MAX)).unwrap_or_default();
+    (told, finding.alike.len() - told.len())
 }
 
 /// A pattern's path: the index or the table.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Checked, complaints, operation, path, units, verdict};
+use super::{Checked, cases, complaints, operation, path, units, verdict};
 use crate::lint::Severity;
 use crate::run::Report;
 
@@ -26,13 +26,26 @@ pub fn text(checked: &Checked, file: &str) -> String {
     for finding in &checked.findings {
         let _ = writeln!(
             out,
-            "{file}:{}: {} {}: {}\n    fix: {}",
+            "{file}:{}: {} {}: {}",
             finding.at,
             finding.severity.name(),
             finding.rule,
-            finding.text,
-            finding.fix
+            finding.text
         );
+        let (told, untold) = cases(finding);
+        for case in told {
+            let _ = writeln!(out, "    also {file}:{}: {}", case.at, case.text);
+        }
+        if untold > 0 {
+            let _ = writeln!(out, "    and {untold} more like these");
+        }
+        let _ = writeln!(out, "    fix: {}", finding.fix);
+    }
+    if !checked.notes.is_empty() {
+        out.push('\n');
+    }
+    for note in &checked.notes {
+        let _ = writeln!(out, "{file}:{}: {}", note.at, note.text);
     }
     let _ = writeln!(out, "\n{}", sum(checked));
     out

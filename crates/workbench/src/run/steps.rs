@@ -21,7 +21,7 @@ use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
 use super::names::Expression;
 use super::report::{OperationKind, Outcome, PatternReport};
-use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of};
+use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad};
 use crate::model::{
     Condition, Consistency, Entity, FailsWhen, Model, Node, Operation, Pattern, Table, Write, WriteKind,
 };
@@ -311,7 +311,7 @@ impl<'a> Maker<'a> {
                 .iter()
                 .any(|action| action.table.name == table.name && Some(&action.key) == key.as_ref());
             if !taken {
-                return Ok(item);
+                return Ok(pad(self.model, entity, item));
             }
         }
         Err(format!("two puts of `{}` have one key: write an `example` for each", entity.name))

@@ -62,7 +62,7 @@ impl Entry {
             .zip(looked.model.entity(source).and_then(|source| source.count))
             .map(|(copies, originals)| copies.div_ceil(originals.max(1)));
         let copy = format!("{}.{}", entity.name, attribute.name);
-        let costly = looked.checked.findings.iter().find(|it| it.rule == "L059" && it.at == attribute.at);
+        let costly = looked.checked.findings.iter().find(|it| it.rule == "L059" && it.is_at(attribute.at));
         let left = changes.iter().any(|(pattern, _)| !keeps(pattern));
         let (verdict, warning) = match (costly, changes.is_empty(), left) {
             (Some(finding), _, _) => (
