@@ -89,6 +89,7 @@ fn table() -> impl Strategy<Value = TableDefinition> {
         option::of(awkward()),
         option::of(select(vec![StreamViewType::KeysOnly, StreamViewType::NewAndOldImages])),
         any::<[bool; 3]>(),
+        btree_set(select(vec!["eu-west-1", "ap-south-1", "sa-east-1"]), 0..3),
     );
     (table_name(), attributes, indexes, billing, settings).prop_map(
         |(name, (names, types), indexes, billing, settings)| {
@@ -124,7 +125,7 @@ fn table() -> impl Strategy<Value = TableDefinition> {
             // Formats list the local ones apart.
             indexes.sort_by_key(|index| index.kind == IndexKind::Global);
             let schema = TableSchema { key, indexes };
-            let (ttl, stream, [rare, recovery, protection]) = settings;
+            let (ttl, stream, [rare, recovery, protection], replicas) = settings;
             TableDefinition {
                 billing: billing.map_or(Billing::OnDemand, |(read, write, scaling)| {
                     let scaling = scaling.map(|(units_min, more, target_percent)| Scaling {
@@ -143,6 +144,7 @@ fn table() -> impl Strategy<Value = TableDefinition> {
                 class: rare.then_some(TableClass::StandardInfrequentAccess),
                 point_in_time_recovery: recovery,
                 deletion_protection: protection,
+                replicas: replicas.into_iter().map(str::to_owned).collect(),
                 ..TableDefinition::new(name, schema)
             }
         },
@@ -229,7 +231,7 @@ fn sources() -> Vec<Json> {
         keywright_workbench::exchange::of_model::of_model(&tables, &std::collections::BTreeMap::new());
     let tables: Vec<TableDefinition> = draft.tables.into_iter().map(|table| table.definition).collect();
     sources.push(Json::List(tables.iter().map(write_request).collect()));
-    sources.push(cloudformation::write("a template", &tables, &Resource::Table));
+    sources.push(cloudformation::write("a template", &tables, &Resource::AsModelled));
     sources.push(cloudformation::write(
         "a template",
         &tables,
@@ -267,6 +269,7 @@ proptest! {
         let silent = TableDefinition {
             ttl: None,
             point_in_time_recovery: false,
+            replicas: Vec::new(),
             billing: match &table.billing {
                 Billing::Provisioned(capacity) => Billing::Provisioned(Provisioned { autoscaling: None, ..capacity.clone() }),
                 Billing::OnDemand => Billing::OnDemand,
@@ -274,7 +277,12 @@ proptest! {
             ..table.clone()
         };
         prop_assert_eq!(&read, &[silent]);
-        let template = cloudformation::write("", std::slice::from_ref(&table), &Resource::Table);
+        let template = cloudformation::write("", std::slice::from_ref(&table), &Resource::AsModelled);
+        let mut table = table;
+        if !table.replicas.is_empty() {
+            // Replicas need it.
+            table.stream = Some(StreamViewType::NewAndOldImages);
+        }
         for text in [template.pretty(), yaml::write(&template)] {
             let read = cloudformation::parse(&text).map_err(|faults| TestCaseError::fail(format!("{faults:?}\n{text}")))?;
             prop_assert_eq!(&read.tables, std::slice::from_ref(&table), "{}", text);

@@ -31,7 +31,8 @@ pub(crate) struct ExportArguments {
     /// Write the template as JSON instead of YAML
     #[arg(long)]
     json: bool,
-    /// Write global tables with a replica in each of these regions
+    /// Write global tables with a replica in each of these regions [default: the region of the stack and the `replicas` of
+    /// each table]
     #[arg(long, value_name = "REGION", value_delimiter = ',')]
     regions: Vec<String>,
     /// Overwrite files that exist
@@ -61,18 +62,22 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
         Some(path) => files::write(path, &exported.text, arguments.force)?,
         None => banner::say(exported.text.trim_end()),
     }
-    for lost in &exported.lost {
-        banner::note(&format!("Not in this format: {lost}"));
+    for told in &exported.told {
+        banner::note(told);
     }
-    if let (Format::Workbench, Some(path)) = (arguments.to, &arguments.output) {
-        write_side(path, &made, arguments.force)?;
+    match (arguments.to, &arguments.output) {
+        (Format::Workbench, Some(path)) => write_side(path, &made, arguments.force),
+        (Format::Workbench, None) => {
+            banner::note(&left_out(&made));
+            Ok(())
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn target(arguments: &ExportArguments) -> Result<Target, String> {
     let resource = match arguments.regions.as_slice() {
-        [] => Resource::Table,
+        [] => Resource::AsModelled,
         regions => Resource::GlobalTable(regions.to_vec()),
     };
     Ok(match arguments.to {
@@ -97,6 +102,15 @@ fn base(arguments: &ExportArguments) -> Result<Option<Document>, String> {
     };
     let document = Document::parse(&files::read(&path)?).map_err(|faults| files::faults(&path, &faults))?;
     Ok(Some(document))
+}
+
+/// What a document on standard output leaves behind, as there is no place beside it.
+fn left_out(made: &Model) -> String {
+    let patterns = made.patterns.len();
+    format!(
+        "Left out: {patterns} patterns with their rates and expectations, counts, sizes, templates of indexes and whatever else a document cannot hold. \
+         With -o FILE they are kept beside it, and `import` puts them back."
+    )
 }
 
 /// The model without its data, for `import` to put back what a Workbench document cannot hold.

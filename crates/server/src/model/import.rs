@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_workbench::exchange::fault::ExchangeFault;
-use keywright_workbench::exchange::import::{Source, import, readable};
+use keywright_workbench::exchange::import::{Source, import, readable, takes_a_side};
 use keywright_workbench::exchange::live;
 use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::model::{self, Model};
@@ -37,10 +37,13 @@ pub(crate) struct ImportArguments {
     /// What the model is called where the source does not say [default: the file's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Take patterns, counts and whatever else the file cannot say from this model [default: FILE.keywright.yaml beside
-    /// the file, as `export` writes it]
+    /// Take patterns, counts and whatever else a NoSQL Workbench document cannot say from this model [default:
+    /// FILE.keywright.yaml beside the document, as `export` writes it]
     #[arg(long, value_name = "MODEL", conflicts_with = "endpoint")]
     side: Option<PathBuf>,
+    /// Do not look for a model beside the document
+    #[arg(long, conflicts_with = "side")]
+    no_side: bool,
     /// Overwrite files that exist
     #[arg(long)]
     force: bool,
@@ -58,16 +61,7 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
     let text = files::read(file)?;
     let stem = file.file_stem().and_then(|stem| stem.to_str()).filter(|stem| *stem != "-").unwrap_or("model");
     let name = arguments.name.as_deref().unwrap_or(stem);
-    let side = match &arguments.side {
-        Some(path) => Some(files::read_model(path)?),
-        None => Some(beside(file, "keywright.yaml"))
-            .filter(|path| path.exists())
-            .map(|path| {
-                banner::note(&format!("Patterns, counts and the like are taken from {}.", path.display()));
-                files::read_model(&path)
-            })
-            .transpose()?,
-    };
+    let side = side(arguments, file, &text)?;
     let imported = import(name, &text, side.as_ref()).map_err(|faults| files::faults(file, &faults))?;
     for note in &imported.notes {
         banner::note(note);
@@ -84,6 +78,38 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// The model that says what a Workbench document cannot. One that was not asked for and cannot be read is no reason to
+/// fail.
+fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<Model>, String> {
+    if let Some(path) = &arguments.side {
+        if !takes_a_side(text) {
+            return Err(format!(
+                "--side goes with NoSQL Workbench documents; {} is none, and its entities would have to be those of {}",
+                file.display(),
+                path.display()
+            ));
+        }
+        return files::read_model(path).map(Some);
+    }
+    let path = beside(file, "keywright.yaml");
+    if arguments.no_side || !path.exists() || !takes_a_side(text) {
+        return Ok(None);
+    }
+    match files::read_model(&path) {
+        Ok(model) => {
+            banner::note(&format!(
+                "Patterns, counts and the like are taken from {} (--no-side leaves it out).",
+                path.display()
+            ));
+            Ok(Some(model))
+        }
+        Err(fault) => {
+            banner::note(&format!("{} is left out: {fault}", path.display()));
+            Ok(None)
+        }
+    }
 }
 
 fn same_file(one: &Path, other: &Path) -> bool {

@@ -5,9 +5,11 @@
 
 use std::fmt::Write as _;
 
+use keywright_semantics::request::parts::StreamViewType;
 use keywright_semantics::schema::IndexKind;
 
 use super::create_table::write_request;
+use super::json::Json;
 use super::tables::{Billing, Provisioned, Scaling, TableDefinition};
 
 /// Writes the script.
@@ -26,7 +28,7 @@ pub fn write(model: &str, tables: &[TableDefinition]) -> String {
 
 fn write_table(script: &mut String, table: &TableDefinition) {
     let name = quoted(&table.name);
-    let request = quoted(&write_request(table).pretty());
+    let request = quoted(&write_request(&replicated(table)).pretty());
     let _ = write!(script, "\naws dynamodb create-table --cli-input-json {request}\n");
     let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
     if let Some(ttl) = &table.ttl {
@@ -44,6 +46,24 @@ fn write_table(script: &mut String, table: &TableDefinition) {
         );
     }
     write_scaling(script, table);
+    // One replica a request: the table is updating until it is there.
+    for region in &table.replicas {
+        let updates =
+            Json::List(vec![Json::object([("Create", Json::object([("RegionName", Json::text(region))]))])]);
+        let _ = writeln!(
+            script,
+            "aws dynamodb update-table --table-name {name} --replica-updates {}{}",
+            quoted(&updates.compact()),
+            or_say(&format!("{}: no replica in {region}", table.name))
+        );
+        let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
+    }
+}
+
+/// The table with the stream of old and new images that replicas need.
+fn replicated(table: &TableDefinition) -> TableDefinition {
+    let stream = if table.replicas.is_empty() { table.stream } else { Some(StreamViewType::NewAndOldImages) };
+    TableDefinition { stream, ..table.clone() }
 }
 
 fn write_scaling(script: &mut String, table: &TableDefinition) {

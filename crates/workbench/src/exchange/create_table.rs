@@ -11,8 +11,13 @@ use keywright_semantics::schema::{
 };
 
 use super::fault::{ExchangeFault, Faults};
+use super::held;
 use super::json::{Json, Members};
 use super::tables::{Billing, Provisioned, TableDefinition, Units};
+
+/// The warm throughput of a table that was just made on demand (developer guide: warm throughput).
+const WARM_READS: u64 = 12_000;
+const WARM_WRITES: u64 = 4_000;
 
 /// Reads the tables of a document: one request or description, bare or under `Table`, or a list of them.
 pub fn read_document(json: &Json) -> Result<Vec<TableDefinition>, Faults> {
@@ -53,7 +58,43 @@ pub fn read_table(json: &Json, path: &str, faults: &mut Faults) -> Option<TableD
         .and_then(TableClass::from_name);
     table.deletion_protection =
         json.get("DeletionProtectionEnabled").and_then(Json::as_bool).unwrap_or(false);
+    table.replicas = read_replicas(json);
     Some(table)
+}
+
+/// The other regions of a described table; its own stands in its name.
+fn read_replicas(json: &Json) -> Vec<String> {
+    let own = json.str_at("TableArn").and_then(|arn| arn.split(':').nth(3)).unwrap_or_default();
+    let replicas = json.get("Replicas").map_or(&[][..], Json::elements);
+    let regions = replicas.iter().filter_map(|replica| replica.str_at("RegionName"));
+    regions.filter(|region| *region != own).map(str::to_owned).collect()
+}
+
+/// The tables of a document as they were written, each with its path.
+pub fn written(json: &Json) -> Vec<(String, &Json)> {
+    let unwrapped = |json, path: String| -> (String, &Json) {
+        let inner =
+            ["Table", "TableDescription"].iter().find_map(|name| Some((name, Json::get(json, name)?)));
+        inner.map_or((path.clone(), json), |(name, inner)| (member(&path, name), inner))
+    };
+    match json {
+        Json::List(elements) => {
+            elements.iter().enumerate().map(|(at, one)| unwrapped(one, format!("[{at}]"))).collect()
+        }
+        one => vec![unwrapped(one, String::new())],
+    }
+}
+
+/// The paths of what a request or a description says and a model does not hold.
+pub fn unheld(table: &Json) -> Vec<String> {
+    let mut names = held::part(table, &held::TABLE).unheld;
+    // Every table that is described has a warm throughput, which is this one unless it grew or was made with another.
+    let units = |name| table.at(&["WarmThroughput", name]).and_then(Json::as_u64).unwrap_or_default();
+    let usual = units("ReadUnitsPerSecond") <= WARM_READS && units("WriteUnitsPerSecond") <= WARM_WRITES;
+    if table.get("TableStatus").is_some() {
+        names.retain(|name| !usual || !name.starts_with("WarmThroughput"));
+    }
+    names
 }
 
 /// The path of a member.

@@ -25,6 +25,15 @@ pub struct DraftTable {
     pub entities: Vec<Entity>,
     /// No two have the same key.
     pub items: Vec<Item>,
+    /// How much is in the table, where its description says so.
+    pub measured: Option<Measured>,
+}
+
+/// What a description counts. The service counts every six hours or so (API reference: `TableDescription`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    pub items: u64,
+    pub bytes: u64,
 }
 
 impl Draft {

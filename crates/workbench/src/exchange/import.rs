@@ -2,10 +2,11 @@
 
 use super::cloudformation;
 use super::create_table;
-use super::draft::Draft;
+use super::draft::{Draft, DraftTable};
 use super::fault::{ExchangeFault, Faults};
 use super::json::Json;
-use super::live::of_items;
+use super::lines::Lines;
+use super::live::{described, of_items};
 use super::to_model::{Made, to_model, to_model_beside};
 use super::workbench_json::Document;
 use super::yaml;
@@ -29,7 +30,7 @@ pub struct Imported {
 }
 
 /// Reads a file of any known format. `name` is what the model is called where the file does not say; `side` is a model
-/// that knows what the format cannot say, such as patterns and counts.
+/// that knows what a Workbench document cannot say, such as patterns and counts. Other formats have no side.
 pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, Faults> {
     let tree = parse(text)?;
     let (draft, source, mut notes) = if Document::looks_like(&tree) {
@@ -37,13 +38,19 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         let read = document.read()?;
         (read.draft, Source::Workbench(document), read.notes)
     } else if cloudformation::looks_like(&tree) {
-        let read = cloudformation::read(&tree)?;
-        (draft(name, read.tables), Source::CloudFormation, read.notes)
+        let read = cloudformation::read(&tree, &Lines::of(text))?;
+        let tables = read.tables.into_iter().map(|table| of_items(table, Vec::new()));
+        (draft(name, tables.collect()), Source::CloudFormation, read.notes)
     } else if is_create_table(&tree) {
-        (draft(name, create_table::read_document(&tree)?), Source::CreateTable, Vec::new())
+        let tables = create_table::read_document(&tree)?;
+        let written = create_table::written(&tree);
+        let drafts =
+            tables.into_iter().zip(&written).map(|(table, (_, json))| described(table, json, Vec::new()));
+        (draft(name, drafts.collect()), Source::CreateTable, create_table_notes(&written, text))
     } else {
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);
     };
+    let side = side.filter(|_| matches!(source, Source::Workbench(_)));
     let Made { mut model, notes: more } = match side {
         Some(side) => to_model_beside(&draft, side),
         None => to_model(&draft),
@@ -59,6 +66,26 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     }
     readable(&model)?;
     Ok(Imported { model, source, notes })
+}
+
+/// Whether a text is of the format that a side model goes with.
+pub fn takes_a_side(text: &str) -> bool {
+    parse(text).is_ok_and(|tree| Document::looks_like(&tree))
+}
+
+/// What requests and descriptions say and a model does not hold, with its lines.
+fn create_table_notes(written: &[(String, &Json)], text: &str) -> Vec<String> {
+    let lines = Lines::of(text);
+    let mut notes = Vec::new();
+    for (path, table) in written {
+        let name = table.str_at("TableName").unwrap_or_default();
+        for unheld in create_table::unheld(table) {
+            let line = lines.line(&create_table::member(path, &unheld));
+            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            notes.push(format!("{line}{name}.{unheld}: a model does not hold this; left out"));
+        }
+    }
+    notes
 }
 
 /// Whether the model can be written and read again: what a file says may be no table that the service would take.
@@ -117,8 +144,7 @@ fn unknown(tree: &Json) -> String {
     format!("the format is not known; {known}")
 }
 
-fn draft(name: &str, tables: Vec<super::tables::TableDefinition>) -> Draft {
-    let tables = tables.into_iter().map(|table| of_items(table, Vec::new())).collect();
+fn draft(name: &str, tables: Vec<DraftTable>) -> Draft {
     Draft { name: name.to_owned(), description: String::new(), tables }
 }
 

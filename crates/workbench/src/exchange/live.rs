@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keywright_semantics::value::{Item, ValueType};
 
 use super::create_table::read_document;
-use super::draft::{Draft, DraftTable};
+use super::draft::{Draft, DraftTable, Measured};
 use super::fault::Faults;
 use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type};
 use super::item_json::read_item;
@@ -57,6 +57,14 @@ fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable 
     of_items(definition, items)
 }
 
+/// A table with the entities that its items suggest and what its description counts.
+pub fn described(definition: TableDefinition, description: &Json, items: Vec<Item>) -> DraftTable {
+    let number = |name: &str| description.get(name).and_then(Json::as_u64);
+    let measured =
+        number("ItemCount").map(|items| Measured { items, bytes: number("TableSizeBytes").unwrap_or(0) });
+    DraftTable { measured, ..of_items(definition, items) }
+}
+
 /// A table with the entities that its items suggest.
 pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
     let borrowed: Vec<&Item> = items.iter().collect();
@@ -71,7 +79,7 @@ pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
             declared.push((attribute.name.clone(), attribute.value_type));
         }
     }
-    DraftTable { definition, declared, entities, items }
+    DraftTable { definition, declared, entities, items, measured: None }
 }
 
 /// An entity for a table of which no item is known: the keys as they are, with the types that only attributes can say.
@@ -87,6 +95,8 @@ fn unknown_entity(definition: &TableDefinition) -> Entity {
         members: Vec::new(),
         templates: keys.iter().map(|key| (key.name.clone(), format!("{{{}}}", key.name))).collect(),
         attributes: attributes.collect(),
+        guessed: false,
+        doubts: Vec::new(),
     }
 }
 

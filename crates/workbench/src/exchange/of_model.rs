@@ -69,7 +69,7 @@ fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
         mark_variables(entity, items);
     }
     let declared = declared(&entities);
-    DraftTable { definition, declared, entities, items: items.to_vec() }
+    DraftTable { definition, declared, entities, items: items.to_vec(), measured: None }
 }
 
 fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
@@ -90,6 +90,8 @@ fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
         members: Vec::new(),
         templates: templates.collect(),
         attributes: attributes.collect(),
+        guessed: false,
+        doubts: Vec::new(),
     }
 }
 
@@ -163,6 +165,7 @@ pub fn definition(table: &Table) -> TableDefinition {
         class: table.infrequent_access.then_some(TableClass::StandardInfrequentAccess),
         point_in_time_recovery: table.pitr.unwrap_or(false),
         deletion_protection: table.deletion_protection.unwrap_or(false),
+        replicas: table.replicas.clone(),
     }
 }
 

@@ -20,6 +20,8 @@ pub struct TableDefinition {
     pub class: Option<TableClass>,
     pub point_in_time_recovery: bool,
     pub deletion_protection: bool,
+    /// Regions with a replica, besides the table's own.
+    pub replicas: Vec<String>,
 }
 
 /// How a table is paid for.
@@ -71,6 +73,7 @@ impl TableDefinition {
             class: None,
             point_in_time_recovery: false,
             deletion_protection: false,
+            replicas: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@
 
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 use keywright_semantics::schema::{self, KeyAttribute};
+use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::ValueType;
 
 use super::draft::{Draft, DraftTable};
@@ -46,7 +47,11 @@ pub fn to_model(draft: &Draft) -> Made {
 /// Makes a model of a draft, with everything that `side` knows and the draft's format cannot say: patterns, counts and
 /// sizes, local indexes and keys of several attributes, time to live, streams.
 pub fn to_model_beside(draft: &Draft, side: &Model) -> Made {
-    let Made { model: fresh, notes } = to_model(draft);
+    let mut known = draft.clone();
+    for entity in known.tables.iter_mut().flat_map(|table| &mut table.entities) {
+        entity.guessed &= side.entity(&entity.name).is_none();
+    }
+    let Made { model: fresh, notes } = to_model(&known);
     let tables = fresh.tables.iter().map(|table| match side.table(&table.name) {
         Some(known) => table_beside(table, known),
         None => table.clone(),
@@ -113,6 +118,13 @@ fn entity_beside(fresh: &Entity, known: &Entity) -> Entity {
     Entity { table: fresh.table.clone(), key: fresh.key.clone(), slots, attributes, ..known.clone() }
 }
 
+/// What is known of how many items an entity has.
+#[derive(Clone, Copy, Default)]
+struct Share {
+    count: Option<u64>,
+    size_bytes: Option<u64>,
+}
+
 #[derive(Default)]
 struct Maker {
     tables: Vec<Table>,
@@ -141,19 +153,77 @@ impl Maker {
             pitr: definition.point_in_time_recovery.then_some(true),
             deletion_protection: definition.deletion_protection.then_some(true),
             infrequent_access: definition.class == Some(TableClass::StandardInfrequentAccess),
-            replicas: Vec::new(),
+            replicas: definition.replicas.clone(),
             indexes: definition.schema.indexes.iter().map(index).collect(),
         });
-        for inferred in &draft.entities {
-            let entity = self.entity(inferred, draft);
+        let shares = self.shares(draft);
+        for (inferred, share) in draft.entities.iter().zip(shares) {
+            let entity =
+                Entity { count: share.count, size_bytes: share.size_bytes, ..self.entity(inferred, draft) };
             self.entities.push(entity);
         }
+        self.tell_guesses(draft);
         self.keep_unused_keys(draft);
         if !draft.items.is_empty() {
             let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
             let items = draft.items.iter().map(|item| node(&write_item(item, &order))).collect();
             self.items.push(RawItems { at: At::default(), table: definition.name.clone(), items });
         }
+    }
+
+    /// How many items of each entity there are: what the description counts, shared as the sample is.
+    fn shares(&mut self, draft: &DraftTable) -> Vec<Share> {
+        let name = &draft.definition.name;
+        let unknown = vec![Share::default(); draft.entities.len()];
+        let Some(measured) = draft.measured.filter(|measured| measured.items > 0) else { return unknown };
+        let sizes = |bytes: u64, items: u64| bytes.checked_div(items).filter(|size| *size > 0);
+        if let [only] = draft.entities.as_slice() {
+            self.notes.push(format!(
+                "{name}: count and size of {} are those of the table, which the service counts every six hours or so",
+                only.name
+            ));
+            return vec![Share {
+                count: Some(measured.items),
+                size_bytes: sizes(measured.bytes, measured.items),
+            }];
+        }
+        let members = |entity: &Inferred| u64::try_from(entity.members.len()).unwrap_or(u64::MAX);
+        let sampled: u64 = draft.entities.iter().map(members).sum();
+        if sampled == 0 {
+            return unknown;
+        }
+        self.notes.push(format!(
+            "{name}: the {} items of the table are shared among its entities as the {sampled} sampled ones are; correct `count` where you know better",
+            measured.items
+        ));
+        let share = |entity: &Inferred| {
+            let product = u128::from(measured.items) * u128::from(members(entity));
+            let rounded = (product + u128::from(sampled / 2)) / u128::from(sampled);
+            let own =
+                entity.members.iter().filter_map(|at| draft.items.get(*at)).map(item_bytes).sum::<usize>();
+            Share {
+                count: u64::try_from(rounded).ok(),
+                size_bytes: sizes(u64::try_from(own).unwrap_or(u64::MAX), members(entity)),
+            }
+        };
+        draft.entities.iter().map(share).collect()
+    }
+
+    /// Says what was guessed, so that nobody takes it for what the file said.
+    fn tell_guesses(&mut self, draft: &DraftTable) {
+        let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
+        if guessed.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = guessed.iter().map(|entity| entity.name.as_str()).collect();
+        let items: usize = guessed.iter().map(|entity| entity.members.len()).sum();
+        self.notes.push(format!(
+            "{}: key templates of {} are guessed from {items} items; read them over",
+            draft.definition.name,
+            names.join(", ")
+        ));
+        let doubts = guessed.iter().flat_map(|entity| &entity.doubts);
+        self.notes.extend(doubts.map(|doubt| format!("{}.{doubt}", draft.definition.name)));
     }
 
     /// An index that no item is in still has a key: the first entity is given its attributes, which none of its items

@@ -37,6 +37,10 @@ pub struct Entity {
     pub templates: BTreeMap<String, String>,
     /// Attributes its items have, without those that only carry templates; then the templates' own variables.
     pub attributes: Vec<Attribute>,
+    /// Whether its templates were made from examples rather than written by an author.
+    pub guessed: bool,
+    /// What the examples leave open, in words.
+    pub doubts: Vec<String>,
 }
 
 /// An attribute of an inferred entity.
@@ -66,6 +70,8 @@ pub(crate) fn infer(
             Entity {
                 name: group.name.clone(),
                 members: group.members.clone(),
+                guessed: found.guessed,
+                doubts: found.doubts,
                 templates: found.keys,
                 attributes,
             }

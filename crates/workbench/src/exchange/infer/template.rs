@@ -46,6 +46,10 @@ pub(crate) struct Templates {
     pub(crate) keys: BTreeMap<String, String>,
     /// Variables that are no attribute of the items.
     pub(crate) variables: Vec<String>,
+    /// Whether any template was made from examples rather than written by an author.
+    pub(crate) guessed: bool,
+    /// Choices that the examples leave open, in words.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// What the naming of variables looks at besides the entity itself.
@@ -56,7 +60,7 @@ pub(super) struct Surroundings<'a> {
 }
 
 pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyPlace<'_>]) -> Templates {
-    let mut naming = Naming { around, group, named: Vec::new() };
+    let mut naming = Naming { around, group, named: Vec::new(), doubts: Vec::new() };
     let mut found = Templates::default();
     for place in places {
         let values: Column = group
@@ -75,7 +79,9 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
             naming.take(alias, &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(place, &values);
-            naming.print(place, pieces)
+            let template = naming.print(place, pieces);
+            found.guessed |= template != format!("{{{}}}", place.name);
+            template
         } else {
             format!("{{{}}}", place.name)
         };
@@ -84,6 +90,7 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
             if Template::parse(&template).is_ok() { template } else { format!("{{{}}}", place.name) };
         found.keys.insert(place.name.to_owned(), template);
     }
+    found.doubts = std::mem::take(&mut naming.doubts);
     found.variables = naming.unheld();
     found
 }
@@ -210,6 +217,7 @@ struct Naming<'a> {
     around: &'a Surroundings<'a>,
     group: &'a Group,
     named: Vec<Variable>,
+    doubts: Vec<String>,
 }
 
 /// A variable that has its name.
@@ -277,7 +285,8 @@ impl Naming<'_> {
         if let Some(known) = self.named.iter().find(|known| same(known, column, prefix)) {
             return known.name.clone();
         }
-        let (name, held) = if let Some(name) = self.attribute_of(column) {
+        let expected = self.expected(prefix, hint.as_deref());
+        let (name, held) = if let Some(name) = self.attribute_of(place, column, prefix, &expected) {
             (name, true)
         } else if alone && !is_generic(place.name) {
             (place.name.to_owned(), true)
@@ -290,29 +299,61 @@ impl Naming<'_> {
         name
     }
 
-    /// The stored attribute that holds these values, in every item. One short value proves nothing: a quantity of 2 is
-    /// not the order number 2.
-    fn attribute_of(&self, column: &Column) -> Option<String> {
+    /// The names that a value behind a prefix is likely to have, the likeliest first.
+    fn expected(&self, prefix: Option<&str>, hint: Option<&str>) -> Vec<String> {
+        let owner = prefix.map(identifier).and_then(|prefix| self.owner_of(&prefix));
+        let names = hint.map(str::to_owned).into_iter().chain(owner.map(|owner| format!("{owner}Id")));
+        names.map(|name| name.to_lowercase()).collect()
+    }
+
+    /// The stored attribute that holds these values, in every item: of several the one whose name goes with the place,
+    /// and the others are told. One short value proves nothing: a quantity of 2 is not the order number 2.
+    fn attribute_of(
+        &mut self,
+        place: &KeyPlace<'_>,
+        column: &Column,
+        prefix: Option<&str>,
+        expected: &[String],
+    ) -> Option<String> {
+        let around = self.around;
         let telling = column.len() > 1 || column.values().any(|value| value.len() > 3);
         let (first, _) = column.first_key_value().filter(|_| telling)?;
-        let keys = self.around.table.key_attributes();
-        let candidates = self.around.items.get(*first)?.keys().filter(|name| {
+        let keys = around.table.key_attributes();
+        let candidates = around.items.get(*first)?.keys().filter(|name| {
             !is_generic(name)
                 && is_name(name)
                 && !keys.iter().any(|key| key.name == **name && is_generic(name))
         });
-        candidates
+        let mut holding: Vec<&String> = candidates
             .filter(|name| {
                 column.iter().all(|(at, value)| {
-                    self.around.items.get(*at).is_some_and(|item| match item.get(*name) {
+                    around.items.get(*at).is_some_and(|item| match item.get(*name) {
                         Some(AttributeValue::S(text)) => text == value,
                         Some(AttributeValue::N(number)) => number.to_string() == *value,
                         _ => false,
                     })
                 })
             })
-            .min_by_key(|name| name.len())
-            .cloned()
+            .collect();
+        let prefix = prefix.map(str::to_lowercase).filter(|prefix| !prefix.is_empty());
+        holding.sort_by_key(|name| {
+            let lower = name.to_lowercase();
+            let likely = expected.iter().position(|wanted| *wanted == lower).unwrap_or(expected.len());
+            let begins = prefix.as_ref().is_some_and(|prefix| lower.starts_with(prefix.as_str()));
+            (likely, !begins, name.len())
+        });
+        let (chosen, others) = holding.split_first()?;
+        if !others.is_empty() {
+            let others: Vec<&str> = others.iter().map(|name| name.as_str()).collect();
+            let template = prefix.map(|prefix| format!(" behind `{prefix}`")).unwrap_or_default();
+            self.doubts.push(format!(
+                "{}.{}: {chosen}{template}, though {} has the same values in the examples",
+                self.group.name,
+                place.name,
+                others.join(", ")
+            ));
+        }
+        Some((*chosen).clone())
     }
 
     fn invent(&self, place: &KeyPlace<'_>, column: &Column, prefix: Option<&str>) -> String {

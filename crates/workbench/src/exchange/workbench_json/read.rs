@@ -116,7 +116,7 @@ impl Reader<'_> {
         let items: Vec<&Item> = read.items.iter().collect();
         let groups = groups(&definition, &items, &read.facets, &facets);
         let entities = infer(&definition, &items, &groups, &facets.into_iter().collect(), &declared);
-        Some(DraftTable { definition, declared, entities, items: read.items })
+        Some(DraftTable { definition, declared, entities, items: read.items, measured: None })
     }
 
     fn fault(&mut self, path: &str, text: &str) {

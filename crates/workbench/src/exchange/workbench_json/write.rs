@@ -79,6 +79,7 @@ fn tell_lost(table: &DraftTable, lost: &mut Vec<String>) {
         (definition.class.is_some(), "the table class"),
         (definition.point_in_time_recovery, "point-in-time recovery"),
         (definition.deletion_protection, "deletion protection"),
+        (!definition.replicas.is_empty(), "replicas"),
     ];
     lost.extend(settings.iter().filter(|(set, _)| *set).map(|(_, what)| format!("{name}: {what}")));
 }
@@ -102,7 +103,13 @@ fn fresh_table(table: &DraftTable) -> Json {
         billing: Billing::OnDemand,
         ..table.definition.clone()
     };
-    let empty = DraftTable { definition, declared: Vec::new(), entities: Vec::new(), items: Vec::new() };
+    let empty = DraftTable {
+        definition,
+        declared: Vec::new(),
+        entities: Vec::new(),
+        items: Vec::new(),
+        measured: None,
+    };
     if !table.entities.is_empty() {
         json.set("TableFacets", Json::List(Vec::new()));
     }
