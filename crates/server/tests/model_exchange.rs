@@ -280,11 +280,18 @@ fn r73_import_and_diff_name_what_each_step_added() {
         "+ index SimpleAWSEcommerce.GSI1 added: GSI1-PK, GSI1-SK, all attributes\n\
          ~ entity SimpleAWSEcommerce.orderItem changed: enters GSI1 as p#{productId}, {date}\n\
          \n\
-         Migration plan:\n\
-         \x20 1. write the key attributes of GSI1 to the 2 items of orderItem — write units: 2\n\
-         \x20 2. create index GSI1 on SimpleAWSEcommerce; it fills from the items there — write units: 2\n\
-         One-time write cost: 4 write units.\n\
-         That is $0.0000025, once, on demand at the prices us-east-1@2026-08.\n"
+         Migration plan, through which the application keeps running:\n\
+         \x20 1. table: create index\n\
+         \x20    - create index GSI1 on SimpleAWSEcommerce (GSI1-PK, GSI1-SK, all attributes): one UpdateTable; wait until it is ACTIVE\n\
+         \x20 2. application: write old and new\n\
+         \x20    - whatever writes orderItem also sets GSI1-PK and GSI1-SK of orderItem\n\
+         \x20 3. job: backfill\n\
+         \x20    - scan SimpleAWSEcommerce and set GSI1-PK and GSI1-SK of the 2 items of orderItem, each on condition that it is there and has none yet (attribute_exists(PK) AND attribute_not_exists(GSI1-PK))\n\
+         \x20    = 1 read and 4 write units, $0.000002625, a second at 1000 write units a second\n\
+         \x20 4. job: verify\n\
+         \x20    - GSI1 has as many orderItem as SimpleAWSEcommerce, and a sample agrees\n\
+         \x20    = 2 read units, $0.00000025, a second at 1000 write units a second\n\
+         Together: 3 read and 4 write units, $0.000002875, once, on demand at the prices us-east-1@2026-08 (read 2026-08-15).\n"
     );
     let json = printed(
         folder.path(),
@@ -432,4 +439,109 @@ fn r86_the_aws_cli_runs_the_exported_script_against_the_server() {
     let ttl = ask(&server, "DescribeTimeToLive", r#"{"TableName":"Blocks"}"#);
     let attribute = ttl.at(&["TimeToLiveDescription", "AttributeName"]).and_then(Json::as_str);
     assert_eq!(attribute, Some("expiresAt"));
+}
+
+/// A table with replicas, as the model, as every format, and as what comes back.
+const REPLICATED: &str = r#"
+format: 1
+model: rep
+tables:
+  Tab: {key: {pk: S}, stream: new-and-old, deletionProtection: true, class: infrequent-access, replicas: [eu-west-1, ap-south-1]}
+  Fixed: {key: {pk: S}, stream: new-and-old, billing: {provisioned: {rcu: 5, wcu: 6}}, replicas: [eu-west-1]}
+entities:
+  Order: {table: Tab, count: 1000, key: {pk: "o#{id}"}, attrs: {id: S}}
+  Line: {table: Fixed, key: {pk: "o#{id}"}, attrs: {id: S}}
+"#;
+
+/// What the command says besides its data; it must succeed.
+fn noted(folder: &Path, arguments: &[&str]) -> String {
+    let output = keywright(folder, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn replicas_come_back_from_every_format_that_holds_them_and_are_told_by_every_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("rep.yaml"), REPLICATED).unwrap();
+    let tables = |model: &str| {
+        let text = std::fs::read_to_string(path.join(model)).unwrap();
+        let made = keywright_workbench::model::parse(&text).unwrap();
+        made.tables.iter().map(keywright_workbench::exchange::of_model::definition).collect::<Vec<_>>()
+    };
+    for (flags, file) in [
+        (&["--to", "cloudformation"][..], "t.yaml"),
+        (&["--to", "cloudformation", "--json"], "t.json"),
+        (&["--to", "workbench"], "w.json"),
+    ] {
+        let arguments: Vec<&str> = ["export", "rep.yaml", "-o", file].iter().chain(flags).copied().collect();
+        printed(path, &arguments);
+        let back = format!("{file}.back.yaml");
+        printed(path, &["import", file, "-o", &back]);
+        assert_eq!(tables(&back), tables("rep.yaml"), "{file}");
+    }
+    let told = noted(path, &["export", "rep.yaml", "--to", "create-table"]);
+    assert!(told.contains("Tab: the replicas in eu-west-1, ap-south-1 are added by UpdateTable"), "{told}");
+    let script = printed(path, &["export", "rep.yaml", "--to", "cli"]);
+    assert_eq!(script.matches("--replica-updates").count(), 3, "{script}");
+    assert!(
+        script.contains(r#"--table-name 'Tab' --replica-updates '[{"Create":{"RegionName":"eu-west-1"}}]'"#)
+    );
+}
+
+#[test]
+fn a_model_beside_a_file_is_no_reason_to_refuse_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    // The document and the template have the same name, and so the same neighbour.
+    printed(path, &["export", "rich.yaml", "--to", "workbench", "-o", "rich.workbench"]);
+    for (format, file) in [("cloudformation", "rich.cloudformation"), ("create-table", "rich.create-table")] {
+        printed(path, &["export", "rich.yaml", "--to", format, "-o", file]);
+        let told = noted(path, &["import", file, "-o", &format!("{format}.yaml")]);
+        assert!(!told.contains("rich.keywright.yaml"), "{told}");
+    }
+    let with = noted(path, &["import", "rich.workbench", "-o", "with.yaml"]);
+    assert!(with.contains("are taken from rich.keywright.yaml (--no-side leaves it out)"), "{with}");
+    let without = noted(path, &["import", "rich.workbench", "--no-side", "-o", "without.yaml"]);
+    assert!(!without.contains("rich.keywright.yaml"), "{without}");
+    // A neighbour that is no model is told and left alone.
+    std::fs::write(path.join("rich.keywright.yaml"), "format: 9").unwrap();
+    let broken = noted(path, &["import", "rich.workbench", "-o", "broken.yaml"]);
+    assert!(broken.contains("rich.keywright.yaml is left out"), "{broken}");
+    let refused = keywright(path, &["import", "rich.create-table", "--side", "rich.yaml"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("--side goes with NoSQL Workbench documents"));
+}
+
+#[test]
+fn a_document_on_standard_output_says_what_it_leaves_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rich.yaml"), RICH).unwrap();
+    let told = noted(folder.path(), &["export", "rich.yaml", "--to", "workbench"]);
+    assert!(told.contains("Left out: 0 patterns") && told.contains("With -o FILE they are kept"), "{told}");
+}
+
+#[test]
+fn what_a_description_counts_becomes_count_and_size_and_what_a_model_does_not_hold_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let description = r#"{"Table": {"TableName": "Log", "TableStatus": "ACTIVE",
+  "TableArn": "arn:aws:dynamodb:us-east-1:000000000000:table/Log",
+  "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+  "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],
+  "BillingModeSummary": {"BillingMode": "PAY_PER_REQUEST"},
+  "ItemCount": 5000, "TableSizeBytes": 1000000,
+  "WarmThroughput": {"ReadUnitsPerSecond": 12000, "WriteUnitsPerSecond": 4000, "Status": "ACTIVE"},
+  "SSEDescription": {"Status": "ENABLED"},
+  "Replicas": [{"RegionName": "us-east-1", "ReplicaStatus": "ACTIVE"}, {"RegionName": "eu-west-1", "ReplicaStatus": "ACTIVE"}]}}"#;
+    std::fs::write(folder.path().join("log.json"), description).unwrap();
+    let told = noted(folder.path(), &["import", "log.json", "-o", "log.yaml"]);
+    assert!(told.contains("line 8: Log.SSEDescription: a model does not hold this"), "{told}");
+    assert!(!told.contains("WarmThroughput") && !told.contains("TableStatus"), "{told}");
+    assert!(told.contains("Log: count and size of Log are those of the table"), "{told}");
+    let model = std::fs::read_to_string(folder.path().join("log.yaml")).unwrap();
+    for part in ["count: 5000", "size: 200", "eu-west-1"] {
+        assert!(model.contains(part), "{part} in {model}");
+    }
+    assert!(!model.contains("us-east-1"), "{model}");
 }

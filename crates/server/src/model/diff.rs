@@ -3,19 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use keywright_workbench::diff::{Difference, Subject, diff};
-use keywright_workbench::exchange::json::Json;
-use keywright_workbench::model::Model;
-use keywright_workbench::price::{Money, Prices};
-
+use keywright_workbench::diff::{Subject, Terms, diff};
 use keywright_workbench::exchange::of_model::Items;
+use keywright_workbench::model::Model;
 use keywright_workbench::run;
 
 use super::{cost, files};
 use crate::banner;
 
 /// Compares two models: entities, patterns, indexes and tables that were added, removed or changed, and the steps from
-/// one to the other with what they write once.
+/// one to the other that a running application survives, with what they read, write and cost once.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
     /// The model as it was: a model file, or a file that `import` reads
@@ -25,6 +22,9 @@ pub(crate) struct DiffArguments {
     /// A built-in price file such as us-east-1@2024-10, or the path of one [default: what the model names, else today's]
     #[arg(long, value_name = "PRICES")]
     prices: Option<String>,
+    /// Write units a second that the jobs of the plan may use, with three times as many read units
+    #[arg(long, value_name = "UNITS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    rate: u64,
     /// How to print it
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -33,6 +33,8 @@ pub(crate) struct DiffArguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
     Text,
+    /// For a pull request
+    Markdown,
     Json,
 }
 
@@ -42,9 +44,11 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
     let (after, items) = load(&arguments.after)?;
     let prices = cost::prices(arguments.prices.as_deref().or(after.prices.as_deref()))?;
     let difference = diff(&before, &Subject::of_model(&after, &items));
+    let terms = Terms { prices: &prices, rate: arguments.rate };
     match arguments.format {
-        Format::Text => banner::say(text(&difference, &prices).trim_end()),
-        Format::Json => banner::say(&json(&difference, &prices).pretty()),
+        Format::Text => banner::say(difference.text(terms).trim_end()),
+        Format::Markdown => banner::say(difference.markdown(terms).trim_end()),
+        Format::Json => banner::say(&difference.json(terms).pretty()),
     }
     Ok(())
 }
@@ -61,40 +65,4 @@ fn load(path: &Path) -> Result<(Model, Items), String> {
         }
     }
     Ok((model, items))
-}
-
-fn text(difference: &Difference, prices: &Prices) -> String {
-    let text = difference.to_string();
-    match difference.plan.write_cost(prices) {
-        Some(cost) if cost > Money::ZERO => {
-            format!("{text}That is {cost}, once, on demand at the prices {}.\n", prices.name)
-        }
-        _ => text,
-    }
-}
-
-fn json(difference: &Difference, prices: &Prices) -> Json {
-    let changes = difference.changes.iter().map(|change| {
-        Json::object([
-            ("change", Json::text(change.kind.name())),
-            ("thing", Json::text(change.thing.name())),
-            ("name", Json::text(&change.name)),
-            ("detail", Json::text(&change.detail)),
-        ])
-    });
-    let units = |units: Option<u64>| units.map_or(Json::Null, Json::number);
-    let steps = difference.plan.steps.iter().map(|step| {
-        Json::object([("step", Json::text(&step.text)), ("writeUnits", units(step.write_units))])
-    });
-    Json::object([
-        ("changes", Json::List(changes.collect())),
-        ("summary", Json::List(difference.plan.summary.iter().map(Json::text).collect())),
-        ("steps", Json::List(steps.collect())),
-        ("writeUnits", units(difference.plan.write_units())),
-        ("prices", Json::text(&prices.name)),
-        (
-            "writeCost",
-            difference.plan.write_cost(prices).map_or(Json::Null, |cost| Json::text(cost.to_string())),
-        ),
-    ])
 }

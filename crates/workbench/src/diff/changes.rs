@@ -71,12 +71,16 @@ fn table_changes(was: &SubjectTable, table: &SubjectTable, found: &mut Vec<Chang
     entity_changes(was, table, found);
 }
 
-fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, String, String); 6] {
+/// The settings of a table, as they were and as they shall be.
+pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, String, String); 7] {
     let on = |set: bool| if set { "on" } else { "off" }.to_owned();
     let stream =
         |table: &TableDefinition| table.stream.map_or("off".to_owned(), |view| view.name().to_owned());
     let class =
         |table: &TableDefinition| table.class.map_or("STANDARD".to_owned(), |class| class.name().to_owned());
+    let regions = |table: &TableDefinition| {
+        if table.replicas.is_empty() { "none".to_owned() } else { table.replicas.join(", ") }
+    };
     let ttl = |table: &TableDefinition| table.ttl.clone().unwrap_or_else(|| "off".to_owned());
     [
         ("billing", billing_text(&old.billing), billing_text(&new.billing)),
@@ -85,6 +89,7 @@ fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, Str
         ("class", class(old), class(new)),
         ("point-in-time recovery", on(old.point_in_time_recovery), on(new.point_in_time_recovery)),
         ("deletion protection", on(old.deletion_protection), on(new.deletion_protection)),
+        ("replicas", regions(old), regions(new)),
     ]
 }
 
@@ -223,7 +228,8 @@ fn key_text(key: &KeySchema) -> String {
     names.join(", ")
 }
 
-fn index_text(index: &IndexSchema) -> String {
+/// An index's key and what it holds.
+pub(super) fn index_text(index: &IndexSchema) -> String {
     let kind = match index.kind {
         IndexKind::Global => "",
         IndexKind::Local => "local, ",

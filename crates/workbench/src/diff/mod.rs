@@ -6,11 +6,16 @@
 mod changes;
 mod of_model;
 mod plan;
+mod planner;
+mod readers;
+mod report;
+mod slots;
 mod subject;
 
 use std::fmt;
 
-pub use plan::{Plan, Step, StepKind};
+pub use plan::{Alternative, Place, Plan, Step, StepKind, Units, Who};
+pub use report::Terms;
 pub use subject::{Load, Subject, SubjectEntity, SubjectPattern, SubjectTable};
 
 /// The comparison of two models.
@@ -86,19 +91,7 @@ impl fmt::Display for Change {
 
 /// Compares two models.
 pub fn diff(before: &Subject, after: &Subject) -> Difference {
-    Difference { changes: changes::changes(before, after), plan: plan::plan(before, after) }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.changes.is_empty() {
-            return writeln!(f, "The two models have the same design.");
-        }
-        for change in &self.changes {
-            writeln!(f, "{change}")?;
-        }
-        write!(f, "\n{}", self.plan)
-    }
+    Difference { changes: changes::changes(before, after), plan: planner::plan(before, after) }
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What a comparison sees of a model.
 
-use keywright_semantics::capacity::{WriteMode, write_units};
+use keywright_semantics::schema::{IndexSchema, Projection};
 
-use super::subject::{Load, Subject, SubjectPattern};
+use super::subject::{Load, Subject, SubjectPattern, units};
 use crate::exchange::of_model::{Items, of_model};
-use crate::model::{Entity, Model, Operation, Pattern, Read, Write};
+use crate::model::{Model, Operation, Pattern, Read, Write, WriteKind};
 
 impl Subject {
     /// A model and its items as they are stored.
@@ -13,14 +13,14 @@ impl Subject {
         for table in &mut subject.tables {
             let indexes = table.definition.schema.indexes.clone();
             for entity in &mut table.entities {
+                let entered: Vec<IndexSchema> =
+                    indexes.iter().filter(|index| entity.is_in(index)).cloned().collect();
                 let Some(known) = model.entity(&entity.name) else { continue };
                 if let Some(count) = known.count {
                     entity.count = count;
                 }
-                if let Some(load) = assumed(known).filter(|_| entity.load.examples == 0) {
-                    let entered = indexes.iter().filter(|index| entity.is_in(index));
-                    let index_units = entered.map(|index| (index.name.clone(), load)).collect();
-                    entity.load = Load { examples: 1, table_units: load, index_units };
+                if let Some(bytes) = known.size_bytes {
+                    declared(&mut entity.load, bytes, &entered);
                 }
             }
         }
@@ -29,10 +29,23 @@ impl Subject {
     }
 }
 
-/// Write units of an item whose size the model gives; its index entries are taken to be as large.
-fn assumed(entity: &Entity) -> Option<u64> {
-    let bytes = usize::try_from(entity.size_bytes?).unwrap_or(usize::MAX);
-    Some(write_units(bytes, WriteMode::Plain).0 / 2)
+/// Takes the size that the model gives: examples are often shorter. An index that holds all attributes has entries as
+/// large; what narrower entries take only examples tell.
+fn declared(load: &mut Load, bytes: u64, entered: &[IndexSchema]) {
+    let examples = load.examples.max(1);
+    let measured = load.examples > 0;
+    let own = units(usize::try_from(bytes).unwrap_or(usize::MAX)).saturating_mul(examples);
+    let all = bytes.saturating_mul(examples);
+    if measured && load.table_bytes >= all {
+        return;
+    }
+    load.examples = examples;
+    load.table_units = own;
+    load.table_bytes = all;
+    for index in entered.iter().filter(|index| !measured || index.projection == Projection::All) {
+        load.index_units.insert(index.name.clone(), own);
+        load.index_bytes.insert(index.name.clone(), all);
+    }
 }
 
 fn pattern(pattern: &Pattern) -> SubjectPattern {
@@ -45,9 +58,20 @@ fn pattern(pattern: &Pattern) -> SubjectPattern {
     SubjectPattern {
         id: pattern.id.clone(),
         text: pattern.text.clone().unwrap_or_default(),
+        writes: writes(pattern),
         uses: pattern.uses.clone(),
         entities,
         definition: definition(pattern),
+    }
+}
+
+fn writes(pattern: &Pattern) -> bool {
+    match &pattern.operation {
+        Operation::Read(_) => false,
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => pattern
+            .steps()
+            .iter()
+            .any(|step| matches!(step.kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete)),
     }
 }
 

@@ -42,14 +42,20 @@ pub struct Load {
     pub examples: u64,
     /// Write units of all examples in the table.
     pub table_units: u64,
+    /// Bytes of all examples in the table.
+    pub table_bytes: u64,
     /// By index: the write units of all examples that are in it.
     pub index_units: BTreeMap<String, u64>,
+    /// By index: the bytes of all entries of the examples.
+    pub index_bytes: BTreeMap<String, u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectPattern {
     pub id: String,
     pub text: String,
+    /// Whether it changes anything.
+    pub writes: bool,
     /// The table or index it reads or writes, where the model says.
     pub uses: Option<String>,
     /// The entities it returns or writes.
@@ -80,6 +86,11 @@ impl SubjectTable {
 
     pub fn entity(&self, name: &str) -> Option<&SubjectEntity> {
         self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    /// The attribute by which conditions tell whether an item is there.
+    pub fn key_name(&self) -> &str {
+        self.definition.schema.key.partition.first().map_or("", |key| key.name.as_str())
     }
 
     pub fn index(&self, name: &str) -> Option<&IndexSchema> {
@@ -119,6 +130,16 @@ impl SubjectEntity {
         self.load.scale(self.load.table_units, self.count)
     }
 
+    /// Bytes of all its items; `None` if nothing was measured.
+    pub fn table_bytes(&self) -> Option<u64> {
+        self.load.scale(self.load.table_bytes, self.count)
+    }
+
+    /// Bytes of all its entries of an index.
+    pub fn index_bytes(&self, index: &str) -> Option<u64> {
+        self.load.scale(self.load.index_bytes.get(index).copied().unwrap_or(0), self.count)
+    }
+
     /// Write units for writing all its entries of an index once.
     pub fn index_units(&self, index: &str) -> Option<u64> {
         self.load.scale(self.load.index_units.get(index).copied().unwrap_or(0), self.count)
@@ -132,10 +153,12 @@ impl Load {
         for item in items {
             load.examples += 1;
             load.table_units += units(item_bytes(item));
+            load.table_bytes += whole(item_bytes(item));
             for index in &schema.indexes {
                 if index.key.attributes().all(|key| item.contains_key(&key.name)) {
-                    *load.index_units.entry(index.name.clone()).or_default() +=
-                        units(item_bytes(&entry(item, index, schema)));
+                    let bytes = item_bytes(&entry(item, index, schema));
+                    *load.index_units.entry(index.name.clone()).or_default() += units(bytes);
+                    *load.index_bytes.entry(index.name.clone()).or_default() += whole(bytes);
                 }
             }
         }
@@ -152,7 +175,11 @@ impl Load {
     }
 }
 
-fn units(bytes: usize) -> u64 {
+fn whole(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+pub(super) fn units(bytes: usize) -> u64 {
     write_units(bytes, WriteMode::Plain).0 / 2
 }
 

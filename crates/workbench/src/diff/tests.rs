@@ -2,9 +2,15 @@
 
 use keywright_semantics::schema::Projection;
 
+use super::StepKind::{
+    Backfill, CreateIndex, CreateTable, DeleteIndex, DeleteTable, LoadItems, StopWrites, SwitchReads, Verify,
+    WriteBoth,
+};
 use super::*;
+use crate::exchange::of_model::Items;
 use crate::exchange::workbench_json::Document;
-use crate::price::{Prices, TODAY};
+use crate::model::parse;
+use crate::price::{Money, Prices, TODAY};
 
 fn subject(step: &str) -> Subject {
     let path = format!(
@@ -67,7 +73,7 @@ fn r73_the_difference_of_each_step_to_the_next_names_what_was_added() {
     for (from, to, expected, units) in cases {
         let difference = diff(&subject(from), &subject(to));
         assert_eq!(changes(&difference), expected, "{from} to {to}");
-        assert_eq!(difference.plan.write_units(), Some(units), "{from} to {to}");
+        assert_eq!(difference.plan.units().map(Units::writes), Some(units), "{from} to {to}");
     }
 }
 
@@ -78,10 +84,15 @@ fn a_model_does_not_differ_from_itself() {
     assert_eq!(difference.plan, Plan::default());
 }
 
+fn kinds(plan: &Plan) -> Vec<StepKind> {
+    plan.steps.iter().map(|step| step.kind).collect()
+}
+
 fn pattern(id: &str, uses: Option<&str>, entity: &str) -> SubjectPattern {
     SubjectPattern {
         id: id.to_owned(),
         text: format!("pattern {id}"),
+        writes: false,
         uses: uses.map(str::to_owned),
         entities: vec![entity.to_owned()],
         definition: String::new(),
@@ -101,8 +112,7 @@ fn r82_a_new_pattern_yields_new_data_in_the_base_table_or_an_index_for_the_new_q
             "new query → index: P6 needs the new index SimpleAWSEcommerce.GSI1",
         ]
     );
-    let kinds: Vec<StepKind> = plan.steps.iter().map(|step| step.kind).collect();
-    assert_eq!(kinds, [StepKind::UpdateItems, StepKind::CreateIndex, StepKind::LoadItems]);
+    assert_eq!(kinds(&plan), [CreateIndex, WriteBoth, Backfill, LoadItems, Verify, SwitchReads]);
 
     let mut later = after.clone();
     later.patterns.push(pattern("P7", Some("GSI1"), "invoice"));
@@ -122,18 +132,22 @@ fn costs_grow_with_the_counts_and_sizes_the_model_gives() {
         }
     }
     let plan = diff(&before, &after).plan;
-    assert_eq!(plan.write_units(), Some(60_000_000));
+    assert_eq!(plan.units().map(Units::writes), Some(60_000_000));
     // 0.625 dollars a million.
     let prices = Prices::built_in(TODAY).expect("built in");
-    assert_eq!(plan.write_cost(&prices).map(|cost| cost.to_string()), Some("$37.50".to_owned()));
+    let backfill = plan.steps.iter().find(|step| step.kind == StepKind::Backfill).expect("a backfill");
+    let units = backfill.units.expect("examples");
+    assert_eq!((units.table_writes, units.index_writes), (30_000_000, 30_000_000));
+    let writes = Step { units: Some(Units { reads: 0, ..units }), ..backfill.clone() };
+    assert_eq!(writes.cost(&prices).map(|cost| cost.to_string()), Some("$37.50".to_owned()));
+    assert_eq!(units.seconds(1000), 60_000);
 }
 
 #[test]
 fn an_index_that_changes_is_built_anew_before_the_old_one_goes() {
     let (before, mut after) = (subject("6"), subject("6"));
     after.tables[0].definition.schema.indexes[0].projection = Projection::KeysOnly;
-    let kinds: Vec<StepKind> = diff(&before, &after).plan.steps.iter().map(|step| step.kind).collect();
-    assert_eq!(kinds, [StepKind::CreateIndex, StepKind::DeleteIndex]);
+    assert_eq!(kinds(&diff(&before, &after).plan), [CreateIndex, SwitchReads, DeleteIndex]);
 }
 
 #[test]
@@ -142,7 +156,135 @@ fn a_changed_key_copies_the_table() {
     after.tables[0].definition.schema.key.sort.clear();
     let difference = diff(&before, &after);
     assert_eq!(changes(&difference)[0], "~ table SimpleAWSEcommerce changed: key was PK, SK, is PK");
-    let kinds: Vec<StepKind> = difference.plan.steps.iter().map(|step| step.kind).collect();
-    assert_eq!(kinds.first(), Some(&StepKind::CreateTable));
-    assert_eq!(kinds.last(), Some(&StepKind::DeleteTable));
+    assert_eq!(kinds(&difference.plan), [CreateTable, WriteBoth, Backfill, Verify, StopWrites, DeleteTable]);
+    let backfill = &difference.plan.steps[2];
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let other = backfill.alternative.as_ref().expect("files");
+    assert!(other.cost(&prices).is_some_and(|cost| cost > Money::ZERO), "{other:?}");
+}
+
+/// A model of one table, in which a few lines are as told.
+fn model(key: &str, indexes: &str, attributes: &str, patterns: &str) -> Subject {
+    let text = format!(
+        "format: 1\nmodel: m\ntables:\n  Orders: {{key: {{pk: S, sk: S}}{indexes}}}\nentities:\n  Order: {{count: 1000000, size: 2500, key: {key}{attributes}}}\npatterns:\n{patterns}"
+    );
+    let made = parse(&text).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
+    Subject::of_model(&made, &Items::new())
+}
+
+const PLAIN: &str = "{pk: \"o#{id}\", sk: o}";
+const BY_CUSTOMER: &str = "{pk: \"c#{customer}\", sk: \"o#{id}\"}";
+const ATTRIBUTES: &str = ", attrs: {id: S, customer: S, at: S}";
+const PUT: &str = "  - {id: W1, put: Order, rate: 1}\n";
+const GET: &str = "  - {id: R1, get: Order, given: {id: eq}, rate: 5}\n";
+const GET_BOTH: &str = "  - {id: R1, get: Order, given: {customer: eq, id: eq}, rate: 5}\n";
+const OF_CUSTOMER: &str = "  - {id: Q2, query: Order, given: {customer: eq}, uses: gsi1, rate: 1}\n";
+
+/// The clauses of each step, behind who does it.
+fn told(plan: &Plan) -> Vec<String> {
+    let told = plan.steps.iter().map(|step| {
+        let clauses: Vec<&str> =
+            step.clauses.iter().map(String::as_str).filter(|clause| !clause.is_empty()).collect();
+        format!("{}: {}", step.kind.who().name(), clauses.join("; "))
+    });
+    told.collect()
+}
+
+#[test]
+fn items_under_a_new_key_are_written_twice_filled_up_verified_read_and_only_then_deleted() {
+    let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
+    let after = model(BY_CUSTOMER, "", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
+    let plan = diff(&before, &after).plan;
+    assert_eq!(
+        told(&plan),
+        [
+            "application: W1 keeps Order under o#{id}, o and under c#{customer}, o#{id}, both in one transaction",
+            "job: scan Orders and put the 1000000 items of Order into Orders as c#{customer}, o#{id}, each on condition that nothing is there yet (attribute_not_exists(pk))",
+            "job: as many Order are there as c#{customer}, o#{id} as under o#{id}, o, and a sample agrees; what was deleted meanwhile is deleted there too",
+            "application: R1 asks table Orders by the new key",
+            "application: W1 no longer keeps Order under o#{id}, o",
+            "job: delete the 1000000 items of Order under o#{id}, o from Orders",
+        ]
+    );
+    // 2500 bytes are three write units; a scan reads 8 KB a unit.
+    let units: Vec<(u64, u64)> =
+        plan.steps.iter().filter_map(|step| step.units).map(|units| (units.reads, units.writes())).collect();
+    let scan = 305_176;
+    assert_eq!(units, [(0, 0), (scan, 3_000_000), (2 * scan, 0), (0, 0), (0, 0), (scan, 3_000_000)]);
+}
+
+#[test]
+fn an_index_on_new_attributes_is_made_first_then_written_then_filled_on_condition_and_asked_last() {
+    let indexes = ", indexes: {gsi1: {pk: g1, sk: at}}";
+    let slot = ", gsi1: {g1: \"c#{customer}\", at: \"{at}\"}";
+    let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
+    let after = model(PLAIN, indexes, &format!("{slot}{ATTRIBUTES}"), &format!("{PUT}{GET}{OF_CUSTOMER}"));
+    let there = told(&diff(&before, &after).plan);
+    assert_eq!(
+        there,
+        [
+            "table: create index gsi1 on Orders (g1, at, all attributes): one UpdateTable; wait until it is ACTIVE",
+            "application: W1 also sets g1 of Order",
+            "job: scan Orders and set g1 of the 1000000 items of Order, each on condition that it is there and has none yet (attribute_exists(pk) AND attribute_not_exists(g1))",
+            "job: gsi1 has as many Order as Orders, and a sample agrees",
+            "application: Q2, which is new, asks index gsi1 of Orders",
+        ]
+    );
+    // The way back: nobody asks it before it goes.
+    let back = told(&diff(&after, &before).plan);
+    assert_eq!(
+        back,
+        [
+            "application: Q2 is asked no more",
+            "table: delete the old index gsi1 of Orders: one UpdateTable; wait until it is gone",
+        ]
+    );
+}
+
+#[test]
+fn an_index_on_attributes_that_are_there_fills_itself_and_each_index_is_a_request_of_its_own() {
+    let before = model(PLAIN, "", ATTRIBUTES, GET);
+    let indexes = ", indexes: {gsi1: {pk: customer}, gsi2: {pk: at, project: keys}}";
+    let plan = diff(&before, &model(PLAIN, indexes, ATTRIBUTES, GET)).plan;
+    assert_eq!(kinds(&plan), [StepKind::CreateIndex, StepKind::CreateIndex]);
+    let writes: Vec<Option<u64>> = plan.steps.iter().map(|step| step.units.map(Units::writes)).collect();
+    assert_eq!(writes[0], Some(3_000_000));
+}
+
+#[test]
+fn a_key_that_changes_within_an_index_is_asked_by_old_and_new_until_all_items_have_it() {
+    let indexes = ", indexes: {gsi1: {pk: g1}}";
+    let slot = |template: &str| format!(", gsi1: {{g1: \"{template}\"}}{ATTRIBUTES}");
+    let patterns = format!("{PUT}{OF_CUSTOMER}");
+    let before = model(PLAIN, indexes, &slot("c#{customer}"), &patterns);
+    let after = model(PLAIN, indexes, &slot("customer#{customer}"), &patterns);
+    assert_eq!(
+        told(&diff(&before, &after).plan),
+        [
+            "application: Q2 asks gsi1 for Order by the old key and by the new one",
+            "application: W1 sets g1 of Order as customer#{customer}",
+            "job: scan Orders and set g1 of the 1000000 items of Order, each on condition that it is still what was read (g1 = :read)",
+            "job: no Order has its old key in gsi1",
+            "application: Q2 asks gsi1 for Order by the new key alone",
+        ]
+    );
+}
+
+#[test]
+fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need() {
+    let before = model(PLAIN, ", replicas: [eu-west-1]", ATTRIBUTES, &format!("{PUT}{GET}"));
+    let after = model(BY_CUSTOMER, ", replicas: [eu-west-1]", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let plan = diff(&before, &after).plan;
+    let delete = plan.steps.last().expect("a step");
+    // Twice 3,000,000 replicated units at 0.625 a million, and 305,176 reads at 0.125.
+    assert_eq!(delete.cost(&prices).map(Money::as_nanos), Some(3_750_000_000 + 305_176 * 125));
+    let alone = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
+    assert_eq!(
+        told(&diff(&alone, &before).plan),
+        [
+            "table: set replicas of Orders to eu-west-1 (UpdateTable, one replica at a time; a new one is paid by the gigabyte)"
+        ]
+    );
+    assert_eq!(diff(&alone, &alone).plan, Plan::default());
 }

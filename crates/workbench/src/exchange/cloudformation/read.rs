@@ -363,7 +363,7 @@ fn capacity(holder: &Json, name: &str) -> Option<(u64, Option<Scaling>)> {
 fn differing(replicas: &[Json]) -> Vec<&str> {
     let Some(first) = replicas.first() else { return Vec::new() };
     let mut found: Vec<&str> = Vec::new();
-    let names = replicas.iter().flat_map(|replica| replica.members()).map(|(name, _)| name.as_str());
+    let names = replicas.iter().flat_map(Json::members).map(|(name, _)| name.as_str());
     for name in names.filter(|name| *name != "Region") {
         let same = replicas.iter().all(|replica| replica.get(name) == first.get(name));
         if !same && !found.contains(&name) {
