@@ -545,3 +545,97 @@ fn what_a_description_counts_becomes_count_and_size_and_what_a_model_does_not_ho
     }
     assert!(!model.contains("us-east-1"), "{model}");
 }
+
+/// Items of a table with several entities, numbers as sort keys and indexes that not every item is in.
+fn measurements(number: usize) -> String {
+    let device = number % 500;
+    let text = |value: String| format!(r#"{{"S":"{value}"}}"#);
+    let count = |value: usize| format!(r#"{{"N":"{value}"}}"#);
+    let (pk, sk, rest) = match number % 20 {
+        0 => (
+            format!("DEVICE#d{number}"),
+            0,
+            format!(
+                r#","deviceId":{},"owner":{}"#,
+                text(format!("d{number}")),
+                text(format!("u{}", device % 7))
+            ),
+        ),
+        // Every other alarm is open.
+        1 | 2 => (
+            format!("ALARM#a{device:03}"),
+            1_700_000_000 + number,
+            format!(
+                r#","alarmId":{},"level":{}{}"#,
+                text(format!("a{device:03}")),
+                count(number % 5),
+                if number % 2 == 0 {
+                    format!(r#","openSince":{}"#, count(1_700_000_000 + number))
+                } else {
+                    String::new()
+                }
+            ),
+        ),
+        _ => (
+            format!("READING#d{device:03}"),
+            1_700_000_000 + number,
+            format!(r#","deviceId":{},"value":{}"#, text(format!("d{device:03}")), count(number)),
+        ),
+    };
+    format!(r#"{{"pk":{},"sk":{}{rest}}}"#, text(pk), count(sk))
+}
+
+#[test]
+fn a_live_table_of_ten_thousand_items_gives_entities_sparse_indexes_and_counts() {
+    const ITEMS: usize = 10_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let server = Server::in_memory();
+    ask(
+        &server,
+        "CreateTable",
+        r#"{"TableName":"Measurements","BillingMode":"PAY_PER_REQUEST",
+            "AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"N"},
+              {"AttributeName":"owner","AttributeType":"S"},{"AttributeName":"openSince","AttributeType":"N"},{"AttributeName":"alarmId","AttributeType":"S"}],
+            "KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+            "GlobalSecondaryIndexes":[
+              {"IndexName":"byOwner","KeySchema":[{"AttributeName":"owner","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}},
+              {"IndexName":"open","KeySchema":[{"AttributeName":"alarmId","KeyType":"HASH"},{"AttributeName":"openSince","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}],
+            "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"},"Tags":[{"Key":"team","Value":"lab"}]}"#,
+    );
+    for from in (0..ITEMS).step_by(25) {
+        let puts: Vec<String> = (from..from + 25)
+            .map(|number| format!(r#"{{"PutRequest":{{"Item":{}}}}}"#, measurements(number)))
+            .collect();
+        let body = format!(r#"{{"RequestItems":{{"Measurements":[{}]}}}}"#, puts.join(","));
+        ask(&server, "BatchWriteItem", &body);
+    }
+    let endpoint = server.endpoint.as_str();
+    let told = noted(path, &["import", "--endpoint", endpoint, "--sample", "2000", "-o", "live.yaml"]);
+    assert!(told.contains("Measurements: a model does not hold tags"), "{told}");
+    assert!(told.contains("are shared among its entities as the 2000 sampled ones are"), "{told}");
+    assert!(told.contains("key templates of") && told.contains("are guessed from"), "{told}");
+    let text = std::fs::read_to_string(path.join("live.yaml")).unwrap();
+    let model = keywright_workbench::model::parse(&text).unwrap();
+    let template = |entity: &str, key: &str| {
+        model.entity(entity).and_then(|entity| entity.template(key)).map(|template| template.to_string())
+    };
+    for (entity, pk) in
+        [("DEVICE", "DEVICE#{deviceId}"), ("ALARM", "ALARM#{alarmId}"), ("READING", "READING#{deviceId}")]
+    {
+        assert_eq!(template(entity, "pk").as_deref(), Some(pk), "{text:.3000}");
+        assert_eq!(template(entity, "sk").as_deref(), Some("{sk}"));
+    }
+    let count = |entity: &str| model.entity(entity).and_then(|entity| entity.count).unwrap();
+    let counts = [count("DEVICE"), count("ALARM"), count("READING")];
+    assert!(counts.iter().sum::<u64>().abs_diff(10_000) <= 2, "{counts:?}");
+    for (count, share) in counts.into_iter().zip([500, 1000, 8500]) {
+        assert!(count.abs_diff(share) < 400, "{counts:?}");
+    }
+    let open = model.entity("ALARM").and_then(|alarm| alarm.attribute("openSince")).unwrap();
+    assert!(open.present_ppm.unwrap().abs_diff(500_000) < 100_000, "{:?}", open.present_ppm);
+    assert!(model.entity("READING").unwrap().attribute("openSince").is_none());
+    // What was imported runs, and every item of the sample is in it.
+    let checked = printed(path, &["check", "live.yaml"]);
+    assert!(checked.contains("The check passes."), "{checked}");
+}

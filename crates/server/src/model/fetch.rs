@@ -24,6 +24,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
+use super::progress::Bar;
 use crate::{banner, environment};
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
@@ -121,9 +122,10 @@ pub(super) fn tables(
         let mut client = Client::connect(endpoint, credentials).await?;
         let names = if names.is_empty() { client.list().await? } else { names.to_vec() };
         let mut found = Vec::new();
+        let bar = Bar::new();
         for name in &names {
             banner::note(&format!("{name}: reading its description and up to {sample} items"));
-            found.push(client.table(name, sample).await?);
+            found.push(client.table(name, sample, &bar).await?);
         }
         Ok(found)
     })
@@ -132,6 +134,25 @@ pub(super) fn tables(
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// Why an operation gave nothing.
+struct Refusal {
+    /// The exception's name, where the endpoint answered with one.
+    kind: String,
+    text: String,
+}
+
+impl From<Refusal> for String {
+    fn from(refusal: Refusal) -> Self {
+        refusal.text
+    }
+}
+
+impl From<String> for Refusal {
+    fn from(text: String) -> Self {
+        Self { kind: String::new(), text }
+    }
+}
 
 struct Client {
     endpoint: Endpoint,
@@ -186,18 +207,40 @@ impl Client {
         Err(format!("{} has more than {TABLES_MAX} tables; name some with --table", self.endpoint))
     }
 
-    async fn table(&mut self, name: &str, sample: u64) -> Result<LiveTable, String> {
+    async fn table(&mut self, name: &str, sample: u64, bar: &Bar) -> Result<LiveTable, String> {
         let request = Json::object([("TableName", Json::text(name))]);
         let description = self.ask("DescribeTable", &request).await?;
-        // Not every endpoint knows these settings; without them they count as off.
-        let time_to_live = self.ask("DescribeTimeToLive", &request).await.ok();
-        let backups = self.ask("DescribeContinuousBackups", &request).await.ok();
-        let items = self.sample(name, sample).await?;
-        Ok(LiveTable { description, time_to_live, backups, items })
+        let mut unanswered = Vec::new();
+        let mut answers = Vec::new();
+        for operation in ["DescribeTimeToLive", "DescribeContinuousBackups"] {
+            // Not every endpoint knows these settings; without them they count as off, and that is told.
+            let answer = self.ask(operation, &request).await;
+            answers.push(answer.map_err(|refusal| unanswered.push(refusal.text)).ok());
+        }
+        let mut answers = answers.into_iter();
+        let (time_to_live, backups) = (answers.next().flatten(), answers.next().flatten());
+        let mut besides = Vec::new();
+        let arn = description.at(&["Table", "TableArn"]).cloned().unwrap_or(Json::Null);
+        let by_arn = Json::object([("ResourceArn", arn)]);
+        for (operation, request) in [
+            ("ListTagsOfResource", &by_arn),
+            ("GetResourcePolicy", &by_arn),
+            ("DescribeKinesisStreamingDestination", &request),
+            ("DescribeContributorInsights", &request),
+        ] {
+            match self.ask(operation, request).await {
+                Ok(answer) => besides.push((operation.to_owned(), answer)),
+                // What an endpoint does not know or does not have is not there; what it hides may be.
+                Err(refusal) if refusal.kind == "AccessDeniedException" => unanswered.push(refusal.text),
+                Err(_) => {}
+            }
+        }
+        let items = self.sample(name, sample, bar).await?;
+        Ok(LiveTable { description, time_to_live, backups, besides, unanswered, items })
     }
 
     /// The first items of a Scan.
-    async fn sample(&mut self, name: &str, sample: u64) -> Result<Vec<Json>, String> {
+    async fn sample(&mut self, name: &str, sample: u64, bar: &Bar) -> Result<Vec<Json>, String> {
         let mut items = Vec::new();
         let mut left = sample;
         let mut start = None;
@@ -213,6 +256,7 @@ impl Client {
             let found = answer.get("Items").map_or(&[][..], Json::elements);
             left = left.saturating_sub(u64::try_from(found.len()).unwrap_or(u64::MAX));
             items.extend(found.iter().cloned());
+            bar.at(&format!("sampling {name}"), sample - left, sample);
             start = answer.get("LastEvaluatedKey").cloned();
             if start.is_none() {
                 break;
@@ -221,12 +265,12 @@ impl Client {
         Ok(items)
     }
 
-    async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, String> {
+    async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
         let late = |_| format!("{operation}: no answer in {} seconds", ANSWER_TIME_MAX.as_secs());
         timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await.map_err(late)?
     }
 
-    async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, String> {
+    async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
         let request = self.request(operation, body)?;
         let broke = |error: &dyn fmt::Display| format!("{operation}: no whole answer: {error}");
         let response = self.sender.send_request(request).await.map_err(|error| broke(&error))?;
@@ -241,7 +285,7 @@ impl Client {
         let kind = answer.str_at("__type").unwrap_or_default();
         let kind = kind.rsplit('#').next().unwrap_or(kind);
         let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
-        Err(format!("{operation}: {kind}: {message}"))
+        Err(Refusal { kind: kind.to_owned(), text: format!("{operation}: {kind}: {message}") })
     }
 
     fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {

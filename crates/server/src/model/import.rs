@@ -130,8 +130,8 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
     let draft = live::draft(name, &fetched).map_err(told)?;
     let made = to_model(&draft);
     readable(&made.model).map_err(told)?;
-    for note in &made.notes {
-        banner::note(note);
+    for note in fetched.iter().flat_map(live::notes).chain(made.notes) {
+        banner::note(&note);
     }
     write_model(arguments, &made.model)
 }

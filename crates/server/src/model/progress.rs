@@ -31,12 +31,18 @@ impl Bar {
             Progress::Loading { done, of } => ("loading items".to_owned(), done, of),
             Progress::Pattern { id, done, of } => (format!("pattern {id}"), done, of),
         };
+        let whole = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+        self.at(&message, whole(done), whole(of));
+    }
+
+    /// Shows how much of something is done.
+    pub(super) fn at(&self, message: &str, done: u64, of: u64) {
         if self.bar.is_hidden() || self.bar.elapsed() < QUIET {
             return;
         }
-        self.bar.set_message(message);
-        self.bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
-        self.bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
+        self.bar.set_message(message.to_owned());
+        self.bar.set_length(of);
+        self.bar.set_position(done);
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use keywright_semantics::value::{Item, ValueType};
 
-use super::create_table::read_document;
+use super::create_table::{read_document, read_units, unheld, written};
 use super::draft::{Draft, DraftTable, Measured};
 use super::fault::Faults;
 use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type};
@@ -21,6 +21,10 @@ pub struct LiveTable {
     pub time_to_live: Option<Json>,
     /// The answer of DescribeContinuousBackups, where it was given.
     pub backups: Option<Json>,
+    /// Answers about what a model does not hold, by operation.
+    pub besides: Vec<(String, Json)>,
+    /// What was asked and refused, in words.
+    pub unanswered: Vec<String>,
     /// Items in DynamoDB JSON.
     pub items: Vec<Json>,
 }
@@ -42,6 +46,44 @@ pub fn draft(name: &str, tables: &[LiveTable]) -> Result<Draft, Faults> {
     }
 }
 
+/// What the tables say and a model does not hold, and what they did not say.
+pub fn notes(live: &LiveTable) -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, table) in written(&live.description) {
+        let name = table.str_at("TableName").unwrap_or_default();
+        let unheld = unheld(table).into_iter();
+        let asked = live.besides.iter().filter_map(|(operation, answer)| besides(operation, answer));
+        let unheld: Vec<String> = unheld.chain(asked.map(str::to_owned)).collect();
+        if !unheld.is_empty() {
+            found.push(format!("{name}: a model does not hold {}; left out", unheld.join(", ")));
+        }
+        let provisioned = table.get("ProvisionedThroughput").and_then(read_units).is_some();
+        if provisioned {
+            found.push(format!(
+                "{name}: auto scaling is another service's and was not asked for; write `autoscale` where it scales"
+            ));
+        }
+        found.extend(live.unanswered.iter().map(|text| format!("{name}: {text}; taken as off")));
+    }
+    found
+}
+
+/// What an answer says is there.
+fn besides(operation: &str, answer: &Json) -> Option<&'static str> {
+    let any = |name: &str| answer.get(name).is_some_and(|list| !list.elements().is_empty());
+    match operation {
+        "ListTagsOfResource" => any("Tags").then_some("tags"),
+        "GetResourcePolicy" => answer.str_at("Policy").map(|_| "the resource policy"),
+        "DescribeKinesisStreamingDestination" => {
+            any("KinesisDataStreamDestinations").then_some("the Kinesis stream")
+        }
+        "DescribeContributorInsights" => {
+            (answer.str_at("ContributorInsightsStatus") == Some("ENABLED")).then_some("contributor insights")
+        }
+        _ => None,
+    }
+}
+
 fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable {
     let ttl = live.time_to_live.as_ref().and_then(|answer| answer.get("TimeToLiveDescription"));
     definition.ttl = ttl
@@ -54,7 +96,13 @@ fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable 
         live.backups.as_ref().and_then(|answer| answer.at(&recovery)).and_then(Json::as_str)
             == Some("ENABLED");
     let items: Vec<Item> = live.items.iter().filter_map(read_item).map(|read| read.item).collect();
-    of_items(definition, items)
+    let table = written(&live.description)
+        .into_iter()
+        .find(|(_, table)| table.str_at("TableName") == Some(definition.name.as_str()));
+    match table {
+        Some((_, table)) => described(definition, table, items),
+        None => of_items(definition, items),
+    }
 }
 
 /// A table with the entities that its items suggest and what its description counts.
@@ -122,7 +170,14 @@ mod tests {
         ];
         let ttl =
             Json::parse(r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"exp"}}"#);
-        let live = LiveTable { description, time_to_live: ttl.ok(), backups: None, items };
+        let live = LiveTable {
+            description,
+            time_to_live: ttl.ok(),
+            backups: None,
+            besides: Vec::new(),
+            unanswered: Vec::new(),
+            items,
+        };
         let draft = draft("shop", &[live]).expect("a draft");
         let table = &draft.tables[0];
         assert_eq!(table.definition.ttl.as_deref(), Some("exp"));

@@ -209,6 +209,28 @@ impl Maker {
         draft.entities.iter().map(share).collect()
     }
 
+    /// A template fills the index key of every item that has its attributes; where fewer items are in the index, the model
+    /// cannot say so.
+    fn tell_sparse(&mut self, inferred: &Inferred, draft: &DraftTable, index: &str, key: &schema::KeySchema) {
+        let members: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
+        let variables: Vec<String> = key
+            .attributes()
+            .filter_map(|part| Template::parse(inferred.templates.get(&part.name)?).ok())
+            .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|name| inferred.attributes.iter().any(|known| known.name == *name && known.stored))
+            .collect();
+        let in_it =
+            members.iter().filter(|item| key.attributes().all(|part| item.contains_key(&part.name))).count();
+        let could =
+            members.iter().filter(|item| variables.iter().all(|name| item.contains_key(name))).count();
+        if in_it < could {
+            self.notes.push(format!(
+                "{}.{}: {in_it} of {could} sampled items are in {index}; the model takes all to be, as its templates are of attributes that all have",
+                draft.definition.name, inferred.name
+            ));
+        }
+    }
+
     /// Says what was guessed, so that nobody takes it for what the file said.
     fn tell_guesses(&mut self, draft: &DraftTable) {
         let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
@@ -302,6 +324,7 @@ impl Maker {
                 |key: &KeyAttribute| template(key).is_none_or(|text| *text == format!("{{{}}}", key.name));
             if index.key.attributes().all(|key| template(key).is_some()) {
                 if !index.key.attributes().all(own) {
+                    self.tell_sparse(inferred, draft, &index.name, &index.key);
                     slots.push((index.name.clone(), slot(inferred, index.key.attributes())));
                 }
                 continue;
