@@ -10,6 +10,8 @@ use keywright_workbench::exchange::import::import;
 use keywright_workbench::exchange::of_model::{Items, stored_items};
 use keywright_workbench::model::{self, Model};
 
+use crate::banner;
+
 /// The largest file that is read.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
@@ -56,6 +58,9 @@ pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
     let text = read(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("model");
     if let Ok(imported) = import(stem, &text, None) {
+        for note in &imported.notes {
+            banner::note(note);
+        }
         let items = stored_items(&imported.model);
         return Ok((imported.model, items));
     }

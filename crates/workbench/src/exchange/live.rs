@@ -199,4 +199,41 @@ mod tests {
             [("USER", 2, "USER#{userId}", "PROFILE"), ("ORDER", 3, "USER#{userId}", "ORDER#{orderId}")]
         );
     }
+
+    #[test]
+    fn of_attributes_with_equal_values_the_one_whose_name_goes_with_the_place_is_taken_and_the_others_are_told()
+     {
+        let description = Json::parse(
+            r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST","ItemCount":30,"TableSizeBytes":3000}"#,
+        )
+        .expect("JSON");
+        // The published examples number everything 12345.
+        let item = Json::parse(
+            r#"{"pk":{"S":"c#12345"},"sk":{"S":"o#12345"},"customerId":{"S":"12345"},"orderId":{"S":"12345"},"no":{"S":"12345"}}"#,
+        )
+        .expect("JSON");
+        let live = LiveTable {
+            description,
+            time_to_live: None,
+            backups: None,
+            besides: Vec::new(),
+            unanswered: vec!["DescribeTimeToLive: UnknownOperationException: no".to_owned()],
+            items: vec![item],
+        };
+        assert_eq!(notes(&live), ["T: DescribeTimeToLive: UnknownOperationException: no; taken as off"]);
+        let made = crate::exchange::to_model::to_model(&draft("m", &[live]).expect("a draft"));
+        let entity = &made.model.entities[0];
+        let template = |key: &str| entity.template(key).map(|template| template.to_string());
+        assert_eq!(template("pk").as_deref(), Some("c#{customerId}"));
+        assert_eq!(template("sk").as_deref(), Some("o#{orderId}"));
+        assert_eq!((entity.count, entity.size_bytes), (Some(30), Some(100)));
+        let told = made.notes.join("\n");
+        for part in [
+            "count and size of",
+            "are guessed from 1 item; read them over",
+            "pk: customerId behind `c`, though no, orderId has the same values in the examples",
+        ] {
+            assert!(told.contains(part), "{part} in {told}");
+        }
+    }
 }

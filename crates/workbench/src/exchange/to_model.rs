@@ -240,9 +240,10 @@ impl Maker {
         let names: Vec<&str> = guessed.iter().map(|entity| entity.name.as_str()).collect();
         let items: usize = guessed.iter().map(|entity| entity.members.len()).sum();
         self.notes.push(format!(
-            "{}: key templates of {} are guessed from {items} items; read them over",
+            "{}: key templates of {} are guessed from {items} {}; read them over",
             draft.definition.name,
-            names.join(", ")
+            names.join(", "),
+            if items == 1 { "item" } else { "items" }
         ));
         let doubts = guessed.iter().flat_map(|entity| &entity.doubts);
         self.notes.extend(doubts.map(|doubt| format!("{}.{doubt}", draft.definition.name)));
