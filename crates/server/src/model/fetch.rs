@@ -285,7 +285,8 @@ impl Client {
         let kind = answer.str_at("__type").unwrap_or_default();
         let kind = kind.rsplit('#').next().unwrap_or(kind);
         let message = answer.str_at("message").or_else(|| answer.str_at("Message")).unwrap_or_default();
-        Err(Refusal { kind: kind.to_owned(), text: format!("{operation}: {kind}: {message}") })
+        let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+        Err(Refusal { kind: kind.to_owned(), text: format!("{operation}: {kind}{message}") })
     }
 
     fn request(&mut self, operation: &str, body: &Json) -> Result<Request<Full<Bytes>>, String> {

@@ -145,12 +145,16 @@ fn write_model(arguments: &ImportArguments, made: &Model) -> Result<(), String> 
     files::write(path, &text, arguments.force)?;
     let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
     banner::note(&format!(
-        "{}: {} tables, {} entities ({}). Add access patterns with their rates, then run `keywright model check {}`.",
+        "{}: {}, {} ({}). Add access patterns with their rates, then run `keywright model check {}`.",
         path.display(),
-        made.tables.len(),
-        entities.len(),
+        counted(made.tables.len(), "table", "tables"),
+        counted(entities.len(), "entity", "entities"),
         entities.join(", "),
         path.display()
     ));
     Ok(())
+}
+
+fn counted(number: usize, one: &str, several: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {several}") }
 }

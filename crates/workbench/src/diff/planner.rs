@@ -392,19 +392,7 @@ impl Planner<'_> {
             format!("{writers} keeps {} {place_of}, both in one transaction", entity.name),
         );
         if within {
-            let shared = table.definition.schema.indexes.iter().filter(|index| {
-                entity.is_in(index) && was.index(&index.name).is_some_and(|known| old.is_in(known))
-            });
-            for index in shared.collect::<Vec<_>>() {
-                let readers = self.readers_of(entity, &index.name);
-                self.say(
-                    StepKind::ReadBoth,
-                    format!(
-                        "{readers} passes over the items of {} under {new} in {}, until the old ones go",
-                        entity.name, index.name
-                    ),
-                );
-            }
+            self.seen_twice(old, entity, was, table);
         }
         let counted = SubjectEntity { count: old.count, ..entity.clone() };
         let key = table.key_name();
@@ -413,12 +401,11 @@ impl Planner<'_> {
             items(old.count, &entity.name)
         );
         let units = load_units(&counted, table);
-        let priced = Place { ..place(table) };
         let name = from.clone();
         let first = self.scans.insert((StepKind::Backfill, name.clone()));
         let reads = if first { scan_units(was) } else { Some(0) };
         let units = units.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        self.consume(StepKind::Backfill, name, text, units, priced);
+        self.consume(StepKind::Backfill, name, text, units, place(table));
         let again = counted
             .table_bytes()
             .map(|bytes| Units { reads: bytes.div_ceil(SCAN_UNIT_BYTES), ..Units::default() });
@@ -439,6 +426,28 @@ impl Planner<'_> {
         if table_stays {
             let text = format!("delete the {} under {out} from {from}", items(old.count, &old.name));
             self.scan(StepKind::DeleteItems, was, text, load_units(old, was));
+        }
+    }
+
+    /// Indexes that show items under their old key and under their new one, as long as both are there.
+    fn seen_twice(
+        &mut self,
+        old: &SubjectEntity,
+        entity: &SubjectEntity,
+        was: &SubjectTable,
+        table: &SubjectTable,
+    ) {
+        let new = slot_text(entity, &table.definition.schema.key);
+        for index in &table.definition.schema.indexes {
+            let before = was.index(&index.name).is_some_and(|known| old.is_in(known));
+            if before && entity.is_in(index) {
+                let readers = self.readers_of(entity, &index.name);
+                let text = format!(
+                    "{readers} passes over the items of {} under {new} in {}, until the old ones go",
+                    entity.name, index.name
+                );
+                self.say(StepKind::ReadBoth, text);
+            }
         }
     }
 

@@ -87,19 +87,22 @@ pub fn written(json: &Json) -> Vec<(String, &Json)> {
 
 /// The paths of what a request or a description says and a model does not hold.
 pub fn unheld(table: &Json) -> Vec<String> {
-    let mut names = held::part(table, &held::TABLE).unheld;
-    // Every table that is described has a warm throughput, which is this one unless it grew or was made with another.
-    let units = |name| table.at(&["WarmThroughput", name]).and_then(Json::as_u64).unwrap_or_default();
-    let usual = units("ReadUnitsPerSecond") <= WARM_READS && units("WriteUnitsPerSecond") <= WARM_WRITES;
+    let mut told = table.clone();
     if table.get("TableStatus").is_some() {
-        names.retain(|name| !usual || !name.starts_with("WarmThroughput"));
+        // Every table and index that is described has a warm throughput; it says something where it grew or was chosen.
+        forget_usual(&mut told);
+        if let Some(Json::List(indexes)) = told.get_mut("GlobalSecondaryIndexes") {
+            indexes.iter_mut().for_each(forget_usual);
+        }
     }
-    names
+    held::part(&told, &held::TABLE).unheld
 }
 
-/// The path of a member.
-pub fn member(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+fn forget_usual(holder: &mut Json) {
+    let units = |name| holder.at(&["WarmThroughput", name]).and_then(Json::as_u64).unwrap_or_default();
+    if units("ReadUnitsPerSecond") <= WARM_READS && units("WriteUnitsPerSecond") <= WARM_WRITES {
+        holder.remove("WarmThroughput");
+    }
 }
 
 fn read_stream(json: &Json) -> Option<StreamViewType> {

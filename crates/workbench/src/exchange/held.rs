@@ -99,6 +99,8 @@ pub const TABLE: Shape = Members(&[
     ("LatestStreamArn", Passing),
     ("LatestStreamLabel", Passing),
     ("GlobalTableVersion", Passing),
+    // The newer name of the billing mode, which the older one says too.
+    ("TableThroughputModeSummary", Passing),
     ("RestoreSummary", Passing),
     // What a table can take at once after its past, not what it was made with.
     ("WarmThroughput", Members(&[("Status", Passing)])),
