@@ -105,6 +105,11 @@ fn forget_usual(holder: &mut Json) {
     }
 }
 
+/// The path of a member.
+pub fn member(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
 fn read_stream(json: &Json) -> Option<StreamViewType> {
     if json.get("StreamEnabled").and_then(Json::as_bool) == Some(false) {
         return None;
