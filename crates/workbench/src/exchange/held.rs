@@ -168,12 +168,8 @@ pub const SIMPLE_RESOURCE: Shape = Members(&[
 ]);
 
 /// `AWS::ApplicationAutoScaling::ScalableTarget`, as far as a table's range goes.
-pub const SCALABLE_TARGET: Shape = Members(&[
-    ("ResourceId", Held),
-    ("ScalableDimension", Held),
-    ("MinCapacity", Held),
-    ("MaxCapacity", Held),
-]);
+pub const SCALABLE_TARGET: Shape =
+    Members(&[("ScalableDimension", Held), ("MinCapacity", Held), ("MaxCapacity", Held)]);
 
 /// A value and what of it a model does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -164,7 +164,11 @@ impl Reader<'_> {
             let dimension = properties.str_at("ScalableDimension").unwrap_or_default();
             let Some(dimension) = dimension.strip_prefix("dynamodb:") else { continue };
             let resource = raw.get("ResourceId").map(Json::compact).unwrap_or_default();
-            let resolved = properties.str_at("ResourceId").unwrap_or_default();
+            // It names a table of the template more often than a text, and what it does not say is of no weight.
+            let known = self.functions.told.len();
+            let resolved = raw.get("ResourceId").map(|id| self.functions.resolve(id, &path));
+            self.functions.told.truncate(known);
+            let resolved = resolved.as_ref().and_then(Json::as_str).unwrap_or_default();
             // What follows is the name of an index, which may be that of another table.
             let before_index = |text: &str| text.split("/index/").next().unwrap_or_default().to_owned();
             let (place, resolved) = (before_index(&resource), before_index(resolved));
