@@ -421,3 +421,31 @@ fn an_order_by_an_attribute_is_read_and_written_and_must_name_one() {
     let faults = parse(&ORDERED.replace("by: createdAt", "by: creation")).expect_err("no such attribute");
     assert!(faults.iter().any(|fault| fault.text.contains("creation")), "{faults:?}");
 }
+
+#[test]
+fn the_shards_of_the_bank_payments_are_found_from_their_rate() {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/bank-payments.yaml");
+    let model = model(&std::fs::read_to_string(path).expect("readable"));
+    let table = model.tables.first().expect("a table");
+    let problem = design::from_model(&model, table).expect("a problem");
+    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
+    let designed = design::to_model(&model, &table.name, &found).expect("templates");
+    assert_eq!(found.gsis, 1);
+    assert!(keywright_workbench::model::write(&designed).contains("|shard(5)}\""));
+}
+
+#[test]
+fn a_designed_model_passes_its_check_on_generated_items_of_every_size_of_sample() {
+    for sample in [20, 200, 2000] {
+        let (mut model, _) = designed();
+        model.data = keywright_workbench::model::DataSource {
+            generate: Some(keywright_workbench::model::Generate { seed: 1, sample }),
+            ..keywright_workbench::model::DataSource::default()
+        };
+        let checked = keywright_workbench::check(&model, &|name: &str| Err(name.to_owned()), &mut |_| {})
+            .expect("it runs");
+        let twins = checked.findings.iter().filter(|finding| finding.rule == "L010");
+        assert_eq!(twins.map(|finding| &finding.text).collect::<Vec<_>>(), Vec::<&String>::new(), "{sample}");
+    }
+}
