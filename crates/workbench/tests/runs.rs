@@ -269,6 +269,59 @@ fn a_key_of_several_attributes_is_not_bound_past_a_gap_or_a_range() {
 }
 
 #[test]
+fn a_failed_condition_is_paid_for_by_the_larger_of_what_is_there_and_what_is_put() {
+    let report = wide(
+        "  - {id: Put, put: O, if: not-exists, example: {c: k, id: i1, age: 1, body: short}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 3}}
+  - {id: Update, update: O, set: \"age = :n\", if: \"age > :least\", example: {c: k, id: i1, n: 1, least: 99}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 3}}
+  - {id: Gone, update: O, set: \"age = :n\", if: exists, example: {c: nobody, id: none, n: 1}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 1}}
+  - {id: Both, transact: [{put: O, if: not-exists}, {delete: O, if: exists, example: {c: nobody, id: none}}], example: {c: k, id: i1, age: 1, body: short}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 8}}",
+    );
+    for id in ["Put", "Update", "Gone", "Both"] {
+        pattern(&report, id);
+    }
+}
+
+#[test]
+fn an_example_without_the_attribute_of_a_sparse_index_puts_an_item_outside_it() {
+    let model = "
+format: 1
+model: sparse
+tables: {Tab: {key: {pk: S}, indexes: {flag: {pk: fl, project: all}, byName: {pk: name, project: all}}}}
+entities:
+  O: {count: 9, key: {pk: \"o#{id}\"}, attrs: {id: S, name: S, fl: S}}
+patterns:
+  - {id: Out, put: O, if: not-exists, example: {id: c}}
+  - {id: In, put: O, if: not-exists, example: {id: c, fl: y}}
+data: {inline: {O: [{id: a, name: n}, {id: b, name: n, fl: y}]}}
+";
+    let report = ran(model);
+    assert_eq!(pattern(&report, "Out").write_units().0, 4, "the table and the index that holds every item");
+    assert_eq!(pattern(&report, "In").write_units().0, 6);
+}
+
+#[test]
+fn what_the_service_refuses_is_told_with_what_to_change() {
+    for (question, told) in [
+        (
+            "{id: P, query: Order, given: {c: eq}, filter: \"status = = :s\", example: {c: \"1\", s: OPEN}}",
+            "change its `given` or `filter` or `example`",
+        ),
+        (
+            "{id: P, update: Order, set: \"total = total + + :n\", if: exists, example: {c: \"1\", day: \"2026-01-01\", n: 1}}",
+            "change its `set` or `example`",
+        ),
+        (
+            "{id: P, put: Order, if: not-exists, example: {c: \"1\", day: \"2026-01-01\"}}",
+            "write an `example` on which it does, or what is expected",
+        ),
+    ] {
+        let report = family(&format!("  - {question}"));
+        let Outcome::Failed(text) = &report.patterns[0].outcome else { panic!("{question}") };
+        assert!(text.contains(told), "{text}");
+    }
+}
+
+#[test]
 fn the_planner_finds_a_local_index_by_itself() {
     let report = family("  - {id: P, query: Order, given: {c: eq, at: le}, example: {c: \"1\", at: b}}");
     assert_eq!(pattern(&report, "P").index.as_deref(), Some("recent"));

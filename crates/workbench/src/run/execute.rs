@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
 use keywright_semantics::request::parts::{
     AttributeMapPart, GetItemParts, QueryParts, ReturnConsumedCapacity, ScanParts, Select, ValuePart,
 };
@@ -157,6 +158,7 @@ impl Asking<'_> {
     }
 
     fn get(&mut self, key: &Item) -> Result<(), String> {
+        let read = self.read;
         self.report.operation = OperationKind::GetItem;
         self.report.key = Some(describe(key));
         let mut expression = Expression::default();
@@ -169,8 +171,9 @@ impl Asking<'_> {
             expression_attribute_names: expression.some_names(),
             ..GetItemParts::default()
         };
-        let request = GetItem::sense(parts).map_err(|fault| fault.message)?;
-        let answer = self.database.execute(Request::GetItem(request)).map_err(|fault| fault.message)?;
+        let request = GetItem::sense(parts).map_err(|fault| refused(read, &fault))?;
+        let answer =
+            self.database.execute(Request::GetItem(request)).map_err(|fault| refused(read, &fault))?;
         let Response::GetItem(output) = answer else { return Err(UNEXPECTED.to_owned()) };
         self.report.requests += 1;
         self.report.items_read += u64::from(output.item.is_some());
@@ -213,6 +216,7 @@ impl Asking<'_> {
         partition: &[(String, AttributeValue)],
         sort: &[(String, Bound)],
     ) -> Result<(), String> {
+        let read = self.read;
         let mut request = Made::default();
         for (name, value) in partition {
             request.compare(name, "=", value);
@@ -247,11 +251,11 @@ impl Asking<'_> {
         };
         self.pages(|database, start| {
             let parts = QueryParts { exclusive_start_key: start, ..parts.clone() };
-            let query = Query::sense(parts).map_err(|fault| fault.message)?;
+            let query = Query::sense(parts).map_err(|fault| refused(read, &fault))?;
             match database.execute(Request::Query(Box::new(query))) {
                 Ok(Response::Query(page)) => Ok(page),
                 Ok(_) => Err(UNEXPECTED.to_owned()),
-                Err(fault) => Err(fault.message),
+                Err(fault) => Err(refused(read, &fault)),
             }
         })
     }
@@ -279,6 +283,7 @@ impl Asking<'_> {
 
     /// Which items a filtered query reads: the same one without its filter, whose cost is nobody's.
     fn look_behind_the_filter(&mut self, request: &Made, condition: &str) -> Result<(), String> {
+        let read = self.read;
         let parts = QueryParts {
             table_name: self.plan.table.name.clone(),
             index_name: self.plan.index.map(|index| index.name.clone()),
@@ -292,9 +297,11 @@ impl Asking<'_> {
         let mut start = None;
         for _ in 0..PAGES_MAX {
             let parts = QueryParts { exclusive_start_key: start, ..parts.clone() };
-            let query = Query::sense(parts).map_err(|fault| fault.message)?;
-            let answer =
-                self.database.execute(Request::Query(Box::new(query))).map_err(|fault| fault.message)?;
+            let query = Query::sense(parts).map_err(|fault| refused(read, &fault))?;
+            let answer = self
+                .database
+                .execute(Request::Query(Box::new(query)))
+                .map_err(|fault| refused(read, &fault))?;
             let Response::Query(page) = answer else { return Err(UNEXPECTED.to_owned()) };
             for item in page.items.into_iter().flatten() {
                 self.report.read.push(key_texts(self.plan.table, &item.decode()));
@@ -308,6 +315,7 @@ impl Asking<'_> {
     }
 
     fn scan(&mut self) -> Result<(), String> {
+        let read = self.read;
         self.report.operation = OperationKind::Scan;
         let mut request = Made::default();
         let filter = self.filter(&mut request)?;
@@ -327,11 +335,11 @@ impl Asking<'_> {
         };
         self.pages(|database, start| {
             let parts = ScanParts { exclusive_start_key: start, ..parts.clone() };
-            let scan = Scan::sense(parts).map_err(|fault| fault.message)?;
+            let scan = Scan::sense(parts).map_err(|fault| refused(read, &fault))?;
             match database.execute(Request::Scan(Box::new(scan))) {
                 Ok(Response::Scan(page)) => Ok(page),
                 Ok(_) => Err(UNEXPECTED.to_owned()),
-                Err(fault) => Err(fault.message),
+                Err(fault) => Err(refused(read, &fault)),
             }
         })
     }
@@ -394,6 +402,22 @@ impl Asking<'_> {
         self.report.bytes_returned += u64::try_from(item.size_bytes()).unwrap_or(u64::MAX);
         self.report.returned.push(texts);
     }
+}
+
+/// What the author of a pattern does about a refused question.
+fn refused(read: &Read, fault: &Error) -> String {
+    let fields = [
+        ("`given`", !read.given.is_empty()),
+        ("`filter`", read.filter.is_some()),
+        ("`attributes`", !read.attributes.is_empty()),
+        ("`example`", true),
+    ];
+    let fields: Vec<&str> = fields.into_iter().filter(|(_, there)| *there).map(|(field, _)| field).collect();
+    format!(
+        "the service refuses the request that is made of it: {}; change its {}",
+        fault.message,
+        fields.join(" or ")
+    )
 }
 
 /// An answer of another operation than the one asked: the engine's promise broken.

@@ -10,6 +10,7 @@ mod names;
 mod plan;
 mod range;
 mod report;
+mod requests;
 mod steps;
 mod tables;
 
@@ -111,7 +112,10 @@ fn load(
             }),
             Err(fault) => {
                 let name = sample.entity.as_deref().unwrap_or("an item");
-                faults.push(Fault::new(sample.at, format!("{name} of table `{}`: {fault}", table.name)));
+                faults.push(Fault::new(
+                    sample.at,
+                    format!("{name} of table `{}` is no item that the service takes: {fault}", table.name),
+                ));
             }
         }
     }

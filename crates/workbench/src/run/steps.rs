@@ -1,47 +1,42 @@
 //! Executes changes: single writes, transactions and batches. The data is put back as it was afterwards, so that patterns
 //! do not depend on their order.
 
-use keywright_semantics::error::{Error, ErrorDetail};
-use keywright_semantics::request::parts::{
-    BatchGetItemParts, BatchWriteItemParts, DeleteItemParts, DeleteRequestParts, KeysAndAttributesParts,
-    PutItemParts, PutRequestParts, ReturnConsumedCapacity, TransactConditionCheckParts, TransactDeleteParts,
-    TransactGetItemParts, TransactGetItemsParts, TransactGetParts, TransactPutParts, TransactUpdateParts,
-    TransactWriteItemParts, TransactWriteItemsParts, UpdateItemParts, ValuePart, WriteRequestParts,
-};
-use keywright_semantics::request::{
-    BatchGetItem, BatchWriteItem, DeleteItem, PutItem, Request, TransactGetItems, TransactWriteItems,
-    UpdateItem,
-};
+use keywright_semantics::capacity::{TableUsage, Usage, WriteMode, write_units};
+use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
+use keywright_semantics::request::parts::ValuePart;
 use keywright_semantics::response::Response;
+use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
-use super::database::{Database, key_texts, parts_of};
+use super::database::{Database, key_texts};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
 use super::names::Expression;
-use super::report::{OperationKind, Outcome, PatternReport};
+use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
+use super::requests;
 use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad};
 use crate::model::{
-    Condition, Consistency, Entity, FailsWhen, Model, Node, Operation, Pattern, Table, Write, WriteKind,
+    Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table, Write,
+    WriteKind,
 };
 
 /// Tries at finding a key that no other action of the pattern has.
 const TRIES_MAX: u64 = 50;
 
 /// One item's part of a change.
-struct Action<'a> {
-    step: usize,
-    kind: WriteKind,
-    consistency: Consistency,
-    table: &'a Table,
-    entity: &'a Entity,
-    key: Item,
-    item: Item,
-    condition: Option<String>,
-    update: String,
-    expression: Expression,
-    values: Vec<(String, ValuePart)>,
+pub(super) struct Action<'a> {
+    pub(super) step: usize,
+    pub(super) kind: WriteKind,
+    pub(super) consistency: Consistency,
+    pub(super) table: &'a Table,
+    pub(super) entity: &'a Entity,
+    pub(super) key: Item,
+    pub(super) item: Item,
+    pub(super) condition: Option<String>,
+    pub(super) update: String,
+    pub(super) expression: Expression,
+    pub(super) values: Vec<(String, ValuePart)>,
 }
 
 pub(super) fn change(
@@ -119,17 +114,68 @@ fn tried(
     if fails.is_none_or(|fails| !fails.when.is_empty()) {
         let answer = send(database, pattern, actions, report);
         restore()?;
-        answer.map_err(|fault| format!("{:?}: {}", fault.kind, fault.message))?;
+        answer.map_err(|fault| refused(pattern, report.operation, &fault))?;
     }
     if let Some(fails) = fails {
         circumstances(database, actions, &before, fails)?;
         let answer = send(database, pattern, actions, &mut blank(pattern));
         restore()?;
+        if fails.when.is_empty() && answer.is_err() {
+            let stored = before.iter().map(|(action, item)| (*action, item.as_ref()));
+            report.capacity = of_failure(report.operation, stored);
+        }
         found.extend(failure(pattern, actions, fails, answer.err().as_ref()));
     }
     let Some(expect) = &pattern.expect else { return Ok(Outcome::Ran) };
     found.extend(complaints(expect, report));
     Ok(outcome(found))
+}
+
+/// What a write takes whose condition does not hold: the units of the item that is there, of a put's own where that is
+/// larger, one at least (developer guide: `WorkingWithItems`, conditional writes). The answer carries no figure.
+fn of_failure<'a>(
+    operation: OperationKind,
+    stored: impl Iterator<Item = (&'a Action<'a>, Option<&'a Item>)>,
+) -> Vec<CapacityOf> {
+    let mode = match operation {
+        OperationKind::TransactWriteItems => WriteMode::Transactional,
+        _ => WriteMode::Plain,
+    };
+    let mut capacity: Vec<CapacityOf> = Vec::new();
+    for (action, stored) in stored {
+        let own = if action.kind == WriteKind::Put { item_bytes(&action.item) } else { 0 };
+        let bytes = stored.map_or(0, item_bytes).max(own);
+        let usage = TableUsage { table: Usage::writing(write_units(bytes, mode)), ..TableUsage::default() };
+        match capacity.iter_mut().find(|known| known.table == action.table.name) {
+            Some(known) => known.usage.merge(usage),
+            None => capacity.push(CapacityOf { table: action.table.name.clone(), usage }),
+        }
+    }
+    capacity
+}
+
+/// What the author of a pattern does about a refused change.
+fn refused(pattern: &Pattern, operation: OperationKind, fault: &Error) -> String {
+    let message = &fault.message;
+    if matches!(fault.kind, ErrorKind::ConditionalCheckFailed | ErrorKind::TransactionCanceled) {
+        return format!(
+            "a condition does not hold on the data: write an `example` on which it does, or what is expected, `expect: {{fails-when: null, reason: ConditionalCheckFailed}}` ({message})"
+        );
+    }
+    let said = |text: fn(&Write) -> bool| pattern.steps().iter().any(text);
+    let fields = [
+        ("`set`", said(|step| step.set.is_some())),
+        ("`remove`", said(|step| step.remove.is_some())),
+        ("`add`", said(|step| step.add.is_some())),
+        ("`if`", said(|step| matches!(step.condition, Some(Condition::Expression(_))))),
+        ("`example`", true),
+    ];
+    let fields: Vec<&str> = fields.into_iter().filter(|(_, there)| *there).map(|(field, _)| field).collect();
+    format!(
+        "the service refuses the {} that is made of it: {message}; change its {}",
+        operation.name(),
+        fields.join(" or ")
+    )
 }
 
 /// Changes the items under the actions as the expectation says.
@@ -288,6 +334,10 @@ impl<'a> Maker<'a> {
         }
         for attempt in 0..TRIES_MAX {
             let mut item = generate_record(self.model, entity, self.samples, nth + attempt);
+            // Who gives an example and leaves the attribute of a sparse index out puts an item that is not in it.
+            item.retain(|name, _| {
+                given.is_empty() || given.contains_key(name) || !self.is_sparse(entity, table, name)
+            });
             item.extend(inherited.clone());
             // A second item with all the example's values would have the first one's key.
             let varied = |name: &str| attempt > 0 && !inherited.contains_key(name) && attempt < TRIES_MAX;
@@ -315,6 +365,21 @@ impl<'a> Maker<'a> {
             }
         }
         Err(format!("two puts of `{}` have one key: write an `example` for each", entity.name))
+    }
+
+    /// Whether an attribute stands in an index's key, and items of the data do without it.
+    fn is_sparse(&self, entity: &Entity, table: &Table, name: &str) -> bool {
+        let parts = table.indexes.iter().flat_map(Index::key_parts);
+        let indexed = parts
+            .filter(|part| table.key_parts().all(|own| own.name != part.name))
+            .filter_map(|part| entity.template(&part.name))
+            .any(|template| template.attributes().any(|own| own == name));
+        let keyed = table.key_parts().filter_map(|part| entity.template(&part.name));
+        let mut keyed =
+            keyed.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>());
+        let mut items =
+            self.samples.iter().filter(|sample| sample.entity.as_deref() == Some(entity.name.as_str()));
+        indexed && keyed.all(|own| own != name) && items.any(|sample| !sample.item.contains_key(name))
     }
 
     /// New texts for the attributes of the key that no parent gives.
@@ -389,16 +454,10 @@ impl Action<'_> {
         Ok(joined)
     }
 
-    fn names(&self) -> Option<Vec<(String, String)>> {
-        self.expression.some_names()
-    }
-
-    fn some_values(&self) -> Option<Vec<(String, ValuePart)>> {
+    pub(super) fn some_values(&self) -> Option<Vec<(String, ValuePart)>> {
         (!self.values.is_empty()).then(|| self.values.clone())
     }
 }
-
-const METERED: Option<ReturnConsumedCapacity> = Some(ReturnConsumedCapacity::Indexes);
 
 fn send(
     database: &Database,
@@ -410,14 +469,7 @@ fn send(
         OperationKind::Nothing => operation(pattern),
         known => known,
     };
-    let request = match request {
-        OperationKind::TransactWriteItems => transact_write(actions)?,
-        OperationKind::TransactGetItems => transact_get(actions)?,
-        OperationKind::BatchWriteItem => batch_write(actions)?,
-        OperationKind::BatchGetItem => batch_get(actions)?,
-        _ => single(actions)?,
-    };
-    let answer = database.execute(request)?;
+    let answer = database.execute(requests::request(request, actions)?)?;
     take(report, actions, answer)
 }
 
@@ -455,182 +507,4 @@ fn take(report: &mut PatternReport, actions: &[Action<'_>], answer: Response) ->
         }
     }
     Ok(())
-}
-
-fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
-    let [action] = actions else {
-        return Err(Error::validation("a single write is one item: write a `batch` or a `transact`"));
-    };
-    let table_name = action.table.name.clone();
-    let (condition_expression, names, values) =
-        (action.condition.clone(), action.names(), action.some_values());
-    match action.kind {
-        WriteKind::Put => PutItem::sense(PutItemParts {
-            table_name,
-            item: parts_of(&action.item),
-            condition_expression,
-            expression_attribute_names: names,
-            expression_attribute_values: values,
-            return_consumed_capacity: METERED,
-            ..PutItemParts::default()
-        })
-        .map(Request::PutItem),
-        WriteKind::Update => UpdateItem::sense(UpdateItemParts {
-            table_name,
-            key: parts_of(&action.key),
-            update_expression: Some(action.update.clone()),
-            condition_expression,
-            expression_attribute_names: names,
-            expression_attribute_values: values,
-            return_consumed_capacity: METERED,
-            ..UpdateItemParts::default()
-        })
-        .map(|request| Request::UpdateItem(Box::new(request))),
-        WriteKind::Delete => DeleteItem::sense(DeleteItemParts {
-            table_name,
-            key: parts_of(&action.key),
-            condition_expression,
-            expression_attribute_names: names,
-            expression_attribute_values: values,
-            return_consumed_capacity: METERED,
-            ..DeleteItemParts::default()
-        })
-        .map(Request::DeleteItem),
-        WriteKind::Check | WriteKind::Get => {
-            Err(Error::validation("a check or a get stands in a `transact` or a `batch`"))
-        }
-    }
-}
-
-fn transact_write(actions: &[Action<'_>]) -> Result<Request, Error> {
-    let transact_items = actions.iter().map(transact_item).collect::<Result<Vec<_>, _>>()?;
-    let parts = TransactWriteItemsParts {
-        transact_items,
-        return_consumed_capacity: METERED,
-        return_item_collection_metrics: None,
-        client_request_token: None,
-    };
-    TransactWriteItems::sense(parts).map(Request::TransactWriteItems)
-}
-
-fn transact_item(action: &Action<'_>) -> Result<TransactWriteItemParts, Error> {
-    let table_name = action.table.name.clone();
-    let (condition_expression, names, values) =
-        (action.condition.clone(), action.names(), action.some_values());
-    let key = parts_of(&action.key);
-    let none = TransactWriteItemParts { condition_check: None, put: None, delete: None, update: None };
-    Ok(match action.kind {
-        WriteKind::Put => TransactWriteItemParts {
-            put: Some(TransactPutParts {
-                item: parts_of(&action.item),
-                table_name,
-                condition_expression,
-                expression_attribute_names: names,
-                expression_attribute_values: values,
-                return_values_on_condition_check_failure: None,
-            }),
-            ..none
-        },
-        WriteKind::Update => TransactWriteItemParts {
-            update: Some(TransactUpdateParts {
-                key,
-                update_expression: action.update.clone(),
-                table_name,
-                condition_expression,
-                expression_attribute_names: names,
-                expression_attribute_values: values,
-                return_values_on_condition_check_failure: None,
-            }),
-            ..none
-        },
-        WriteKind::Delete => TransactWriteItemParts {
-            delete: Some(TransactDeleteParts {
-                key,
-                table_name,
-                condition_expression,
-                expression_attribute_names: names,
-                expression_attribute_values: values,
-                return_values_on_condition_check_failure: None,
-            }),
-            ..none
-        },
-        WriteKind::Check => TransactWriteItemParts {
-            condition_check: Some(TransactConditionCheckParts {
-                key,
-                table_name,
-                condition_expression: condition_expression
-                    .ok_or_else(|| Error::validation("a check has a condition: write `if: exists`"))?,
-                expression_attribute_names: names,
-                expression_attribute_values: values,
-                return_values_on_condition_check_failure: None,
-            }),
-            ..none
-        },
-        WriteKind::Get => return Err(Error::validation("a transaction is writes and checks, or gets")),
-    })
-}
-
-fn transact_get(actions: &[Action<'_>]) -> Result<Request, Error> {
-    let get = |action: &Action<'_>| TransactGetItemParts {
-        get: TransactGetParts {
-            key: parts_of(&action.key),
-            table_name: action.table.name.clone(),
-            projection_expression: None,
-            expression_attribute_names: None,
-        },
-    };
-    let parts = TransactGetItemsParts {
-        transact_items: actions.iter().map(get).collect(),
-        return_consumed_capacity: METERED,
-    };
-    TransactGetItems::sense(parts).map(Request::TransactGetItems)
-}
-
-fn batch_write(actions: &[Action<'_>]) -> Result<Request, Error> {
-    let mut request_items: Vec<(String, Vec<WriteRequestParts>)> = Vec::new();
-    for action in actions {
-        let write = match action.kind {
-            WriteKind::Put => WriteRequestParts {
-                put_request: Some(PutRequestParts { item: parts_of(&action.item) }),
-                delete_request: None,
-            },
-            WriteKind::Delete => WriteRequestParts {
-                put_request: None,
-                delete_request: Some(DeleteRequestParts { key: parts_of(&action.key) }),
-            },
-            WriteKind::Update | WriteKind::Check | WriteKind::Get => {
-                return Err(Error::validation("a batch is puts and deletes, or gets"));
-            }
-        };
-        match request_items.iter_mut().find(|(table, _)| *table == action.table.name) {
-            Some((_, writes)) => writes.push(write),
-            None => request_items.push((action.table.name.clone(), vec![write])),
-        }
-    }
-    let parts = BatchWriteItemParts {
-        request_items,
-        return_consumed_capacity: METERED,
-        return_item_collection_metrics: None,
-    };
-    BatchWriteItem::sense(parts).map(Request::BatchWriteItem)
-}
-
-fn batch_get(actions: &[Action<'_>]) -> Result<Request, Error> {
-    let mut request_items: Vec<(String, KeysAndAttributesParts)> = Vec::new();
-    for action in actions {
-        let key = parts_of(&action.key);
-        match request_items.iter_mut().find(|(table, _)| *table == action.table.name) {
-            Some((_, wanted)) => wanted.keys.push(key),
-            None => request_items.push((
-                action.table.name.clone(),
-                KeysAndAttributesParts {
-                    keys: vec![key],
-                    consistent_read: (action.consistency == Consistency::Strong).then_some(true),
-                    ..KeysAndAttributesParts::default()
-                },
-            )),
-        }
-    }
-    let parts = BatchGetItemParts { request_items, return_consumed_capacity: METERED };
-    BatchGetItem::sense(parts).map(Request::BatchGetItem)
 }
