@@ -194,6 +194,8 @@ const CASES: &[(&str, &str, &str)] = &[
         "    get: Order\n    given: {id: eq}\n",
         "    transact: [{check: Order}]\n",
     ),
+    ("a question after what is no write", "    get: Order\n", "    get: Order\n    after: W1\n"),
+    ("an owner that is no attribute", "count: 10", "owner: customr"),
     ("a get by an index", "    get: Order\n", "    get: Order\n    uses: gsi1\n"),
     // Names inside patterns.
     ("an example of a misspelt attribute", "example: {id: a}", "example: {ids: a}"),
@@ -335,6 +337,7 @@ const FIELDS: &[&str] = &[
     "remove: total",
     "add: \"total :t\"",
     "returnValues: true",
+    "after: W",
     "expect: {exact: true}",
     "expect: {count: 1}",
     "expect: {fails-when: null}",

@@ -61,7 +61,7 @@ patterns:
             shop.yaml:7:50: `gssi` is no field of an entity and no index of `Other`; did you mean `gsi`?
             shop.yaml:7:90: an attribute's type cannot be `Q`; known are S, N, B, BOOL, NULL, L, M, SS, NS, BS
             shop.yaml:9:21: there is no entity `B`; known are A
-            shop.yaml:9:41: unknown field `tabel` of a pattern; known are id, text, get, query, scan, scatter-gather, put, update, delete, transact, batch, given, order, filter, attributes, returns, limit, rate, consistency, uses, example, expect, admin, if, set, remove, add, returnValues
+            shop.yaml:9:41: unknown field `tabel` of a pattern; known are id, text, get, query, scan, scatter-gather, put, update, delete, transact, batch, given, order, filter, attributes, returns, limit, rate, consistency, uses, example, expect, admin, after, if, set, remove, add, returnValues
             shop.yaml:10:36: how an attribute is given cannot be `equal`; did you mean `eq`?
             shop.yaml:10:43: `A` has no attribute `idx`; did you mean `id`?
             shop.yaml:10:59: `rate` is `often` here: write a number with at most 6 decimals

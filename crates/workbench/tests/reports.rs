@@ -71,13 +71,20 @@ fn a_table_beyond_the_limits_is_reported_in_every_format() {
     for name in ["L033-global-bad.yaml", "L033-local-bad.yaml", "L033-projected-bad.yaml"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name);
         let model = parse(&std::fs::read_to_string(path).expect(name)).expect(name);
-        let checked = keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect(name);
+        let checked =
+            keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect(name);
         assert!(!checked.passes());
-        for report in
-            [text(&checked, name), json(&checked), junit(&checked, name), markdown(&checked)]
-        {
-            assert!(report.contains("a table has at most") || report.contains("indexes have at most"), "{report}");
-            assert!(report.contains("use global indexes") || report.contains("share indexes") || report.contains("project all"), "{report}");
+        for report in [text(&checked, name), json(&checked), junit(&checked, name), markdown(&checked)] {
+            assert!(
+                report.contains("a table has at most") || report.contains("indexes have at most"),
+                "{report}"
+            );
+            assert!(
+                report.contains("use global indexes")
+                    || report.contains("share indexes")
+                    || report.contains("project all"),
+                "{report}"
+            );
             assert!(report.contains("do what rule L033 says"), "{report}");
         }
     }

@@ -368,6 +368,7 @@ impl Maker {
             attributes,
             skew: Vec::new(),
             unique: Vec::new(),
+            owner: None,
         }
     }
 

@@ -2,7 +2,9 @@
 
 use super::context::{Context, finding, is_time, names, words};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Read, ReadKind, Template};
+use crate::model::{
+    AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Read, ReadKind, Template, WriteKind,
+};
 use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
 
 const DISCARD_WARNING_PERCENT: u64 = 50;
@@ -378,10 +380,14 @@ pub(super) fn strong_index(context: &Context<'_>) -> Vec<Finding> {
 
 pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
     let found = context.reads().filter_map(|(pattern, read, report)| {
-        let text = pattern.text.as_ref()?;
         let table = context.model.table(&report.table)?;
         let index = table.index(report.index.as_ref()?).filter(|index| index.kind == IndexKind::Global)?;
-        let sign = written_before(context, read, text)?;
+        // What the model says decides; only where it says nothing do the words.
+        let sign = match after(context, read, &pattern.after) {
+            Some(write) => format!("after {write}"),
+            None if pattern.after.is_empty() => written_before(context, read, pattern.text.as_ref()?)?,
+            None => return None,
+        };
         Some(finding(
             "L051",
             Severity::Warning,
@@ -395,6 +401,16 @@ pub(super) fn read_after_write(context: &Context<'_>) -> Vec<Finding> {
         ))
     });
     found.collect()
+}
+
+/// The first of some writes that changes what a question asks for. Items of other entities are not in its answer.
+fn after<'a>(context: &Context<'_>, read: &Read, writes: &'a [String]) -> Option<&'a String> {
+    writes.iter().find(|write| {
+        let mut steps = context.steps().filter(|(pattern, _, _)| pattern.id == **write);
+        steps.any(|(_, step, entity)| {
+            !matches!(step.kind, WriteKind::Get | WriteKind::Check) && read.entities.contains(&entity.name)
+        })
+    })
 }
 
 /// The words of a question's text that say that it follows a write: `just created`, `after placing an order`, `after W1`.

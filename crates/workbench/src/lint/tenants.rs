@@ -2,7 +2,7 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::model::{Attribute, Entity, Index, Pattern, Table, Template};
+use crate::model::{Attribute, Entity, Index, Model, Pattern, Table, Template};
 
 /// Beginnings of names by which models call whom an item belongs to, without marks between words.
 const OWNERS: &[&str] = &["tenant", "owner", "org", "organization", "organisation", "workspace"];
@@ -11,7 +11,7 @@ const ENDINGS: &[&str] = &["", "id", "key", "name"];
 pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     context.each_partition(|table, index, entity, templates| {
-        let Some(owner) = entity.attributes.iter().find(|attribute| is_owner(attribute)) else { return };
+        let Some(owner) = owner(context.model, entity) else { return };
         let first = templates.iter().flat_map(Template::attributes).next();
         if first == Some(owner.name.as_str()) || !asked(context, table, index, entity) {
             return;
@@ -39,6 +39,32 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
         ));
     });
     found
+}
+
+/// Whose an item is: what the entity or its ancestors say with `owner`. In a model that says it nowhere, an attribute of a
+/// usual name, or the identity of an entity of such a name.
+fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
+    if model.entities.iter().any(|other| other.owner.is_some()) {
+        let mut line = vec![entity];
+        for _ in 0..model.entities.len() {
+            let parents = line.iter().flat_map(|own| &own.parents).filter_map(|name| model.entity(name));
+            let more: Vec<&Entity> =
+                parents.filter(|parent| line.iter().all(|known| known.name != parent.name)).collect();
+            line.extend(more);
+        }
+        return line.iter().find_map(|own| entity.attribute(own.owner.as_ref()?));
+    }
+    let named = entity.attributes.iter().find(|attribute| is_owner(attribute));
+    named.or_else(|| {
+        let tenant = model.entities.iter().find(|other| is_called_owner(&other.name))?;
+        entity.attribute(tenant.identity()?)
+    })
+}
+
+/// An entity that is a tenant or owner itself: its identity, whatever it is called, says whose an item is.
+fn is_called_owner(name: &str) -> bool {
+    let name = name.to_lowercase();
+    OWNERS.contains(&name.as_str())
 }
 
 fn is_owner(attribute: &Attribute) -> bool {

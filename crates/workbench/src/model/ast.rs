@@ -137,6 +137,8 @@ pub struct Entity {
     pub skew: Vec<(String, Skew)>,
     /// Other keys that must be unique, each a list of attributes.
     pub unique: Vec<Vec<String>>,
+    /// The attribute that says whose an item is; `None` when the file does not say.
+    pub owner: Option<String>,
 }
 
 /// The templates of one key, for each key attribute in the key's order.
@@ -226,6 +228,8 @@ pub struct Pattern {
     pub expect: Option<Expectation>,
     /// A rare job of the operators: may scan.
     pub admin: bool,
+    /// The writes whose effect it must see: it is asked right after them.
+    pub after: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -10,12 +10,10 @@ const COMMON: &[&str] = &["id", "text", "rate", "example", "expect", "admin"];
 /// The fields that a kind of pattern has besides.
 fn of_pattern(kind: &str) -> &'static [&'static str] {
     match kind {
-        "get" => &["get", "given", "attributes", "consistency", "uses"],
-        "query" => {
-            &["query", "given", "order", "filter", "attributes", "returns", "limit", "consistency", "uses"]
-        }
-        "scatter-gather" => &[
-            "scatter-gather",
+        "get" => &["get", "after", "given", "attributes", "consistency", "uses"],
+        "query" => &[
+            "query",
+            "after",
             "given",
             "order",
             "filter",
@@ -25,7 +23,21 @@ fn of_pattern(kind: &str) -> &'static [&'static str] {
             "consistency",
             "uses",
         ],
-        "scan" => &["scan", "given", "filter", "attributes", "returns", "limit", "consistency", "uses"],
+        "scatter-gather" => &[
+            "scatter-gather",
+            "after",
+            "given",
+            "order",
+            "filter",
+            "attributes",
+            "returns",
+            "limit",
+            "consistency",
+            "uses",
+        ],
+        "scan" => {
+            &["scan", "after", "given", "filter", "attributes", "returns", "limit", "consistency", "uses"]
+        }
         "put" => &["put", "if", "returnValues"],
         "update" => &["update", "if", "set", "remove", "add", "returnValues"],
         "delete" => &["delete", "if", "returnValues"],
@@ -59,6 +71,7 @@ fn instead(kind: &str, field: &str) -> &'static str {
         ("filter", _) => "a condition of a write is `if`",
         ("order", "scan") => "a Scan has no order: write `query`, or leave it out",
         ("order" | "limit" | "returns", "get") => "a get returns one item: leave it out, or write `query`",
+        ("after", _) => "only a question sees what was written before: leave it out",
         ("uses", _) => "a write is of the table, and its indexes follow: leave it out",
         ("given", _) => "which item it is stands in `example`",
         ("attributes", _) => "only `get`, `query`, `scan` and `scatter-gather` have it: leave it out",

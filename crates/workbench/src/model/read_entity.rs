@@ -10,7 +10,7 @@ use super::yaml::{Node, NodeKind};
 
 /// Fields besides the names of indexes.
 pub(super) const ENTITY_FIELDS: &[&str] =
-    &["text", "table", "count", "size", "maxSize", "parent", "key", "attrs", "skew", "unique"];
+    &["text", "table", "count", "size", "maxSize", "parent", "key", "attrs", "skew", "unique", "owner"];
 pub(super) const ATTRIBUTE_FIELDS: &[&str] =
     &["type", "size", "distinct", "values", "format", "copyOf", "present", "text"];
 
@@ -54,7 +54,7 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         .chain(ENTITY_FIELDS.iter().copied())
         .collect();
     let fields = reader.fields(node, "an entity", &own)?;
-    reader.mark(at, &fields, &["table", "parent", "skew", "unique"]);
+    reader.mark(at, &fields, &["table", "parent", "skew", "unique", "owner"]);
     let attributes = fields.get("attrs").map(|node| attributes(reader, node)).unwrap_or_default();
     Some(Entity {
         name: name.to_owned(),
@@ -70,6 +70,7 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         attributes,
         skew: fields.get("skew").map(|node| skews(reader, node)).unwrap_or_default(),
         unique: fields.get("unique").map(|node| unique(reader, node)).unwrap_or_default(),
+        owner: reader.optional_text(&fields, "owner"),
     })
 }
 

@@ -34,6 +34,7 @@ pub(super) const PATTERN_FIELDS: &[&str] = &[
     "example",
     "expect",
     "admin",
+    "after",
     "if",
     "set",
     "remove",
@@ -69,7 +70,8 @@ const READS: &[(&str, ReadKind)] = &[
 pub(super) const TARGETS: &[&str] =
     &["get", "query", "scan", "scatter-gather", "put", "update", "delete", "check"];
 /// Fields that name attributes, indexes or items: what is wrong in them is told at their place.
-const NAMING: &[&str] = &["attributes", "uses", "expect", "example", "filter", "if", "set", "remove", "add"];
+const NAMING: &[&str] =
+    &["attributes", "uses", "expect", "example", "filter", "if", "set", "remove", "add", "after"];
 const WRITES: &[(&str, WriteKind)] = &[
     ("put", WriteKind::Put),
     ("update", WriteKind::Update),
@@ -109,6 +111,7 @@ pub(super) fn pattern(reader: &mut Reader, node: &Node) -> Option<Pattern> {
         example: fields.get("example").map(|node| values(reader, node)).unwrap_or_default(),
         expect: fields.get("expect").and_then(|node| expectation(reader, node)),
         admin: reader.optional_bool(&fields, "admin").unwrap_or_default(),
+        after: reader.optional_texts(&fields, "after"),
     })
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::ast::{
     Condition, Entity, Index, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write,
+    WriteKind,
 };
 use super::expression::{attributes_in, hashed_in, values_in};
 use super::fault::At;
@@ -125,7 +126,9 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
         }
     }
     let skewed = this.skew.iter().map(|(name, _)| (name, "skew"));
-    for (name, field) in skewed.chain(this.unique.iter().flatten().map(|name| (name, "unique"))) {
+    let owner = this.owner.iter().map(|name| (name, "owner"));
+    let unique = this.unique.iter().flatten().map(|name| (name, "unique"));
+    for (name, field) in skewed.chain(owner).chain(unique) {
         let at = reader.place(this.at, &[field]);
         known_attribute(reader, at, this, name);
     }
@@ -224,7 +227,20 @@ fn check_pattern(reader: &mut Reader, model: &Model, pattern: &Pattern) {
     }
 }
 
+/// What a question is asked after is a write.
+fn check_after(reader: &mut Reader, model: &Model, pattern: &Pattern) {
+    let writes = model.patterns.iter().filter(|other| {
+        other.steps().iter().any(|step| !matches!(step.kind, WriteKind::Get | WriteKind::Check))
+    });
+    let writes: Vec<&str> = writes.map(|other| other.id.as_str()).collect();
+    for name in pattern.after.iter().filter(|name| !writes.contains(&name.as_str())) {
+        let at = reader.place(pattern.at, &["after"]);
+        unknown(reader, at, "write", name, writes.iter().copied());
+    }
+}
+
 fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read) {
+    check_after(reader, model, pattern);
     let target = reader.place(pattern.at, TARGETS);
     let entities: Vec<&Entity> =
         read.entities.iter().filter_map(|name| entity(reader, model, target, name)).collect();

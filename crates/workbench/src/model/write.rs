@@ -159,6 +159,7 @@ fn entity(model: &Model, entity: &Entity) -> Node {
     put(&mut members, "skew", some_map(skew));
     let unique: Vec<Node> = entity.unique.iter().filter_map(|names| texts(names)).collect();
     put(&mut members, "unique", (!unique.is_empty()).then(|| Node::list(unique)));
+    put(&mut members, "owner", text(entity.owner.as_ref()));
     Node::map(members)
 }
 
@@ -227,6 +228,7 @@ fn pattern(pattern: &Pattern) -> Node {
     put(&mut members, "example", some_map(pattern.example.clone()));
     put(&mut members, "expect", pattern.expect.as_ref().map(expectation));
     put(&mut members, "admin", flag(pattern.admin));
+    put(&mut members, "after", texts(&pattern.after));
     Node::map(members)
 }
 

@@ -105,6 +105,7 @@ impl<'a> Saved<'a> {
             example,
             expect,
             admin: false,
+            after: Vec::new(),
         })
     }
 
