@@ -121,18 +121,21 @@ where
 
 /// Resolves at SIGTERM or Ctrl-C.
 #[cfg(unix)]
-pub(crate) async fn stop_signal() -> Result<(), String> {
+pub(crate) fn stop_signal() -> Result<impl Future<Output = Result<(), String>>, String> {
     use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate =
-        signal(SignalKind::terminate()).map_err(|error| format!("cannot wait for signals: {error}"))?;
-    tokio::select! {
-        interrupted = tokio::signal::ctrl_c() => interrupted.map_err(|error| format!("cannot wait for Ctrl-C: {error}")),
-        _ = terminate.recv() => Ok(()),
-    }
+    let heard = |kind| signal(kind).map_err(|error| format!("cannot wait for signals: {error}"));
+    let mut interrupt = heard(SignalKind::interrupt())?;
+    let mut terminate = heard(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => Ok(()),
+            _ = terminate.recv() => Ok(()),
+        }
+    })
 }
 
 /// Resolves at Ctrl-C.
 #[cfg(not(unix))]
-pub(crate) async fn stop_signal() -> Result<(), String> {
-    tokio::signal::ctrl_c().await.map_err(|error| format!("cannot wait for Ctrl-C: {error}"))
+pub(crate) fn stop_signal() -> Result<impl Future<Output = Result<(), String>>, String> {
+    Ok(async { tokio::signal::ctrl_c().await.map_err(|error| format!("cannot wait for Ctrl-C: {error}")) })
 }

@@ -72,13 +72,15 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
         .await
         .map_err(|error| format!("cannot open the database: {error}"))?;
     let listener = Listener::bind(config.address, acceptor).await?;
+    // Before anyone is told that it serves: a stop that comes at once ends it well too.
+    let stop_signal = listener::stop_signal()?;
     banner::say(&banner::serving(listener.address(), listener.secure(), &config.storage, gate.verifies()));
 
     let (stop, stopping) = watch::channel(false);
     let steps = tokio::spawn(timers::run(engine.clone(), stopping.clone()));
     let service = Arc::new(Service::new(engine.clone(), gate, config.origins, stopping.clone()));
     let accepting = tokio::spawn(listener.run(Arc::clone(&service), stopping));
-    listener::stop_signal().await?;
+    stop_signal.await?;
     stop.send_replace(true);
     let drain = async {
         let _ended = accepting.await;
