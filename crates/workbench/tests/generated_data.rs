@@ -202,7 +202,7 @@ fn small_model() -> impl Strategy<Value = (String, u64, u64)> {
         Just("{type: S, format: ulid}"),
         Just("{type: S, format: sequence}"),
     ];
-    (kinds, sorts, 1_u64..400, 1_u64..400, 0_u64..200, any::<u16>()).prop_map(
+    (kinds, sorts, 1_u64..80, 1_u64..250, 0_u64..200, any::<u16>()).prop_map(
         |(kind, sort, population, sample, size, seed)| {
             let text = format!(
                 r#"
@@ -224,7 +224,7 @@ data: {{generate: {{seed: {seed}, sample: {sample}}}}}
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn generated_data_holds_what_small_models_declare((text, population, sample) in small_model()) {

@@ -83,8 +83,8 @@ pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
     Ok(expected)
 }
 
-/// What is left of the samples when they are written one after another: scaled counts make few values, so that a later
-/// item may have an earlier one's identity. Items of different entities never replace each other here: if their keys are
+/// What is left of the samples when they are written one after another: where a model has fewer values than items, a later
+/// item has an earlier one's identity. Items of different entities never replace each other here: if their keys are
 /// equal on the engine, the answers differ and the design is wrong.
 fn stored(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
     let key = |sample: &Sample| {

@@ -408,7 +408,8 @@ pub struct RawItems {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generate {
     pub seed: u64,
-    /// Items of the most numerous entity; the others in proportion, at least one each.
+    /// Items of the most numerous entity; the others in proportion, at least one each, and more where too few would leave
+    /// others' items without keys of their own.
     pub sample: u64,
 }
 
