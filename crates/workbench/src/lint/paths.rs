@@ -11,7 +11,7 @@ const DISCARD_WARNING_PERCENT: u64 = 50;
 const DISCARD_ERROR_PERCENT: u64 = 90;
 
 pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
-    let found = context.reads().filter_map(|(pattern, _, report)| {
+    let found = context.reads().filter_map(|(pattern, read, report)| {
         let Outcome::NoPlan(reasons) = &report.outcome else { return None };
         // What another rule tells better is not told twice.
         if report.refusals.iter().any(|refusal| !matches!(refusal.cause, Cause::Other(_))) {
@@ -23,7 +23,11 @@ pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
             pattern.at,
             &pattern.id,
             format!("no single GetItem or Query answers {}: {}", pattern.id, reasons.join("; ")),
-            "give an index a partition key of what the question gives by equality, and a sort key of its range",
+            if read.kind == ReadKind::Get {
+                "give every attribute of the table's key by `eq`, or write `query` for what an index or a part of the key finds"
+            } else {
+                "give an index a partition key of what the question gives by equality, and a sort key of its range"
+            },
         ))
     });
     found.collect()
