@@ -74,6 +74,13 @@ async fn a_stopped_server_ends_well_and_its_data_is_there_again() {
 }
 
 #[test]
+fn a_server_that_is_stopped_as_soon_as_it_serves_ends_well() {
+    for _ in 0..10 {
+        assert!(Server::in_memory().stop());
+    }
+}
+
+#[test]
 fn what_cannot_start_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let running = Server::on(folder.path());
