@@ -38,6 +38,25 @@ fn what_is_written_reads_as_the_same_model() {
 }
 
 #[test]
+fn owners_earlier_writes_and_strong_batches_are_written_and_read_again() {
+    let text = "
+format: 1
+model: m
+tables: {Tab: {key: {pk: S}}}
+entities: {A: {key: {pk: \"{shop}#{id}\"}, attrs: {id: S, shop: S}, owner: shop}}
+patterns:
+  - {id: W, put: A, if: not-exists}
+  - {id: Q, get: A, given: {shop: eq, id: eq}, after: W}
+  - {id: B, batch: [{get: A, n: 2}], consistency: strong}
+";
+    let written = write(&model(text));
+    for kept in ["owner: shop", "after: W", "consistency: strong"] {
+        assert!(written.contains(kept), "{kept}: {written}");
+    }
+    assert_eq!(written, write(&model(&written)));
+}
+
+#[test]
 fn all_faults_come_at_once_with_their_places_and_what_to_write() {
     faults(
         "format: 1
