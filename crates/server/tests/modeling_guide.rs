@@ -112,6 +112,22 @@ fn every_command_of_the_guide_prints_what_the_guide_says() {
 }
 
 #[test]
+fn every_command_and_option_that_the_guide_names_is_in_a_block_that_is_run() {
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/modeling.md");
+    let guide = std::fs::read_to_string(guide).expect("the guide");
+    let run: String =
+        blocks(&guide).into_iter().filter(|block| block.language == "sh").map(|block| block.text).collect();
+    let prose = guide.split("```").step_by(2).collect::<String>();
+    let named = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("keywright model "));
+    let options = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("--"));
+    // What the guide says of import needs a server or a neighbouring file; other tests use it.
+    let elsewhere = ["--endpoint", "--no-side"];
+    for code in named.chain(options).filter(|code| !elsewhere.contains(code)) {
+        assert!(run.contains(code), "{code} is named and not run");
+    }
+}
+
+#[test]
 fn the_guide_is_compared_line_by_line_but_for_its_gaps() {
     assert!(shows("a\n…\nz", "a\nb\nc\nz"));
     assert!(shows("a … c\n…", "a b c\nmore"));

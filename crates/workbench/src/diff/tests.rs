@@ -7,6 +7,7 @@ use super::StepKind::{
     WriteBoth,
 };
 use super::*;
+use crate::exchange::json::Json;
 use crate::exchange::of_model::Items;
 use crate::exchange::workbench_json::Document;
 use crate::model::parse;
@@ -287,4 +288,49 @@ fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need
         ]
     );
     assert_eq!(diff(&alone, &alone).plan, Plan::default());
+}
+
+#[test]
+fn a_plan_is_told_to_people_reviewers_and_programs_with_the_same_figures() {
+    let before = model(PLAIN, "", ATTRIBUTES, &format!("{PUT}{GET}"));
+    let after = model(BY_CUSTOMER, "", ATTRIBUTES, &format!("{PUT}{GET_BOTH}"));
+    let difference = diff(&before, &after);
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let terms = Terms { prices: &prices, rate: 100 };
+    let text = difference.text(terms);
+    assert!(
+        text.contains(
+            "     = 305176 read and 3000000 write units, $1.91, 9 hours at 100 write units a second\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("Together: 1220704 read and 6000000 write units, $3.90, once, on demand"),
+        "{text}"
+    );
+    let markdown = difference.markdown(terms);
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.starts_with("| ")).collect();
+    assert_eq!(rows.len(), 1 + difference.plan.steps.len(), "{markdown}");
+    assert!(rows.iter().all(|row| row.replace("\\|", "").matches('|').count() == 8), "{markdown}");
+    assert!(rows[2].contains("| 305176 | 3000000 | $1.91 | 9 hours"), "{markdown}");
+    let json = difference.json(terms);
+    let steps = json.get("steps").expect("steps").elements();
+    assert_eq!(steps[1].str_at("who"), Some("job"));
+    assert_eq!(steps[1].get("seconds").and_then(Json::as_u64), Some(30_000));
+    assert_eq!(json.get("writeUnits").and_then(Json::as_u64), Some(6_000_000));
+}
+
+#[test]
+fn what_nobody_measured_is_unknown_and_not_nought() {
+    let unmeasured = |key: &str| {
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  T: {{key: {{pk: S}}}}\nentities:\n  E: {{count: 10, key: {{pk: \"{key}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
+        );
+        Subject::of_model(&parse(&text).expect("a model"), &Items::new())
+    };
+    let difference = diff(&unmeasured("a#{id}"), &unmeasured("b#{id}"));
+    let prices = Prices::built_in(TODAY).expect("built in");
+    assert_eq!((difference.plan.units(), difference.plan.cost(&prices)), (None, None));
+    let text = difference.text(Terms { prices: &prices, rate: 1000 });
+    assert!(text.contains("units unknown") && text.contains("Together: unknown"), "{text}");
 }
