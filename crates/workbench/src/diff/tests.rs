@@ -324,7 +324,7 @@ fn a_plan_is_told_to_people_reviewers_and_programs_with_the_same_figures() {
 fn what_nobody_measured_is_unknown_and_not_nought() {
     let unmeasured = |key: &str| {
         let text = format!(
-            "format: 1\nmodel: m\ntables:\n  T: {{key: {{pk: S}}}}\nentities:\n  E: {{count: 10, key: {{pk: \"{key}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
+            "format: 1\nmodel: m\ntables:\n  Tab: {{key: {{pk: S}}}}\nentities:\n  E: {{count: 10, key: {{pk: \"{key}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
         );
         Subject::of_model(&parse(&text).expect("a model"), &Items::new())
     };
