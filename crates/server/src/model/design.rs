@@ -5,15 +5,20 @@ use std::path::PathBuf;
 use clap::Args;
 use keywright_workbench::cost::Class;
 use keywright_workbench::design::{
-    Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Verified, Without, explain,
-    from_model, index_name, keep, name, solve, to_model, unordered, verify,
+    Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Verified, VerifiedWrite, Without,
+    explain, from_model, index_name, keep, name, solve, to_model, unordered, verify, verify_writes,
 };
-use keywright_workbench::model::{Model, write};
+use keywright_workbench::model::{Billing, Model, write};
 use keywright_workbench::price::{Money, Prices};
 
 use super::progress::during;
 use super::{cost, files};
 use crate::banner;
+
+/// Rates between these hundredths of what is declared should not change a design.
+const STABLE_PERCENT_MIN: u64 = 50;
+/// See the least.
+const STABLE_PERCENT_MAX: u64 = 200;
 
 /// Finds the cheapest keys and indexes that answer every pattern with one request, shows that fewer indexes do not do,
 /// and runs the design on generated items. Entities need a count and `unique` (or keys), patterns a rate.
@@ -67,6 +72,11 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         let designing = format!("designing the keys of {}", table.name);
         let design = during(&designing, || solve(&problem, &prices)).map_err(|faults| sentences(&faults))?;
         banner::say(&text(&table.name, &design, &prices));
+        if matches!(table.billing, Billing::Provisioned { .. }) {
+            banner::say(
+                "Compared at on-demand prices; the table is provisioned, and `keywright model cost` bills it so.",
+            );
+        }
         for pattern in unordered(&model, &design) {
             banner::say(&format!(
                 "{pattern} asks for an order, and neither a range nor `order` says of what, so that its items come in an order \
@@ -242,10 +252,33 @@ fn explained(problem: &Problem, design: &Design, prices: &Prices) -> Result<Stri
         let (pattern, percent) = (&own.pattern, own.percent);
         lines.push(format!("If {pattern} came {percent} % as often, another design would be cheaper."));
     }
+    lines.push(stability(&explanation));
     if explanation.break_evens.is_empty() {
         lines.push("No rate, alone taken to nought or 1024 times, changes the design.".to_owned());
     }
     Ok(lines.join("\n"))
+}
+
+/// Whether the design is the same when rates are half or twice what is declared.
+fn stability(explanation: &Explanation) -> String {
+    let within = |percent: u64| (STABLE_PERCENT_MIN..=STABLE_PERCENT_MAX).contains(&percent);
+    let near: Vec<String> = explanation
+        .break_evens
+        .iter()
+        .filter(|own| within(own.percent))
+        .map(|own| format!("{} at {} %", own.pattern, own.percent))
+        .collect();
+    let alone = if near.is_empty() {
+        "Any one rate can be half or twice as high and the design is the same".to_owned()
+    } else {
+        format!("Between half and twice the rate another design is cheaper for {}", near.join(", "))
+    };
+    let together: Vec<String> = explanation.together.iter().map(|percent| format!("{percent} %")).collect();
+    if together.is_empty() {
+        format!("{alone}; with all rates at half or at twice it is the same.")
+    } else {
+        format!("{alone}; with all rates at {} it is another.", together.join(" and at "))
+    }
 }
 
 /// Each pattern alone, commonalities grouped, groups simplified; and the two measures.
@@ -284,5 +317,50 @@ fn report_run(arguments: &DesignArguments, model: &Model) -> Result<(), String> 
             own.pattern, own.returned, own.expected, own.strangers, own.measured.0, own.predicted.0
         ));
     }
-    if wrong.is_empty() { Ok(()) } else { Err("the design does not do what was predicted".to_owned()) }
+    let writes = during("running its writes", || verify_writes(model))
+        .map_err(|faults| cost::shown(&arguments.model, &faults))?;
+    if wrong.is_empty() & report_writes(&writes) {
+        Ok(())
+    } else {
+        Err("the design does not do what was predicted".to_owned())
+    }
+}
+
+/// Whether all writes did what was predicted.
+fn report_writes(writes: &[VerifiedWrite]) -> bool {
+    if writes.is_empty() {
+        return true;
+    }
+    let (wrong, right): (Vec<&VerifiedWrite>, Vec<&VerifiedWrite>) =
+        writes.iter().partition(|own| !own.agrees());
+    let reads: usize = right.iter().map(|own| own.reads.len()).sum();
+    banner::say(&format!(
+        "{} of {} writes leave every key and second item current at the predicted units; {reads} reads after them return what they should.",
+        right.len(),
+        writes.len()
+    ));
+    for own in writes.iter().filter(|own| own.refused) {
+        banner::say(&format!("{}: its condition does not hold on the generated items.", own.pattern));
+    }
+    for own in &wrong {
+        let id = &own.pattern;
+        if let Some(failed) = &own.failed {
+            banner::say(&format!("{id}: {failed}"));
+        }
+        if !own.stale.is_empty() {
+            banner::say(&format!("{id} leaves stale: {}", own.stale.join(", ")));
+        }
+        if own.measured != own.predicted {
+            let (measured, predicted) = (own.measured.0, own.predicted.0);
+            banner::say(&format!("{id}: {measured} half units for {predicted} predicted"));
+        }
+        for read in own.reads.iter().filter(|read| !read.agrees()) {
+            let failed = read.failed.as_deref().unwrap_or("the answers differ");
+            banner::say(&format!(
+                "{} after {id}: {failed}: {} items for {} expected, {} of other entities, {} half units for {} predicted",
+                read.pattern, read.returned, read.expected, read.strangers, read.measured.0, read.predicted.0
+            ));
+        }
+    }
+    wrong.is_empty()
 }

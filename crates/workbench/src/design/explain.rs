@@ -27,6 +27,8 @@ pub struct Explanation {
     pub runners_up: Vec<RunnerUp>,
     /// The rates at which the design changes.
     pub break_evens: Vec<BreakEven>,
+    /// Of half and twice all rates together, in hundredths, those with which the design is another.
+    pub together: Vec<u64>,
     /// How it comes about.
     pub steps: Steps,
 }
@@ -101,6 +103,7 @@ pub fn explain(problem: &Problem, prices: &Prices) -> Result<Explanation, Vec<Fa
         keys: reasons(problem, &solved).map_err(|fault| vec![fault])?,
         runners_up: runners_up(problem, &solved).map_err(|fault| vec![fault])?,
         break_evens: break_evens(problem, prices, &best),
+        together: together(problem, prices, &best),
         steps: steps(problem, prices, &best)?,
     })
 }
@@ -221,6 +224,21 @@ fn break_evens(problem: &Problem, prices: &Prices, best: &Design) -> Vec<BreakEv
         }
     }
     found
+}
+
+/// Half and twice all rates.
+const TOGETHER: [u64; 2] = [PERCENT / 2, PERCENT * 2];
+
+fn together(problem: &Problem, prices: &Prices, best: &Design) -> Vec<u64> {
+    let changes = |percent: &u64| {
+        let mut other = problem.clone();
+        let reads = other.patterns.iter_mut().map(|own| &mut own.rate);
+        for rate in reads.chain(other.writes.iter_mut().map(|own| &mut own.rate)) {
+            rate.0 = rate.0.saturating_mul(*percent) / PERCENT;
+        }
+        solve_flat(&other, prices).is_ok_and(|other| shape(&other) != shape(best))
+    };
+    TOGETHER.into_iter().filter(changes).collect()
 }
 
 /// The hundredth nearest to the present rate at which the design is another, by bisection.

@@ -316,7 +316,7 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate) -> Option<Write>
 }
 
 /// The attributes that an update's clauses write: the first name of each clause.
-fn changed(clauses: &str) -> Vec<String> {
+pub(super) fn changed(clauses: &str) -> Vec<String> {
     let mut depth = 0_u32;
     let mut names = vec![String::new()];
     for letter in clauses.chars() {

@@ -5,6 +5,7 @@
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
 mod constraints;
+mod current;
 mod embed;
 mod explain;
 mod from_model;
@@ -17,6 +18,7 @@ mod program;
 mod proof;
 mod to_model;
 mod verify;
+mod verify_writes;
 mod view;
 
 #[cfg(test)]
@@ -33,6 +35,7 @@ pub use problem::{
 pub use proof::{Proof, Same, Without};
 pub use to_model::{index_name, to_model};
 pub use verify::{Verified, verify};
+pub use verify_writes::{VerifiedWrite, verify_writes};
 pub use view::View;
 
 use std::collections::BTreeSet;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::current::keep_current;
 use super::leftover::settle;
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, View, name};
 use crate::cost::Class;
@@ -63,6 +64,8 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         }
     }
     copies(&mut model, design, &named)?;
+    let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
+    keep_current(&mut model, &designed);
     settle(&mut model);
     Ok(model)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::value::{AttributeValue, Item};
 
+use super::verify_writes::bare;
 use crate::data::{self, Sample};
 use crate::model::{
     At, Consistency, DataSource, Entity, Faults, Generate, GivenOp, HalfUnits, KeyPart, Model, Node,
@@ -48,29 +49,95 @@ impl Verified {
     }
 }
 
+/// A read asked for certain values.
+pub(super) struct Ask {
+    pub(super) pattern: String,
+    pub(super) given: Vec<AttributeValue>,
+}
+
 /// Runs the reads of a designed model on generated data.
 pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
+    let (model, samples) = generated(model)?;
+    let asks = model.patterns.iter().filter_map(|pattern| {
+        Some(Ask { pattern: pattern.id.clone(), given: values(pattern.read()?, &samples)? })
+    });
+    ask(&model, samples.clone(), &samples, asks.collect())
+}
+
+/// The model with generated data instead of its own, and these; second items are those of the first ones.
+pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
     let mut model = model.clone();
     model.data =
         DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
     let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
-    let loaded = data::load(&model, &no_files)?;
-    let samples = stored(&model, loaded.clone());
-    model.patterns.retain(|pattern| pattern.read().is_some());
-    let (tables, entities) = (model.tables.clone(), model.entities.clone());
+    let samples = stored(&model, data::load(&model, &no_files)?);
+    let samples = plain(&model, &samples);
+    Ok((model, samples))
+}
+
+/// The entities that are second items, and whose: all their attributes are copies of the other's.
+pub(super) fn seconds(model: &Model) -> Vec<(&str, &str)> {
+    let source = |entity: &'_ Entity| -> Option<String> {
+        let (source, _) = entity.attributes.first()?.copy_of.clone()?;
+        let copies = entity
+            .attributes
+            .iter()
+            .all(|own| own.copy_of.as_ref().is_some_and(|(from, name)| *from == source && *name == own.name));
+        copies.then_some(source)
+    };
+    let found = model.entities.iter().filter_map(|entity| {
+        let source = source(entity)?;
+        Some((entity.name.as_str(), model.entity(&source)?.name.as_str()))
+    });
+    found.collect()
+}
+
+/// The items as they should be: those of first items as they are, second ones made of them.
+pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
+    let seconds = seconds(model);
+    let is_second =
+        |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_deref() == Some(*second));
+    let mut found: Vec<Sample> = samples.iter().filter(|sample| !is_second(sample)).cloned().collect();
+    for (second, first) in &seconds {
+        let (Some(second), Some(first)) = (model.entity(second), model.entity(first)) else { continue };
+        let firsts = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&first.name));
+        found.extend(firsts.filter_map(|sample| {
+            let item = data::complete(model, second, bare(first, &sample.item)).ok()?;
+            Some(Sample {
+                table: second.table.clone(),
+                entity: Some(second.name.clone()),
+                item,
+                at: sample.at,
+            })
+        }));
+    }
+    found
+}
+
+/// Asks the engine that holds these items, and compares with a plain evaluation of what it should hold.
+pub(super) fn ask(
+    model: &Model,
+    stored: Vec<Sample>,
+    plain: &[Sample],
+    asks: Vec<Ask>,
+) -> Result<Vec<Verified>, Faults> {
+    let mut asking = model.clone();
+    asking.patterns.clear();
     let mut expected = Vec::new();
-    for pattern in &mut model.patterns {
-        let Operation::Read(read) = &pattern.operation else { continue };
-        let Some(given) = values(read, &samples) else { continue };
-        let place = place(&tables, &entities, pattern, read);
-        expected.push(evaluate(pattern, read, &given, &samples, place.as_ref()));
-        pattern.example = example(read, &given);
+    for ask in asks {
+        let Some(mut pattern) = model.pattern(&ask.pattern).cloned() else { continue };
+        let Operation::Read(read) = &mut pattern.operation else { continue };
+        read.limit = None;
+        let read = read.clone();
+        let place = place(&model.tables, &model.entities, &pattern, &read);
+        expected.push(evaluate(&pattern, &read, &ask.given, plain, place.as_ref()));
+        pattern.example = example(&read, &ask.given);
         pattern.expect = None;
         pattern.returns = None;
+        asking.patterns.push(pattern);
     }
-    let report = run_on(&model, loaded, &mut |_| {})?;
-    for verified in &mut expected {
-        let Some(ran) = report.pattern(&verified.pattern) else { continue };
+    let report = run_on(&asking, stored, &mut |_| {})?;
+    for (verified, ran) in expected.iter_mut().zip(&report.patterns) {
         verified.returned = ran.items_returned;
         verified.strangers = ran.strangers.len();
         verified.measured = ran.read_units();
@@ -103,13 +170,17 @@ fn stored(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
 
 /// Values that some item has, so that the pattern finds at least that item.
 fn values(read: &Read, samples: &[Sample]) -> Option<Vec<AttributeValue>> {
-    samples.iter().filter(|sample| belongs(read, sample)).find_map(|sample| {
+    samples.iter().filter(|sample| is_asked(read, sample)).find_map(|sample| {
         read.given.iter().map(|given| sample.item.get(given.attribute.as_str()).cloned()).collect()
     })
 }
 
-fn belongs(read: &Read, sample: &Sample) -> bool {
-    sample.entity.as_ref().is_some_and(|entity| read.entities.contains(entity))
+pub(super) fn belongs(read: &Read, entity: &str) -> bool {
+    read.entities.iter().any(|own| own == entity)
+}
+
+fn is_asked(read: &Read, sample: &Sample) -> bool {
+    sample.entity.as_deref().is_some_and(|entity| belongs(read, entity))
 }
 
 /// Where a pattern is asked: what is held of an item there, and over how many keys the items are spread.
@@ -162,7 +233,7 @@ fn evaluate(
     };
     // Which of them come first is the engine's business; as many as are asked for are found.
     let limit = read.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
-    let matching = samples.iter().filter(|sample| belongs(read, sample) && matches(&sample.item));
+    let matching = samples.iter().filter(|sample| is_asked(read, sample) && matches(&sample.item));
     let found: Vec<&Sample> = matching.take(limit).collect();
     let strong = read.consistency == Consistency::Strong;
     Verified {
@@ -218,7 +289,7 @@ fn fulfils(own: &AttributeValue, op: GivenOp, asked: &AttributeValue) -> bool {
     }
 }
 
-fn size(item: &Item) -> u64 {
+pub(super) fn size(item: &Item) -> u64 {
     u64::try_from(keywright_semantics::size::item_bytes(item)).unwrap_or(u64::MAX)
 }
 
@@ -239,7 +310,7 @@ fn example(read: &Read, given: &[AttributeValue]) -> Vec<(String, Node)> {
         .collect()
 }
 
-fn node(value: &AttributeValue) -> Option<Node> {
+pub(super) fn node(value: &AttributeValue) -> Option<Node> {
     let kind = match value {
         AttributeValue::S(text) => NodeKind::Text(text.clone()),
         AttributeValue::N(number) => NodeKind::Number(number.to_string()),

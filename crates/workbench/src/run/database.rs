@@ -123,7 +123,7 @@ impl Database {
 }
 
 /// The table's key of an item as texts.
-pub(super) fn key_texts(table: &Table, item: &Item) -> Vec<String> {
+pub(crate) fn key_texts(table: &Table, item: &Item) -> Vec<String> {
     let key = key_of(table, item).unwrap_or_default();
     table
         .key_parts()

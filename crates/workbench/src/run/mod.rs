@@ -3,6 +3,7 @@
 //! It says what happened; `lint` says what that means.
 
 mod database;
+mod derive;
 mod example;
 mod execute;
 mod expect;
@@ -15,8 +16,9 @@ mod steps;
 mod tables;
 
 use crate::data::{self, ReadFile, Sample};
-use crate::model::{Fault, Faults, Model};
+use crate::model::{Fault, Faults, Model, Pattern};
 
+pub(crate) use database::key_texts;
 pub use expect::units;
 pub(crate) use plan::missing;
 pub use plan::{Cause, Refusal};
@@ -24,6 +26,7 @@ pub use report::{
     CapacityOf, Collision, EntityReport, IndexReport, ItemKey, OperationKind, Outcome, PatternReport, Report,
     TableReport,
 };
+pub(crate) use steps::{Changed, Done};
 pub(crate) use tables::IndexNumbers;
 
 /// Where a run is, for whoever shows progress.
@@ -81,6 +84,20 @@ pub fn run_on(
         collisions,
         samples,
     })
+}
+
+/// Runs one change of a model on these items and leaves it done.
+pub(crate) fn changed(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Done, String> {
+    let mut database = database::Database::open()?;
+    for table in &model.tables {
+        database.create(table)?;
+    }
+    for sample in samples {
+        if let Some(table) = model.table(&sample.table) {
+            database.load(table, sample)?;
+        }
+    }
+    steps::done(&database, model, samples, pattern)
 }
 
 /// Puts every item; two samples with one key are told, as the second overwrites the first.

@@ -56,13 +56,9 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
             return_consumed_capacity: METERED,
         }, ..PutItemParts::default()))
         .map(Request::PutItem),
-        WriteKind::Update => UpdateItem::sense(written!(UpdateItemParts, action, {
-            key: parts_of(&action.key),
-            update_expression: Some(action.update.clone()),
-            condition_expression: action.condition.clone(),
-            return_consumed_capacity: METERED,
-        }, ..UpdateItemParts::default()))
-        .map(|request| Request::UpdateItem(Box::new(request))),
+        WriteKind::Update => {
+            UpdateItem::sense(update_parts(action)).map(|request| Request::UpdateItem(Box::new(request)))
+        }
         WriteKind::Delete => DeleteItem::sense(written!(DeleteItemParts, action, {
             key: parts_of(&action.key),
             condition_expression: action.condition.clone(),
@@ -73,6 +69,16 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
             Err(Error::validation("a check or a get stands in a `transact` or a `batch`"))
         }
     }
+}
+
+/// An update as a request of its own.
+pub(super) fn update_parts(action: &Action<'_>) -> UpdateItemParts {
+    written!(UpdateItemParts, action, {
+        key: parts_of(&action.key),
+        update_expression: Some(action.update.clone()),
+        condition_expression: action.condition.clone(),
+        return_consumed_capacity: METERED,
+    }, ..UpdateItemParts::default())
 }
 
 fn transact_write(actions: &[Action<'_>]) -> Result<Request, Error> {

@@ -1,7 +1,7 @@
 //! Executes changes: single writes, transactions and batches. The data is put back as it was afterwards, so that patterns
 //! do not depend on their order.
 
-use keywright_semantics::capacity::{TableUsage, Usage, WriteMode, write_units};
+use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
 use keywright_semantics::request::parts::ValuePart;
 use keywright_semantics::response::Response;
@@ -9,12 +9,13 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
 use super::database::{Database, key_texts};
+use super::derive::{derived, updated};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
 use super::names::Expression;
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
-use super::requests;
+use super::requests::{self, update_parts};
 use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad};
 use crate::model::{
     Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table, Write,
@@ -73,6 +74,59 @@ pub(super) fn change(
         Err(fault) => Outcome::Failed(fault),
     };
     report
+}
+
+/// One item as a change found and left it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Changed {
+    pub(crate) table: String,
+    pub(crate) entity: String,
+    pub(crate) before: Option<Item>,
+    pub(crate) after: Option<Item>,
+}
+
+/// What became of a change that is left done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Done {
+    Changed {
+        /// Write units over all tables and indexes.
+        units: HalfUnits,
+        changes: Vec<Changed>,
+    },
+    /// Its condition did not hold.
+    Refused,
+}
+
+/// Runs a change and leaves it done.
+pub(super) fn done(
+    database: &Database,
+    model: &Model,
+    samples: &[Sample],
+    pattern: &Pattern,
+) -> Result<Done, String> {
+    let actions = Maker { model, samples, pattern }.actions()?;
+    let image = |action: &Action<'_>| database.get(&action.table.name, &action.key);
+    let before = actions.iter().map(image).collect::<Result<Vec<_>, String>>()?;
+    let mut report = blank(pattern);
+    report.operation = operation(pattern);
+    match send(database, pattern, &actions, &mut report) {
+        Ok(()) => {}
+        Err(fault) => {
+            return match fault.kind {
+                ErrorKind::ConditionalCheckFailed | ErrorKind::TransactionCanceled => Ok(Done::Refused),
+                kind => Err(format!("{kind:?}: {}", fault.message)),
+            };
+        }
+    }
+    let after = actions.iter().map(image).collect::<Result<Vec<_>, String>>()?;
+    let images = actions.iter().zip(before.into_iter().zip(after));
+    let changes = images.map(|(action, (before, after))| Changed {
+        table: action.table.name.clone(),
+        entity: action.entity.name.clone(),
+        before,
+        after,
+    });
+    Ok(Done::Changed { units: report.write_units(), changes: changes.collect() })
 }
 
 fn operation(pattern: &Pattern) -> OperationKind {
@@ -285,6 +339,7 @@ impl<'a> Maker<'a> {
             values: Vec::new(),
         };
         action.express(step, &example)?;
+        action.derive(step, &example)?;
         Ok(action)
     }
 
@@ -332,6 +387,7 @@ impl<'a> Maker<'a> {
                 }
             }
         }
+        let lacking = Self::copied(entity, nth, earlier, &mut inherited);
         for attempt in 0..TRIES_MAX {
             let mut item = generate_record(self.model, entity, self.samples, nth + attempt);
             // Who gives an example and leaves the attribute of a sparse index out puts an item that is not in it.
@@ -339,6 +395,7 @@ impl<'a> Maker<'a> {
                 given.is_empty() || given.contains_key(name) || !self.is_sparse(entity, table, name)
             });
             item.extend(inherited.clone());
+            item.retain(|name, _| !lacking.contains(name));
             // A second item with all the example's values would have the first one's key.
             let varied = |name: &str| attempt > 0 && !inherited.contains_key(name) && attempt < TRIES_MAX;
             let keys: Vec<&str> =
@@ -380,6 +437,26 @@ impl<'a> Maker<'a> {
         let mut items =
             self.samples.iter().filter(|sample| sample.entity.as_deref() == Some(entity.name.as_str()));
         indexed && keyed.all(|own| own != name) && items.any(|sample| !sample.item.contains_key(name))
+    }
+
+    /// A second item has the values of the first that the same pattern puts; the names are of those that the first lacks.
+    fn copied(entity: &Entity, nth: u64, earlier: &[Action<'a>], inherited: &mut Item) -> Vec<String> {
+        let mut lacking = Vec::new();
+        for attribute in &entity.attributes {
+            let Some((source, name)) = &attribute.copy_of else { continue };
+            let firsts =
+                earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == *source);
+            let Some(first) = usize::try_from(nth).ok().and_then(|nth| firsts.into_iter().nth(nth)) else {
+                continue;
+            };
+            match first.item.get(name.as_str()) {
+                Some(value) => {
+                    inherited.insert(attribute.name.clone(), value.clone());
+                }
+                None => lacking.push(attribute.name.clone()),
+            }
+        }
+        lacking
     }
 
     /// New texts for the attributes of the key that no parent gives.
@@ -437,6 +514,23 @@ impl Action<'_> {
         self.update = update.join(" ");
         if self.kind == WriteKind::Update && self.update.is_empty() {
             return Err("an update changes something: write `set: \"attribute = :value\"`".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Key attributes that the update sets get what their templates make of the item as the update leaves it.
+    fn derive(&mut self, step: &Write, example: &[(String, Node)]) -> Result<(), String> {
+        let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
+        let made = derived(self.table, self.entity, set, example);
+        if made.is_empty() {
+            return Ok(());
+        }
+        let Some(item) = updated(update_parts(self), &self.item, &self.key)? else { return Ok(()) };
+        for own in made {
+            let Some(value) = own.value(&item) else { continue };
+            for (_, known) in self.values.iter_mut().filter(|(name, _)| *name == own.placeholder) {
+                *known = Ok(value.clone());
+            }
         }
         Ok(())
     }

@@ -1,0 +1,167 @@
+//! The writes of designed models keep every derived key and second item current, shown by running them.
+
+use keywright_workbench::design::{self, VerifiedWrite};
+use keywright_workbench::model::{Model, Operation, parse, write};
+use keywright_workbench::price::{Prices, TODAY};
+
+fn model(text: &str) -> Model {
+    match parse(text) {
+        Ok(model) => model,
+        Err(faults) => {
+            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
+        }
+    }
+}
+
+fn designed(text: &str) -> Model {
+    let model = model(text);
+    let table = model.tables.first().expect("a table");
+    let problem = design::from_model(&model, table).expect("a problem");
+    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
+    let written = design::to_model(&model, &table.name, &found).expect("templates");
+    self::model(&write(&written))
+}
+
+fn set_of(model: &Model, id: &str) -> String {
+    let step = model.pattern(id).and_then(|own| own.steps().first().cloned()).expect("a step");
+    step.set.unwrap_or_default()
+}
+
+fn verified(model: &Model) -> Vec<VerifiedWrite> {
+    let found = design::verify_writes(model).expect("it runs");
+    assert!(!found.is_empty());
+    found
+}
+
+fn all_agree(model: &Model) {
+    for own in verified(model) {
+        assert!(own.agrees() && !own.refused, "{own:?}");
+        assert!(!own.reads.is_empty(), "{own:?}");
+    }
+}
+
+const ORDERS: &str = r"
+format: 1
+model: orders
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Order:
+    count: 1000
+    size: 300
+    unique: [[orderId]]
+    attrs:
+      orderId: S
+      status: {type: S, values: [NEW, PAID, DONE]}
+      createdAt: {type: S, format: iso8601}
+      total: N
+      flaggedBy: {type: S, present: 0.5}
+patterns:
+  - {id: P1, get: Order, given: {orderId: eq}, rate: 10}
+  - {id: P2, query: Order, given: {status: eq}, order: {by: createdAt, direction: desc}, returns: {avg: 20, page: 50}, rate: 5}
+  - {id: P3, query: Order, given: {flaggedBy: eq}, returns: {avg: 2, page: 50}, rate: 5}
+  - {id: W1, put: Order, if: not-exists, rate: 1}
+  - {id: W2, update: Order, set: 'status = :status', if: exists, rate: 1}
+  - {id: W3, update: Order, remove: flaggedBy, rate: 1}
+  - {id: W4, update: Order, set: 'total = total + :more', rate: 1}
+  - {id: W5, delete: Order, rate: 1}
+";
+
+#[test]
+fn an_update_of_what_an_index_key_is_made_of_sets_the_key_and_the_reads_find_it_there() {
+    let model = designed(ORDERS);
+    let set = set_of(&model, "W2");
+    assert!(set.starts_with("status = :status, gsi") && set.matches("pk").count() == 2, "{set}");
+    let removed = model.pattern("W3").and_then(|own| own.steps().first()?.remove.clone()).expect("a removal");
+    assert!(removed.starts_with("flaggedBy, gsi"), "{removed}");
+    assert_eq!(set_of(&model, "W4"), "total = total + :more", "no key is made of it");
+    all_agree(&model);
+}
+
+#[test]
+fn a_write_that_leaves_a_key_as_it_was_is_found_by_the_key_and_by_the_reads() {
+    let mut model = designed(ORDERS);
+    for pattern in model.patterns.iter_mut().filter(|own| own.id == "W2") {
+        let Operation::Write(step) = &mut pattern.operation else { continue };
+        step.set = Some("status = :status".to_owned());
+    }
+    let found = verified(&model);
+    let stale = found.iter().find(|own| own.pattern == "W2").expect("it ran");
+    assert!(!stale.agrees());
+    assert!(
+        stale.stale.iter().all(|name| name.starts_with("Order.gsi")) && !stale.stale.is_empty(),
+        "{stale:?}"
+    );
+    assert!(stale.reads.iter().any(|read| read.pattern == "P2" && !read.agrees()), "{stale:?}");
+}
+
+#[test]
+fn a_key_made_of_a_counted_number_is_what_the_update_leaves_padded() {
+    let text = ORDERS
+        .replace("given: {flaggedBy: eq}", "given: {status: eq, total: ge}")
+        .replace("flaggedBy: {type: S, present: 0.5}", "flaggedBy: S");
+    let model = designed(&text);
+    let set = set_of(&model, "W4");
+    assert!(set.starts_with("total = total + :more, gsi"), "{set}");
+    all_agree(&model);
+}
+
+#[test]
+fn second_items_are_those_of_the_first_after_every_write() {
+    let text = r"
+format: 1
+model: follows
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Follow: {count: 1000, size: 100, unique: [[followerId, followedId]], attrs: {followerId: {type: S, distinct: 100}, followedId: {type: S, distinct: 100}, since: S}}
+patterns:
+  - {id: P1, query: Follow, given: {followerId: eq}, consistency: strong, returns: {avg: 5}, rate: 10}
+  - {id: P2, query: Follow, given: {followedId: eq}, consistency: strong, returns: {avg: 5}, rate: 10}
+  - {id: W1, put: Follow, rate: 1}
+  - {id: W2, update: Follow, set: 'since = :since', rate: 1}
+  - {id: W3, delete: Follow, rate: 1}
+";
+    let mut model = designed(text);
+    assert_eq!(model.entities.len(), 2);
+    all_agree(&model);
+    // Without the transaction the second item would stay behind.
+    for pattern in model.patterns.iter_mut().filter(|own| own.id == "W2") {
+        if let Operation::Transact(steps) = &mut pattern.operation {
+            steps.truncate(1);
+        }
+    }
+    let found = verified(&model);
+    let alone = found.iter().find(|own| own.pattern == "W2").expect("it ran");
+    assert!(alone.reads.iter().any(|read| !read.agrees()) || !alone.stale.is_empty(), "{alone:?}");
+}
+
+#[test]
+fn the_writes_of_every_published_model_designed_anew_do_what_was_predicted() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut wrong = Vec::new();
+    let mut ran = 0;
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|end| end != "yaml") {
+            continue;
+        }
+        let Ok(mut model) = parse(&std::fs::read_to_string(&path).expect("readable")) else { continue };
+        for table in model.tables.clone() {
+            let Ok(problem) = design::from_model(&model, &table) else { continue };
+            if problem.entities.is_empty() || problem.patterns.is_empty() {
+                continue;
+            }
+            let found =
+                design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
+            model = design::to_model(&model, &table.name, &found).expect("templates");
+        }
+        let model = self::model(&write(&model));
+        for own in design::verify_writes(&model).expect("it runs") {
+            ran += usize::from(!own.refused);
+            if !own.agrees() {
+                wrong.push(format!("{}: {own:?}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(ran >= 15, "{ran}");
+}
