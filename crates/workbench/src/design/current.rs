@@ -1,11 +1,13 @@
 //! Updates that keep current what a design derives: a key attribute is set by the update that changes what it is made of,
 //! and removed by the one that removes it.
 
+use super::Kept;
 use super::from_model::changed;
 use crate::model::{Entity, Index, Model, Operation, Table, Template, Write, WriteKind};
 
-/// Adds to every update what it leaves behind in index keys.
-pub(super) fn keep_current(model: &mut Model, names: &[String]) {
+/// Adds to every update what it leaves behind in index keys. The values that examples give to keys of the same names belong to
+/// the keys that were before: they go, unless the keys stay.
+pub(super) fn keep_current(model: &mut Model, names: &[String], kept: &Kept) {
     let (tables, entities) = (&model.tables, &model.entities);
     for pattern in &mut model.patterns {
         let steps: &mut [Write] = match &mut pattern.operation {
@@ -19,6 +21,13 @@ pub(super) fn keep_current(model: &mut Model, names: &[String]) {
             let table = table.filter(|table| names.contains(&table.name));
             if let (Some(entity), Some(table)) = (entity, table) {
                 complete(step, entity, table);
+                if kept.is_empty() {
+                    let own = key_values(step, entity, table);
+                    step.examples
+                        .iter_mut()
+                        .for_each(|values| values.retain(|(name, _)| !own.contains(name)));
+                    pattern.example.retain(|(name, _)| !own.contains(name));
+                }
             }
         }
     }
@@ -39,6 +48,16 @@ fn complete(step: &mut Write, entity: &Entity, table: &Table) {
             append(&mut step.set, &format!("{name} = :{name}"));
         }
     }
+}
+
+/// The placeholders whose values an update sets made keys to.
+fn key_values(step: &Write, entity: &Entity, table: &Table) -> Vec<String> {
+    let clauses = step.set.iter().flat_map(|set| set.split(',')).filter_map(|clause| clause.split_once('='));
+    let made = made(entity, table);
+    clauses
+        .filter(|(name, _)| made.iter().any(|(own, _)| own == name.trim()))
+        .filter_map(|(_, value)| value.trim().strip_prefix(':').map(str::to_owned))
+        .collect()
 }
 
 /// The key attributes of indexes that templates make for an entity; what is an attribute of its own is written as one.

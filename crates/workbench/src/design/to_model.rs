@@ -64,9 +64,9 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         }
     }
     copies(&mut model, design, &named)?;
-    let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
-    keep_current(&mut model, &designed);
     settle(&mut model);
+    let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
+    keep_current(&mut model, &designed, &design.problem.kept);
     Ok(model)
 }
 
