@@ -17,6 +17,7 @@ use crate::keys::{VERSION_KEY, given_part, log_key};
 use crate::options::{Durability, LocalOptions};
 use crate::recent::RecentKeys;
 use crate::reply::{self, Reply};
+use crate::young::{Young, YoungRows};
 
 /// A group ends with the transaction that reaches this.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -37,13 +38,20 @@ pub(crate) struct Work {
     pub(crate) started: Started,
     /// Hashes of the keys that it only protects.
     pub(crate) protected: Vec<u64>,
-    /// Hashes of the keys that it writes.
-    pub(crate) written: Vec<u64>,
-    /// Stored keys; `None` deletes.
-    pub(crate) writes: Vec<(Slice, Option<Slice>)>,
+    pub(crate) writes: Vec<Write>,
     pub(crate) appends: Vec<(LogId, bytes::Bytes)>,
     pub(crate) bytes: usize,
     pub(crate) reply: Reply,
+}
+
+/// One key that is written.
+pub(crate) struct Write {
+    /// Of a row's key as it was given; log entries have none, for nobody else writes or protects them.
+    pub(crate) hash: Option<u64>,
+    /// As it is stored.
+    pub(crate) key: Slice,
+    /// `None` deletes.
+    pub(crate) value: Option<Slice>,
 }
 
 /// Where a transaction stands in time.
@@ -69,6 +77,7 @@ pub(crate) struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
     published: RwLock<Arc<Published>>,
+    pub(crate) young: YoungRows,
 }
 
 #[derive(Default)]
@@ -88,7 +97,12 @@ enum State {
 
 impl Shared {
     fn new(published: Published) -> Self {
-        Self { queue: Mutex::default(), arrived: Condvar::new(), published: RwLock::new(Arc::new(published)) }
+        Self {
+            queue: Mutex::default(),
+            arrived: Condvar::new(),
+            published: RwLock::new(Arc::new(published)),
+            young: YoungRows::default(),
+        }
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -202,6 +216,7 @@ enum Synced {
 struct Outcomes {
     won: Vec<(Reply, u64)>,
     lost: Vec<Reply>,
+    rows: Vec<Young>,
 }
 
 impl Outcomes {
@@ -336,7 +351,7 @@ impl Committer {
         };
         let mut batch =
             OwnedWriteBatch::with_capacity(self.database.clone(), items + 1).durability(Some(mode));
-        let mut outcomes = Outcomes::default();
+        let mut outcomes = Outcomes { rows: Vec::with_capacity(items), ..Outcomes::default() };
         for work in group {
             self.decide(work, &mut batch, &mut outcomes);
         }
@@ -351,6 +366,7 @@ impl Committer {
             return Err(format!("a commit could not be written: {error}"));
         }
         let noted = self.note_written();
+        self.shared.young.enter(outcomes.rows.drain(..));
         self.publish();
         outcomes.answer(&Ok(()));
         noted
@@ -359,8 +375,8 @@ impl Committer {
     /// Lets one transaction win or lose.
     fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch, outcomes: &mut Outcomes) {
         if let Started::At(version, _) = work.started {
-            let moved = |keys: &[u64]| self.recent.moved_since(version, keys);
-            if moved(&work.protected) || moved(&work.written) {
+            let written = work.writes.iter().filter_map(|write| write.hash);
+            if self.recent.moved_since(version, work.protected.iter().copied().chain(written)) {
                 outcomes.lost.push(work.reply);
                 return;
             }
@@ -371,12 +387,16 @@ impl Committer {
             return;
         }
         self.version += 1;
-        for key in work.written {
-            self.recent.insert(key, self.version);
-        }
-        for (key, value) in work.writes {
-            if let Some(given) = given_part(&key) {
-                self.changed.note(given, self.version);
+        for Write { hash, key, value } in work.writes {
+            if let Some(hash) = hash {
+                self.recent.insert(hash, self.version);
+                self.changed.note(given_part(&key).unwrap_or_default(), self.version);
+                outcomes.rows.push(Young {
+                    hash,
+                    key: key.clone(),
+                    version: self.version,
+                    value: value.clone(),
+                });
             }
             match value {
                 Some(value) => batch.insert(&self.rows, key, value),

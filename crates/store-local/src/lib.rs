@@ -26,6 +26,7 @@ mod recent;
 mod reply;
 mod store;
 mod tables;
+mod young;
 
 pub use error::OpenFault;
 pub use options::{Aside, Durability, LocalOptions};

@@ -27,7 +27,7 @@ impl KeyHasher {
 
 /// For what is a hash already.
 #[derive(Default)]
-struct Taken(u64);
+pub(crate) struct Taken(u64);
 
 impl Hasher for Taken {
     fn finish(&self) -> u64 {
@@ -56,12 +56,10 @@ impl RecentKeys {
     }
 
     /// Whether any of the keys may have been committed after `started`.
-    pub(crate) fn moved_since(&self, started: u64, keys: &[u64]) -> bool {
-        if keys.is_empty() {
-            return false;
-        }
-        started < self.floor
-            || keys.iter().any(|key| self.versions.get(key).is_some_and(|version| *version > started))
+    pub(crate) fn moved_since(&self, started: u64, keys: impl IntoIterator<Item = u64>) -> bool {
+        keys.into_iter().any(|key| {
+            started < self.floor || self.versions.get(&key).is_some_and(|version| *version > started)
+        })
     }
 
     pub(crate) fn insert(&mut self, key: u64, version: u64) {
@@ -97,9 +95,9 @@ mod tests {
     fn a_key_conflicts_with_older_transactions_only() {
         let mut recent = RecentKeys::new(0);
         recent.insert(1, 5);
-        assert!(recent.moved_since(4, &[1]));
-        assert!(!recent.moved_since(5, &[1]));
-        assert!(!recent.moved_since(4, &[2]));
+        assert!(recent.moved_since(4, [1]));
+        assert!(!recent.moved_since(5, [1]));
+        assert!(!recent.moved_since(4, [2]));
     }
 
     #[test]
@@ -109,8 +107,8 @@ mod tests {
         recent.insert(2, 6);
         recent.insert(1, 7);
         recent.prune(6);
-        assert!(recent.moved_since(6, &[1]));
-        assert!(!recent.moved_since(6, &[2]));
+        assert!(recent.moved_since(6, [1]));
+        assert!(!recent.moved_since(6, [2]));
         assert_eq!(recent.order.len(), 1);
     }
 
@@ -118,9 +116,9 @@ mod tests {
     fn a_transaction_older_than_what_is_remembered_conflicts() {
         let mut recent = RecentKeys::new(0);
         recent.prune(9);
-        assert!(recent.moved_since(8, &[1]));
-        assert!(!recent.moved_since(8, &[]));
-        assert!(!recent.moved_since(9, &[1]));
+        assert!(recent.moved_since(8, [1]));
+        assert!(!recent.moved_since(8, []));
+        assert!(!recent.moved_since(9, [1]));
     }
 
     #[test]
@@ -131,8 +129,8 @@ mod tests {
             recent.prune(0);
         }
         assert!(recent.order.len() <= KEYS_MAX && recent.versions.len() <= KEYS_MAX);
-        assert!(recent.moved_since(0, &[3]), "too old to be judged");
-        assert!(!recent.moved_since(999_999, &[3]));
-        assert!(recent.moved_since(999_999, &[1_000_000]));
+        assert!(recent.moved_since(0, [3]), "too old to be judged");
+        assert!(!recent.moved_since(999_999, [3]));
+        assert!(recent.moved_since(999_999, [1_000_000]));
     }
 }

@@ -11,7 +11,7 @@ use keywright_store::{
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 
-use crate::committer::{Published, Shared, Started, Work};
+use crate::committer::{Published, Shared, Started, Work, Write};
 use crate::error::{OpenFault, store_error};
 use crate::folder::Folder;
 use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
@@ -19,6 +19,7 @@ use crate::open;
 use crate::options::{Aside, LocalOptions};
 use crate::recent::KeyHasher;
 use crate::reply::reply_channel;
+use crate::young::Known;
 
 const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
@@ -113,15 +114,14 @@ impl LocalStore {
         LocalSnapshot { published: self.inner.shared.published(), inner: Arc::clone(&self.inner) }
     }
 
-    /// Deletes stored keys in one commit that conflicts with nothing.
-    async fn delete_stored(&self, keys: Vec<Slice>, hashes: Vec<u64>) -> Result<(), StoreError> {
+    /// Deletes stored keys, with the hashes of those that are rows', in one commit that conflicts with nothing.
+    async fn delete_stored(&self, keys: Vec<(Option<u64>, Slice)>) -> Result<(), StoreError> {
         let (reply, answer) = reply_channel();
         self.inner.shared.submit(Work {
             started: Started::Anywhere,
             protected: Vec::new(),
-            written: hashes,
-            bytes: keys.iter().map(|key| key.len()).sum(),
-            writes: keys.into_iter().map(|key| (key, None)).collect(),
+            bytes: keys.iter().map(|(_, key)| key.len()).sum(),
+            writes: keys.into_iter().map(|(hash, key)| Write { hash, key, value: None }).collect(),
             appends: Vec::new(),
             reply,
         });
@@ -144,6 +144,11 @@ pub struct LocalSnapshot {
 
 impl LocalSnapshot {
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
+        let same = |stored: &[u8]| keys::given_part(stored) == Some(key);
+        let hash = self.inner.hasher.hash(key);
+        if let Known::Row(row) = self.inner.shared.young.find(hash, same, self.published.version) {
+            return Ok(row.map(Bytes::from));
+        }
         let found = keys::with_row_key(key, |key| self.published.snapshot.get(&self.inner.rows, key));
         Ok(found.map_err(store_error)?.map(Bytes::from))
     }
@@ -409,8 +414,14 @@ impl Transaction for LocalTransaction {
         view.inner.shared.submit(Work {
             started: Started::At(view.published.version, begun),
             protected,
-            written: writes.iter().map(|(key, _)| hasher.hash(key)).collect(),
-            writes: writes.into_iter().map(|(key, value)| (row_key(&key), value.map(Slice::from))).collect(),
+            writes: writes
+                .into_iter()
+                .map(|(key, value)| Write {
+                    hash: Some(hasher.hash(&key)),
+                    key: row_key(&key),
+                    value: value.map(Slice::from),
+                })
+                .collect(),
             appends,
             bytes,
             reply,
@@ -448,8 +459,8 @@ impl Store for LocalStore {
             let Some(last) = given.last() else { break };
             // The smallest key after the last one.
             rest.start = [last.as_ref(), &[0]].concat().into();
-            let hashes = given.iter().map(|key| self.inner.hasher.hash(key)).collect();
-            self.delete_stored(stored, hashes).await?;
+            let hashes = given.iter().map(|key| Some(self.inner.hasher.hash(key)));
+            self.delete_stored(hashes.zip(stored).collect()).await?;
         }
         Ok(())
     }
@@ -472,7 +483,7 @@ impl Store for LocalStore {
             let Some(last) = stored.last() else { return Ok(()) };
             start = last.clone();
             let done = stored.len() < CLEAR_KEYS_MAX;
-            self.delete_stored(stored, Vec::new()).await?;
+            self.delete_stored(stored.into_iter().map(|key| (None, key)).collect()).await?;
             if done {
                 return Ok(());
             }
