@@ -33,8 +33,8 @@ pub(crate) fn instant() -> Instant {
 }
 
 /// Bits good enough to tell requests apart, without a system call.
-pub(crate) fn request_bits() -> u128 {
-    fastrand::u128(..)
+pub(crate) fn request_bits() -> u64 {
+    fastrand::u64(..)
 }
 
 /// 128 random bits.

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
+use futures_util::future::poll_immediate;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
-use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName};
+use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
 use keywright_engine::{Caller, Engine};
@@ -19,7 +20,7 @@ use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
 use keywright_semantics::{limits, messages};
 use keywright_store::Store;
-use keywright_wire::sigv4::SignedRequest;
+use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{Operation, decode, is_json, render, render_error};
 use tokio::sync::{RwLock, watch};
 
@@ -27,9 +28,8 @@ use crate::auth::Gate;
 use crate::carried::Carried;
 use crate::environment;
 use crate::frame::{Answer, Wishes, inflate};
+use crate::head::{self, Told};
 use crate::origin::Origins;
-
-const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 
 /// How long a client may take to send a body.
 const BODY_SECONDS_MAX: u64 = 60;
@@ -72,14 +72,15 @@ impl<S: Store> Service<S> {
 
     /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
-        let admitted = self.origins.admit(request.headers());
-        let wishes = Wishes::read(request.headers(), admitted);
-        let answer = AssertUnwindSafe(self.respond(request, admitted)).catch_unwind().await;
+        let (head, body) = request.into_parts();
+        let told = Told::read(&head.headers);
+        let admitted = self.origins.admit(told.origin);
+        let wishes = Wishes::read(&told, admitted);
+        let answer = AssertUnwindSafe(self.respond(&head, &told, body, admitted)).catch_unwind().await;
         wishes.frame(answer.unwrap_or_else(|_panic| failure(&internal_error())))
     }
 
-    async fn respond(&self, request: Request<Incoming>, admitted: bool) -> Answer {
-        let (head, body) = request.into_parts();
+    async fn respond(&self, head: &Parts, told: &Told<'_>, body: Incoming, admitted: bool) -> Answer {
         // Read in any case: what is left unread would end the connection.
         let body = match self.body(body).await {
             Ok(body) => body,
@@ -88,16 +89,14 @@ impl<S: Store> Service<S> {
             Err(BodyFault::Broken) => return failure(&not_json()),
         };
         match head.method {
-            _ if head_bytes(&head) > HEAD_BYTES_MAX => return Answer::bad_head(),
+            _ if line_bytes(head).max(told.bytes) > HEAD_BYTES_MAX => return Answer::bad_head(),
             Method::GET if head.uri.path() == "/" => return Answer::health(host(&head.headers)),
             Method::OPTIONS | Method::POST if !admitted => return failure(&foreign_page()),
-            Method::OPTIONS if head.headers.contains_key(hyper::header::ORIGIN) => {
-                return Answer::preflight(&head.headers);
-            }
-            Method::POST if body.is_empty() || speaks_json(&head.headers) => {}
+            Method::OPTIONS if told.origin.is_some() => return Answer::preflight(&head.headers),
+            Method::POST if body.is_empty() || speaks_json(told) => {}
             _ => return Answer::not_ours(),
         }
-        match self.execute(&head, body).await {
+        match self.execute(head, told, body).await {
             Ok(body) => Answer::json(body),
             Err(error) => failure(&error),
         }
@@ -105,6 +104,18 @@ impl<S: Store> Service<S> {
 
     /// A body within its limits of size and time.
     async fn body(&self, body: Incoming) -> Result<Bytes, BodyFault> {
+        let mut read = std::pin::pin!(read_body(body));
+        // Most bodies came together with their head: no clock, no timer, and nobody to tell when the server stops.
+        match poll_immediate(read.as_mut()).await {
+            Some(outcome) => outcome,
+            None => self.within_time(read).await,
+        }
+    }
+
+    async fn within_time(
+        &self,
+        read: impl Future<Output = Result<Bytes, BodyFault>>,
+    ) -> Result<Bytes, BodyFault> {
         let mut stopping = self.stopping.clone();
         let stopped = async {
             // A sender that is gone has stopped too.
@@ -112,7 +123,7 @@ impl<S: Store> Service<S> {
             tokio::time::sleep(Duration::from_secs(STOPPING_BODY_SECONDS_MAX)).await;
         };
         tokio::select! {
-            read = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read_body(body)) => {
+            read = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), read) => {
                 read.unwrap_or(Err(BodyFault::TooSlow))
             }
             () = stopped => Err(BodyFault::TooSlow),
@@ -135,25 +146,31 @@ impl<S: Store> Service<S> {
         .await
     }
 
-    async fn execute(&self, head: &Parts, sent: Bytes) -> Result<Vec<u8>, Error> {
-        let body = match head.headers.get(CONTENT_ENCODING) {
+    async fn execute(&self, head: &Parts, told: &Told<'_>, sent: Bytes) -> Result<Vec<u8>, Error> {
+        let body = match told.content_encoding {
             None => sent.clone(),
             Some(coding) => inflate(coding, &sent).ok_or_else(internal_error)?,
         };
         let (operation, caller) =
-            self.admit(head, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
+            self.admit(head, told, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
         let request = decode(operation, &body)?;
         let response = self.carry_out(caller, request).await?;
         Ok(render(&response))
     }
 
     /// The operation, and who asks for it.
-    fn admit(&self, head: &Parts, body: &[u8]) -> Result<(Operation, Caller), Error> {
-        let operation = target(&head.headers)?;
+    fn admit(&self, head: &Parts, told: &Told<'_>, body: &[u8]) -> Result<(Operation, Caller), Error> {
+        let operation = Operation::from_target(head::text(told.target))
+            .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))?;
         let mut headers: Vec<(&str, &str)> = Vec::with_capacity(head.headers.len());
-        headers.extend(
-            head.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))),
-        );
+        let verifies = self.gate.verifies();
+        for (name, value) in &head.headers {
+            if (verifies || CLAIM_HEADERS.contains(&name.as_str()))
+                && let Ok(value) = value.to_str()
+            {
+                headers.push((name.as_str(), value));
+            }
+        }
         let signed = SignedRequest {
             method: head.method.as_str(),
             path: head.uri.path(),
@@ -161,7 +178,7 @@ impl<S: Store> Service<S> {
             headers: &headers,
             body,
         };
-        Ok((operation, self.gate.admit(&signed, environment::now())?))
+        Ok((operation, self.gate.admit(&signed, environment::now)?))
     }
 }
 
@@ -207,28 +224,14 @@ fn host(headers: &HeaderMap) -> &str {
 /// A request's line or headers (observed: the service refuses more than 16 KB of either).
 const HEAD_BYTES_MAX: usize = 16 * 1024;
 
-/// The larger of a request's line and its headers.
-fn head_bytes(head: &Parts) -> usize {
-    let query = head.uri.query().unwrap_or_default();
-    let line = head.uri.path().len() + query.len();
-    let headers: usize = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
-    line.max(headers)
+/// A request's line, without its method.
+fn line_bytes(head: &Parts) -> usize {
+    head.uri.path().len() + head.uri.query().unwrap_or_default().len()
 }
 
-fn target(headers: &HeaderMap) -> Result<Operation, Error> {
-    headers
-        .get(TARGET)
-        .and_then(|target| target.to_str().ok())
-        .and_then(Operation::from_target)
-        .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))
-}
-
-fn speaks_json(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(|value| {
-        let media = value.split(';').next().unwrap_or_default().trim();
-        media.eq_ignore_ascii_case("application/x-amz-json-1.0")
-            || media.eq_ignore_ascii_case("application/json")
-    })
+fn speaks_json(told: &Told<'_>) -> bool {
+    let media = head::text(told.content_type).split(';').next().unwrap_or_default().trim();
+    media.eq_ignore_ascii_case("application/x-amz-json-1.0") || media.eq_ignore_ascii_case("application/json")
 }
 
 fn not_json() -> Error {

@@ -96,6 +96,8 @@ async fn converse<S: Store, Io>(stream: Io, service: Arc<Service<S>>, mut stoppi
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
+    // A count of this connection's own: that of the service would wander between the processors with each request.
+    let service = Arc::new(service);
     let answer = service_fn(move |request| {
         let service = Arc::clone(&service);
         async move { Ok::<_, std::convert::Infallible>(service.answer(request).await) }

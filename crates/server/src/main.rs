@@ -9,6 +9,7 @@ mod config;
 mod credentials;
 mod environment;
 mod frame;
+mod head;
 mod http;
 mod listener;
 mod model;

@@ -36,7 +36,7 @@ pub(super) fn canonical_request(
         text.push_str(name.as_ref());
     }
     text.push('\n');
-    push_hex(&mut text, &Sha256::digest(request.body));
+    push_hex(&mut text, &Sha256::digest(request.body).into());
     text
 }
 
@@ -146,7 +146,11 @@ fn hex_digit(byte: u8) -> Option<u8> {
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
 /// Appends a digest in lower-case hexadecimal.
-pub(super) fn push_hex(text: &mut String, digest: &[u8]) {
-    let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().map_or('0', char::from);
-    text.extend(digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
+pub(super) fn push_hex(text: &mut String, digest: &[u8; 32]) {
+    let digit = |nibble: u8| HEX.get(usize::from(nibble)).copied().unwrap_or(b'0');
+    let mut digits = [b'0'; 64];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(digest) {
+        pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+    }
+    text.push_str(std::str::from_utf8(&digits).expect("digits are text"));
 }

@@ -9,7 +9,7 @@ mod sign;
 mod time;
 mod verify;
 
-pub use claim::{Claim, Placement, TimeCheck, read_claim};
+pub use claim::{CLAIM_HEADERS, Claim, Placement, TimeCheck, read_claim};
 pub use sign::Signer;
 pub use time::TimeMs;
 pub use verify::{Keyring, SigningKeys, verify};

@@ -14,6 +14,8 @@ pub struct Signer {
     secret: String,
     region: String,
     today: Option<Today>,
+    /// The last second that was signed for, and its text.
+    second: (u64, String),
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +33,7 @@ impl Signer {
             secret: secret.to_owned(),
             region: region.to_owned(),
             today: None,
+            second: (0, TimeMs(0).to_basic()),
         }
     }
 
@@ -42,12 +45,15 @@ impl Signer {
         signed_headers: &[&str],
         time: TimeMs,
     ) -> String {
-        let time_text = time.to_basic();
+        if self.second.0 != time.0 / 1000 {
+            self.second = (time.0 / 1000, time.to_basic());
+        }
+        let time_text = self.second.1.as_str();
         let date = time_text.get(..8).unwrap_or_default();
         let known = self.today.take().filter(|today| today.date == date);
         let today = known.unwrap_or_else(|| self.begin(date));
         let canonical = canonical_request(request, signed_headers, Placement::Header);
-        let signature = signature(&today.key, &canonical, &time_text, &today.scope);
+        let signature = signature(&today.key, &canonical, time_text, &today.scope);
         let header = format!(
             "{ALGORITHM} Credential={}/{}, SignedHeaders={}, Signature={signature}",
             self.access_key_id,

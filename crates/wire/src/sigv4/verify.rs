@@ -73,7 +73,7 @@ pub(super) fn signature(key: &SigningKey, canonical: &str, time_text: &str, scop
         to_sign.push_str(line);
         to_sign.push('\n');
     }
-    push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()));
+    push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()).into());
     let mut signature = String::with_capacity(64);
     push_hex(&mut signature, &sign(key, to_sign.as_bytes()));
     signature
@@ -93,7 +93,8 @@ pub fn verify(
     if request.header("x-amz-security-token").is_some() || has_query_token(request) {
         return Err(Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN));
     }
-    let canonical = canonical_request(request, &claim.signed_headers, claim.placement);
+    let signed_headers: Vec<&str> = claim.signed_headers().collect();
+    let canonical = canonical_request(request, &signed_headers, claim.placement);
     let key = signing_keys.derived(claim, secret);
     let expected = signature(&key, &canonical, &claim.time_text, claim.scope());
     if bool::from(expected.as_bytes().ct_eq(claim.signature.as_bytes())) {

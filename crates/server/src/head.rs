@@ -1,0 +1,63 @@
+//! What the head of a request says, found in one pass: most headers are looked at by several who decide, and each
+//! search in the map of headers costs a hash.
+//!
+//! It does not know what follows from any header.
+
+use hyper::HeaderMap;
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN};
+
+const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+
+/// The first header of each of these names.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Told<'h> {
+    pub(crate) accept_encoding: Option<&'h HeaderValue>,
+    pub(crate) content_encoding: Option<&'h HeaderValue>,
+    pub(crate) content_type: Option<&'h HeaderValue>,
+    pub(crate) origin: Option<&'h HeaderValue>,
+    pub(crate) target: Option<&'h HeaderValue>,
+    /// Bytes of all names and values.
+    pub(crate) bytes: usize,
+}
+
+impl<'h> Told<'h> {
+    pub(crate) fn read(headers: &'h HeaderMap) -> Self {
+        let mut told = Self::default();
+        for (name, value) in headers {
+            told.bytes += name.as_str().len() + value.len();
+            let place = match name {
+                name if *name == ACCEPT_ENCODING => &mut told.accept_encoding,
+                name if *name == CONTENT_ENCODING => &mut told.content_encoding,
+                name if *name == CONTENT_TYPE => &mut told.content_type,
+                name if *name == ORIGIN => &mut told.origin,
+                name if *name == TARGET => &mut told.target,
+                _ => continue,
+            };
+            place.get_or_insert(value);
+        }
+        told
+    }
+}
+
+/// A header's text; nothing where it is absent or no text.
+pub(crate) fn text(value: Option<&HeaderValue>) -> &str {
+    value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_a_repeated_header_counts() {
+        let mut headers = HeaderMap::new();
+        headers.append(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.append(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+        headers.append(TARGET, HeaderValue::from_static("DynamoDB_20120810.GetItem"));
+        let told = Told::read(&headers);
+        assert_eq!(text(told.content_type), "application/json");
+        assert_eq!(text(told.target), "DynamoDB_20120810.GetItem");
+        assert_eq!((text(told.origin), told.accept_encoding), ("", None));
+        assert_eq!(told.bytes, 3 * 12 + 16 + 10 + 25);
+    }
+}
