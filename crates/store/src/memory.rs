@@ -3,9 +3,9 @@
 //! It keeps every promise of the contract but durability. Old versions live as long as a snapshot may read them. It is
 //! also what `keywright serve --in-memory` runs on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque, btree_map};
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 
@@ -33,13 +33,11 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Shared {
     data: RwLock<Data>,
-    /// How many snapshots read at each version.
-    readers: Mutex<BTreeMap<u64, usize>>,
 }
 
 #[derive(Default)]
 struct Data {
-    version: u64,
+    versions: Versions,
     rows: BTreeMap<Bytes, Chain>,
     log: BTreeMap<(LogId, LogPosition), Bytes>,
     /// Keys whose chains hold versions nobody will read once older snapshots are gone, by the version that replaced
@@ -48,33 +46,105 @@ struct Data {
     changed: Changed,
 }
 
-/// The versions of one key, oldest first; `None` is a deletion. Most keys have exactly one.
-#[derive(Default)]
-struct Chain(Vec<(u64, Option<Bytes>)>);
+/// The present version, and older ones that snapshots may read. A snapshot holds its version's count, so that reading
+/// needs no list of readers and no lock around one.
+struct Versions {
+    present: Arc<u64>,
+    /// Oldest first. Those that nobody reads any more may still stand here.
+    older: VecDeque<Arc<u64>>,
+    /// When as many stand there, the forgotten ones among them are taken out.
+    sweep_at: usize,
+}
+
+/// Older versions that are kept without looking which are still read.
+const OLDER_VERSIONS_AT_EASE: usize = 64;
+
+impl Versions {
+    fn at(version: u64) -> Self {
+        Self { present: Arc::new(version), older: VecDeque::new(), sweep_at: OLDER_VERSIONS_AT_EASE }
+    }
+
+    fn present(&self) -> u64 {
+        *self.present
+    }
+
+    fn advance(&mut self, version: u64) {
+        let is_read = |version: &Arc<u64>| Arc::strong_count(version) > 1;
+        let replaced = std::mem::replace(&mut self.present, Arc::new(version));
+        if is_read(&replaced) {
+            self.older.push_back(replaced);
+        }
+        // One long reader at the front would let all that come after it pile up.
+        if self.older.len() >= self.sweep_at {
+            self.older.retain(is_read);
+            self.sweep_at = OLDER_VERSIONS_AT_EASE.max(2 * self.older.len());
+        }
+    }
+
+    /// No open snapshot reads before this version.
+    fn oldest(&mut self) -> u64 {
+        while self.older.front().is_some_and(|version| Arc::strong_count(version) == 1) {
+            self.older.pop_front();
+        }
+        self.older.front().map_or(self.present(), |version| **version)
+    }
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        Self::at(0)
+    }
+}
+
+/// What one version of a key says; `None` is a deletion.
+type Written = (u64, Option<Bytes>);
+
+/// The versions of one key. Most keys have exactly one, which lies in the map itself.
+struct Chain {
+    newest: Written,
+    /// Oldest first.
+    older: Vec<Written>,
+}
 
 impl Chain {
     fn at(&self, version: u64) -> Option<&Bytes> {
-        self.0.iter().rev().find(|(written, _)| *written <= version).and_then(|(_, value)| value.as_ref())
+        let visible = |(written, _): &&Written| *written <= version;
+        let found = Some(&self.newest).filter(visible).or_else(|| self.older.iter().rev().find(visible));
+        found.and_then(|(_, value)| value.as_ref())
     }
 
     fn last_written(&self) -> u64 {
-        self.0.last().map_or(0, |(written, _)| *written)
+        self.newest.0
     }
 
     /// Forgets what no reader at `oldest` or later can see; returns whether nothing is left.
     fn prune(&mut self, oldest: u64) -> bool {
-        let visible = self.0.iter().rposition(|(written, _)| *written <= oldest).unwrap_or(0);
-        self.0.drain(..visible);
-        matches!(self.0.as_slice(), [(written, None)] if *written <= oldest) || self.0.is_empty()
+        if self.newest.0 <= oldest {
+            self.older = Vec::new();
+            return self.newest.1.is_none();
+        }
+        let visible = self.older.iter().rposition(|(written, _)| *written <= oldest).unwrap_or(0);
+        self.older.drain(..visible);
+        false
     }
 }
 
 impl Data {
     fn write(&mut self, key: Bytes, value: Option<Bytes>, version: u64) {
         self.changed.note(&key, version);
-        let chain = self.rows.entry(key.clone()).or_default();
-        let replaces = !chain.0.is_empty() || value.is_none();
-        chain.0.push((version, value));
+        let written = (version, value);
+        let replaces = match self.rows.entry(key.clone()) {
+            btree_map::Entry::Vacant(place) => {
+                let is_deletion = written.1.is_none();
+                place.insert(Chain { newest: written, older: Vec::new() });
+                is_deletion
+            }
+            btree_map::Entry::Occupied(mut place) => {
+                let chain = place.get_mut();
+                chain.older.push(std::mem::replace(&mut chain.newest, written));
+                true
+            }
+        };
         if replaces {
             self.stale.entry(version).or_default().push(key);
         }
@@ -86,14 +156,14 @@ impl Data {
         writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
         appends: impl IntoIterator<Item = (LogId, Bytes)>,
     ) {
-        let version = self.version + 1;
+        let version = self.versions.present() + 1;
         for (key, value) in writes {
             self.write(key, value, version);
         }
         for (index, (id, bytes)) in (0..).zip(appends) {
             self.log.insert((id, LogPosition { version: CommitVersion(version), index }), bytes);
         }
-        self.version = version;
+        self.versions.advance(version);
     }
 
     /// Prunes chains that were replaced at or before `oldest`.
@@ -115,15 +185,6 @@ impl Shared {
     fn write(&self) -> RwLockWriteGuard<'_, Data> {
         self.data.write().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// No open snapshot reads before this version.
-    fn oldest(&self, version: u64) -> u64 {
-        self.readers().keys().next().copied().unwrap_or(version).min(version)
-    }
-
-    fn readers(&self) -> MutexGuard<'_, BTreeMap<u64, usize>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl MemoryStore {
@@ -135,18 +196,18 @@ impl MemoryStore {
     pub(crate) fn copy(&self) -> Self {
         let data = self.shared.read();
         let newest = |(key, chain): (&Bytes, &Chain)| {
-            let (written, value) = chain.0.last()?;
+            let (written, value) = &chain.newest;
             let value = value.clone()?;
-            Some((key.clone(), Chain(vec![(*written, Some(value))])))
+            Some((key.clone(), Chain { newest: (*written, Some(value)), older: Vec::new() }))
         };
         let copy = Data {
-            version: data.version,
+            versions: Versions::at(data.versions.present()),
             rows: data.rows.iter().filter_map(newest).collect(),
             log: data.log.clone(),
             stale: BTreeMap::new(),
-            changed: Changed::all(data.version),
+            changed: Changed::all(data.versions.present()),
         };
-        Self { shared: Arc::new(Shared { data: RwLock::new(copy), readers: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { data: RwLock::new(copy) }) }
     }
 
     /// Commits without looking for conflicts.
@@ -157,7 +218,7 @@ impl MemoryStore {
     ) {
         let mut data = self.shared.write();
         data.commit(writes, appends);
-        let oldest = self.shared.oldest(data.version);
+        let oldest = data.versions.oldest();
         data.collect_garbage(oldest);
     }
 
@@ -198,34 +259,21 @@ impl MemoryStore {
     }
 
     pub(crate) fn open_snapshot(&self) -> MemorySnapshot {
-        let data = self.shared.read();
-        // Registered while the data cannot move on, so that nothing this snapshot sees is collected before.
-        *self.shared.readers().entry(data.version).or_default() += 1;
-        MemorySnapshot { shared: Arc::clone(&self.shared), version: data.version }
+        // Counted while the data cannot move on, so that nothing this snapshot sees is collected before.
+        let version = Arc::clone(&self.shared.read().versions.present);
+        MemorySnapshot { shared: Arc::clone(&self.shared), version }
     }
 }
 
-/// A view at one version.
+/// A view at one version, whose count it holds.
 pub struct MemorySnapshot {
     shared: Arc<Shared>,
-    version: u64,
-}
-
-impl Drop for MemorySnapshot {
-    fn drop(&mut self) {
-        let mut readers = self.shared.readers();
-        if let Some(count) = readers.get_mut(&self.version) {
-            *count -= 1;
-            if *count == 0 {
-                readers.remove(&self.version);
-            }
-        }
-    }
+    version: Arc<u64>,
 }
 
 impl MemorySnapshot {
     fn lookup(&self, key: &[u8]) -> Option<Bytes> {
-        self.shared.read().rows.get(key).and_then(|chain| chain.at(self.version)).cloned()
+        self.shared.read().rows.get(key).and_then(|chain| chain.at(*self.version)).cloned()
     }
 
     fn page(&self, scan: &Scan) -> ScanPage {
@@ -236,7 +284,7 @@ impl MemorySnapshot {
         }
         let rows = data.rows.range((Bound::Included(scan.range.start.clone()), end));
         let visible = |(key, chain): (&Bytes, &Chain)| {
-            chain.at(self.version).map(|value| Entry { key: key.clone(), value: value.clone() })
+            chain.at(*self.version).map(|value| Entry { key: key.clone(), value: value.clone() })
         };
         match scan.direction {
             Direction::Forward => fill(rows.filter_map(visible), scan),
@@ -251,7 +299,7 @@ impl MemorySnapshot {
         let end = Bound::Included((read.id, LogPosition::LAST));
         let data = self.shared.read();
         let visible =
-            data.log.range((start, end)).take_while(|((_, position), _)| position.version.0 <= self.version);
+            data.log.range((start, end)).take_while(|((_, position), _)| position.version.0 <= *self.version);
         let mut entries = Vec::new();
         let mut bytes_read = 0;
         for ((_, position), bytes) in visible {
@@ -285,7 +333,7 @@ fn fill(rows: impl Iterator<Item = Entry>, scan: &Scan) -> ScanPage {
 
 impl Snapshot for MemorySnapshot {
     fn version(&self) -> CommitVersion {
-        CommitVersion(self.version)
+        CommitVersion(*self.version)
     }
 
     fn changed_at(&self, first_byte: u8) -> CommitVersion {
@@ -339,19 +387,19 @@ impl MemoryTransaction {
             return Err(CommitError::TooLarge);
         }
         let shared = Arc::clone(&self.snapshot.shared);
-        let started = self.snapshot.version;
+        let started = *self.snapshot.version;
         let mut data = shared.write();
         let moved = |key: &Bytes| data.rows.get(key).is_some_and(|chain| chain.last_written() > started);
         if self.protected.iter().any(moved) || self.writes.keys().any(moved) {
             return Err(CommitError::Conflict);
         }
         if self.writes.is_empty() && self.appends.is_empty() {
-            return Ok(CommitVersion(data.version));
+            return Ok(CommitVersion(data.versions.present()));
         }
         data.commit(std::mem::take(&mut self.writes), std::mem::take(&mut self.appends));
-        let version = data.version;
+        let version = data.versions.present();
         drop(self);
-        let oldest = shared.oldest(version);
+        let oldest = data.versions.oldest();
         data.collect_garbage(oldest);
         Ok(CommitVersion(version))
     }
