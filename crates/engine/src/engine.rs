@@ -126,52 +126,63 @@ impl<S: Store> Engine<S> {
     }
 
     /// Executes one request of a caller.
+    ///
+    /// All ways but the shortest are boxed: this future is as large as the largest that lies in it, and is copied several
+    /// times on its way to where it runs.
     pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         match request {
-            Request::CreateTable(request) => tables::create::run(self, caller, &request).await,
-            Request::DeleteTable(request) => tables::delete::run(self, caller, &request).await,
+            Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, &request)).await,
+            Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, &request)).await,
             Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
             Request::DescribeLimits => Ok(tables::describe::limits()),
             Request::DescribeTable(request) => tables::describe::run(self, caller, &request),
-            Request::DescribeStream(request) => streams::describe_stream(self, caller, &request).await,
-            Request::GetRecords(request) => streams::get_records(self, caller, &request).await,
-            Request::GetShardIterator(request) => streams::get_shard_iterator(self, caller, &request).await,
+            Request::DescribeStream(request) => {
+                Box::pin(streams::describe_stream(self, caller, &request)).await
+            }
+            Request::GetRecords(request) => Box::pin(streams::get_records(self, caller, &request)).await,
+            Request::GetShardIterator(request) => {
+                Box::pin(streams::get_shard_iterator(self, caller, &request)).await
+            }
             Request::ListStreams(request) => Ok(streams::list_streams(self, caller, &request)),
             Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
             Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
-            Request::TagResource(request) => tables::tags::tag(self, caller, &request).await,
+            Request::TagResource(request) => Box::pin(tables::tags::tag(self, caller, &request)).await,
             Request::DescribeTimeToLive(request) => tables::ttl::describe(self, caller, &request),
-            Request::UpdateTimeToLive(request) => tables::ttl::update(self, caller, &request).await,
-            Request::UntagResource(request) => tables::tags::untag(self, caller, &request).await,
-            Request::UpdateTable(request) => tables::update::run(self, caller, &request).await,
+            Request::UpdateTimeToLive(request) => Box::pin(tables::ttl::update(self, caller, &request)).await,
+            Request::UntagResource(request) => Box::pin(tables::tags::untag(self, caller, &request)).await,
+            Request::UpdateTable(request) => Box::pin(tables::update::run(self, caller, &request)).await,
             Request::BatchGetItem(request) => {
-                batch_get_item(self, caller, &request).await.map(Response::BatchGetItem)
+                Box::pin(batch_get_item(self, caller, &request)).await.map(Response::BatchGetItem)
             }
             Request::BatchWriteItem(request) => {
-                batch_write_item(self, caller, &request).await.map(Response::BatchWriteItem)
+                Box::pin(batch_write_item(self, caller, &request)).await.map(Response::BatchWriteItem)
             }
             Request::DeleteItem(request) => {
-                delete_item(self, caller, &request).await.map(Response::DeleteItem)
+                Box::pin(delete_item(self, caller, &request)).await.map(Response::DeleteItem)
             }
             Request::BatchExecuteStatement(request) => {
-                partiql::batch_execute_statement(self, caller, &request).await
+                Box::pin(partiql::batch_execute_statement(self, caller, &request)).await
             }
-            Request::ExecuteStatement(request) => partiql::execute_statement(self, caller, &request).await,
+            Request::ExecuteStatement(request) => {
+                Box::pin(partiql::execute_statement(self, caller, &request)).await
+            }
             Request::ExecuteTransaction(request) => {
-                partiql::execute_transaction(self, caller, &request).await
+                Box::pin(partiql::execute_transaction(self, caller, &request)).await
             }
             Request::GetItem(request) => get_item(self, caller, &request).await.map(Response::GetItem),
-            Request::PutItem(request) => put_item(self, caller, &request).await.map(Response::PutItem),
-            Request::Query(request) => query(self, caller, &request).await.map(Response::Query),
-            Request::Scan(request) => scan(self, caller, &request).await.map(Response::Scan),
+            Request::PutItem(request) => {
+                Box::pin(put_item(self, caller, &request)).await.map(Response::PutItem)
+            }
+            Request::Query(request) => Box::pin(query(self, caller, &request)).await.map(Response::Query),
+            Request::Scan(request) => Box::pin(scan(self, caller, &request)).await.map(Response::Scan),
             Request::TransactGetItems(request) => {
-                transact_get_items(self, caller, &request).await.map(Response::TransactGetItems)
+                Box::pin(transact_get_items(self, caller, &request)).await.map(Response::TransactGetItems)
             }
             Request::TransactWriteItems(request) => {
-                transact_write_items(self, caller, &request).await.map(Response::TransactWriteItems)
+                Box::pin(transact_write_items(self, caller, &request)).await.map(Response::TransactWriteItems)
             }
             Request::UpdateItem(request) => {
-                update_item(self, caller, &request).await.map(Response::UpdateItem)
+                Box::pin(update_item(self, caller, &request)).await.map(Response::UpdateItem)
             }
         }
     }

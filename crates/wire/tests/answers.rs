@@ -242,12 +242,12 @@ fn table() -> TableDescription {
 
 #[test]
 fn a_table_is_described_in_the_models_order_without_what_is_absent() {
-    let described = text(render(&Response::DescribeTable(table())));
+    let described = text(render(&Response::DescribeTable(Box::new(table()))));
     assert_eq!(
         described,
         r#"{"Table":{"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"TableName":"t","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"TableStatus":"ACTIVE","CreationDateTime":1795240000.042,"TableSizeBytes":7,"ItemCount":1,"TableArn":"arn:aws:dynamodb:us-east-1:1:table/t","TableId":"id","BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},"TableThroughputModeSummary":{"TableThroughputMode":"PAY_PER_REQUEST"},"GlobalSecondaryIndexes":[{"IndexName":"g","KeySchema":[],"Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["b"]},"IndexStatus":"CREATING","Backfilling":false,"ProvisionedThroughput":{"NumberOfDecreasesToday":0,"ReadCapacityUnits":0,"WriteCapacityUnits":0},"IndexSizeBytes":0,"ItemCount":0,"IndexArn":"arn"}],"DeletionProtectionEnabled":false}}"#
     );
-    let created = text(render(&Response::CreateTable(table())));
+    let created = text(render(&Response::CreateTable(Box::new(table()))));
     assert_eq!(created, described.replacen("Table", "TableDescription", 1));
 }
 

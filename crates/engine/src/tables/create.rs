@@ -60,7 +60,7 @@ pub(crate) async fn run<S: Store>(
     let turn = engine.gates().pass([next_id_key()], Holder::Single).await;
     let table = engine.catalogue().create(caller, &request.name, build).await?;
     drop(turn);
-    Ok(Response::CreateTable(answer(&table, request, engine)))
+    Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
 }
 
 fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateTable) -> Result<(), Error> {

@@ -34,7 +34,7 @@ pub(crate) async fn run<S: Store>(
     if engine.config().transition_ms == 0 {
         engine.catalogue().unname(&table).await?;
     }
-    Ok(Response::DeleteTable(description))
+    Ok(Response::DeleteTable(Box::new(description)))
 }
 
 /// Observed: a deleted table is described without its keys, its indexes and its age.

@@ -32,7 +32,7 @@ pub(crate) fn run<S: Store>(
     request: &DescribeTable,
 ) -> Result<Response, Error> {
     let table = engine.catalogue().lookup_any(caller, &request.table)?;
-    Ok(Response::DescribeTable(describe(&table, View::of(engine))))
+    Ok(Response::DescribeTable(Box::new(describe(&table, View::of(engine)))))
 }
 
 /// The service's default quotas of an account.

@@ -50,7 +50,7 @@ pub(crate) async fn run<S: Store>(
     };
     let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
-    Ok(Response::UpdateTable(description))
+    Ok(Response::UpdateTable(Box::new(description)))
 }
 
 /// One request against one table.

@@ -118,28 +118,28 @@ impl<S: Store> Bed<S> {
 
     pub(super) fn create(&self, request: CreateTable) -> Result<TableDescription, Error> {
         match self.run(Request::CreateTable(Box::new(request)))? {
-            Response::CreateTable(description) => Ok(description),
+            Response::CreateTable(description) => Ok(*description),
             other => panic!("not a creation: {other:?}"),
         }
     }
 
     pub(super) fn update(&self, request: UpdateTable) -> Result<TableDescription, Error> {
         match self.run(Request::UpdateTable(Box::new(request)))? {
-            Response::UpdateTable(description) => Ok(description),
+            Response::UpdateTable(description) => Ok(*description),
             other => panic!("not an update: {other:?}"),
         }
     }
 
     pub(super) fn delete(&self, name: &str) -> Result<TableDescription, Error> {
         match self.run(Request::DeleteTable(DeleteTable { table: named(name) }))? {
-            Response::DeleteTable(description) => Ok(description),
+            Response::DeleteTable(description) => Ok(*description),
             other => panic!("not a deletion: {other:?}"),
         }
     }
 
     pub(super) fn describe(&self, name: &str) -> Result<TableDescription, Error> {
         match self.run(Request::DescribeTable(DescribeTable { table: named(name) }))? {
-            Response::DescribeTable(description) => Ok(description),
+            Response::DescribeTable(description) => Ok(*description),
             other => panic!("not a description: {other:?}"),
         }
     }
