@@ -109,25 +109,38 @@ pub struct PartitionHash(pub [u8; 16]);
 
 /// Hashes the values of a partition key: several for an index with a key of several attributes.
 pub fn partition_hash<'a>(values: impl IntoIterator<Item = KeyValueRef<'a>>) -> PartitionHash {
-    let mut hasher = blake3::Hasher::new();
-    let mut number = Vec::new();
+    // Gathered and hashed in one piece: a hasher that takes part by part costs twice as much for texts this short.
+    let mut input = Vec::with_capacity(HASH_INPUT_BYTES);
     for value in values {
-        let (tag, bytes) = match value {
-            KeyValueRef::S(text) => (b'S', text.as_bytes()),
-            KeyValueRef::B(bytes) => (b'B', bytes),
-            KeyValueRef::N(value) => {
-                number.clear();
-                value.encode_into(&mut number);
-                (b'N', number.as_slice())
-            }
+        let tag = match value {
+            KeyValueRef::S(_) => b'S',
+            KeyValueRef::B(_) => b'B',
+            KeyValueRef::N(_) => b'N',
         };
-        hasher.update(&[tag]);
-        hasher.update(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
-        hasher.update(bytes);
+        input.push(tag);
+        match value {
+            KeyValueRef::S(text) => push_measured(&mut input, text.as_bytes()),
+            KeyValueRef::B(bytes) => push_measured(&mut input, bytes),
+            KeyValueRef::N(number) => {
+                let mut encoded = Vec::with_capacity(HASH_INPUT_BYTES);
+                number.encode_into(&mut encoded);
+                push_measured(&mut input, &encoded);
+            }
+        }
     }
+    let whole: [u8; 32] = blake3::hash(&input).into();
     let mut hash = [0; 16];
-    hasher.finalize_xof().fill(&mut hash);
+    hash.copy_from_slice(whole.first_chunk::<16>().expect("sixteen bytes are half of thirty-two"));
     PartitionHash(hash)
+}
+
+/// Room for the typed values of most keys.
+const HASH_INPUT_BYTES: usize = 64;
+
+/// Appends the length and the bytes.
+fn push_measured(input: &mut Vec<u8>, bytes: &[u8]) {
+    input.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+    input.extend_from_slice(bytes);
 }
 
 /// Ends a string or binary component, and sorts before anything that could continue it.
@@ -255,5 +268,26 @@ mod tests {
             hash(&[KeyValueRef::S("ab"), KeyValueRef::S("c")])
         );
         assert_eq!(hash(&[KeyValueRef::S("a")]), hash(&[KeyValueRef::S("a")]));
+    }
+
+    /// Stored keys hold these bytes: they may never change.
+    #[test]
+    fn partition_hashes_are_what_folders_hold() {
+        let number = Number::parse("-12.5").unwrap();
+        let values =
+            [KeyValueRef::S("customer#0000000042"), KeyValueRef::B(&[0, 255]), KeyValueRef::N(number)];
+        let mut hasher = blake3::Hasher::new();
+        for (tag, bytes) in
+            [(b'S', b"customer#0000000042".to_vec()), (b'B', vec![0, 255]), (b'N', encoded(values[2]))]
+        {
+            hasher.update(&[tag]);
+            hasher.update(&u32::try_from(bytes.len()).unwrap().to_be_bytes());
+            hasher.update(&bytes);
+        }
+        let mut expected = [0; 16];
+        hasher.finalize_xof().fill(&mut expected);
+        assert_eq!(partition_hash(values).0, expected);
+        let stored = [214, 126, 29, 164, 168, 210, 120, 245, 109, 44, 79, 101, 152, 20, 185, 149];
+        assert_eq!(partition_hash([KeyValueRef::S("a")]).0, stored);
     }
 }

@@ -113,10 +113,12 @@ pub(super) fn enveloped(error: Error, wording: Wording) -> Error {
 /// An item or a key: names first, then values, the first fault wins.
 pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Error> {
     check_names(&part)?;
-    let values = part
-        .into_iter()
-        .map(|(name, value)| Ok((name, value.map_err(|fault| value_error(&fault, wording))?)));
-    values.collect()
+    // One by one: `collect` would put them into a list first, to sort it.
+    let mut item = Item::new();
+    for (name, value) in part {
+        item.insert(name, value.map_err(|fault| value_error(&fault, wording))?);
+    }
+    Ok(item)
 }
 
 /// The size of a whole item. Recorded of PutItem and BatchWriteItem in older years: it is looked at before the table.

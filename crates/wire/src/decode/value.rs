@@ -80,8 +80,13 @@ fn typed(value_type: ValueType, node: Node<'_>, levels: usize, depth: &Depth) ->
 
 fn map(node: Node<'_>, levels: usize, depth: &Depth) -> Result<Item, ValueFault> {
     let Node::Object(entries) = node else { return Ok(Item::new()) };
-    let inner = without_repeats(entries).into_iter().filter(|(_, node)| !node.is_null());
-    inner.map(|(name, node)| Ok((name.into_owned(), value_at(node, levels + 1, depth)?))).collect()
+    let mut map = Item::new();
+    for (name, node) in without_repeats(entries) {
+        if !node.is_null() {
+            map.insert(name.into_owned(), value_at(node, levels + 1, depth)?);
+        }
+    }
+    Ok(map)
 }
 
 fn elements(node: Node<'_>) -> Vec<Node<'_>> {
