@@ -17,6 +17,11 @@ use keywright_wire::sigv4::{
 };
 use keywright_wire::{Operation, decode, render};
 
+/// As the server has it.
+#[cfg(not(target_env = "msvc"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 const OPERATIONS: [&str; 10] = [
     "decode-get-item",
     "decode-put-item",
