@@ -1,10 +1,11 @@
 //! Models designed, proved by running them, and billed.
 
-use keywright_workbench::cost::{Costing, Settings, bill};
+use keywright_workbench::cost::{Bill, Costing, Settings, bill};
+use keywright_workbench::data;
 use keywright_workbench::design::{self, Proof, Same};
-use keywright_workbench::model::{Model, ReadKind, parse};
+use keywright_workbench::model::{HalfUnits, Model, ReadKind, parse};
 use keywright_workbench::price::{Money, Prices, TODAY};
-use keywright_workbench::run::{Outcome, run};
+use keywright_workbench::run::{Outcome, measure, run};
 
 fn model(text: &str) -> Model {
     match parse(text) {
@@ -13,6 +14,13 @@ fn model(text: &str) -> Model {
             panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
         }
     }
+}
+
+fn billed(model: &Model) -> Bill {
+    let samples = data::load(model, &|name| Err(format!("no {name} in this test"))).expect("its data");
+    let measured = measure(model, &samples).expect("it runs");
+    let prices = Prices::built_in(TODAY).expect("built in");
+    bill(model, &measured, &Costing { prices: &prices, settings: Settings::default() }).expect("priced")
 }
 
 const TEN_PATTERNS: &str = include_str!("models/ten-patterns.yaml");
@@ -100,15 +108,12 @@ fn r66_a_pattern_without_a_rate_is_a_fault_of_the_design_and_not_taken_as_zero()
 #[test]
 fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
     let model = model(SHOP);
-    let no_files = |name: &str| Err(format!("no {name} in this test"));
-    let report = run(&model, &no_files, &mut |_| {}).expect("it runs");
-    let prices = Prices::built_in(TODAY).expect("built in");
-    let bill =
-        bill(&model, &report, &Costing { prices: &prices, settings: Settings::default() }).expect("priced");
+    let bill = billed(&model);
     let read = bill.lines.iter().find(|line| line.pattern == "P6").expect("the read is billed");
     assert_eq!(read.target.index.as_deref(), Some("gsi1"));
-    // Five half units a second for 730 hours at 125 nano-dollars a unit.
-    assert_eq!(read.monthly.reads, Money::nanos(5 * 730 * 3600 * 125 / 2));
+    // Fifty order items of about 170 bytes, five times a second for 730 hours at 125 nano-dollars a unit.
+    assert_eq!(read.read, HalfUnits(3));
+    assert_eq!(read.monthly.reads, Money::nanos(3 * 5 * 730 * 3600 * 125 / 2));
     let order_items = bill.amplification.iter().find(|(entity, _)| entity == "OrderItem");
     assert_eq!(order_items.map(|(_, writes)| *writes), Some(3), "its table and two indexes");
     assert!(bill.total() > bill.lines.iter().map(|line| line.monthly.total()).sum());
@@ -166,6 +171,92 @@ fn every_published_model_designed_anew_answers_its_questions_at_the_predicted_un
         wrong.extend(verified.into_iter().filter(|own| !own.agrees()).map(|own| format!("{name}: {own:?}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const MANY_TO_MANY: &str = r"
+format: 1
+model: b3
+tables: {Orders: {key: {pk: S, sk: S}}}
+entities:
+  Customer: {count: 1000, size: 200, unique: [[customerId]], attrs: {customerId: S, name: S}}
+  Product: {count: 1000, size: 300, unique: [[productId]], attrs: {productId: S, name: S}}
+  Order: {count: 10000, size: 150, unique: [[orderId]], attrs: {orderId: S, customerId: S, date: {type: S, format: iso8601}}}
+  OrderItem: {count: 30000, size: 150, parent: [Order, Product], unique: [[orderId, productId]], attrs: {orderId: S, productId: S, qty: N}}
+patterns:
+  - {id: P1, get: Customer, given: {customerId: eq}, rate: 20}
+  - {id: P2, get: Product, given: {productId: eq}, rate: 50}
+  - {id: P3, query: Order, given: {customerId: eq}, returns: {avg: 10, max: 100}, order: desc, rate: 10}
+  - {id: P4, query: [Order, OrderItem], given: {orderId: eq}, returns: {avg: 4, max: 100}, rate: 10}
+  - {id: P5, query: OrderItem, given: {productId: eq}, returns: {avg: 30, max: 1000, page: 50}, rate: 5}
+";
+
+const STATUS_AND_SALES: &str = r"
+format: 1
+model: b5
+tables: {Shop: {key: {pk: S, sk: S}}}
+entities:
+  User: {count: 100000, size: 200, unique: [[userId], [email]], attrs: {userId: S, email: {type: S, format: email}, name: S}}
+  Order: {count: 1000000, size: 300, unique: [[orderId]], attrs: {orderId: S, userId: S, status: {type: S, values: [NEW, PAID, SHIPPED, DONE]}, createdAt: {type: S, format: iso8601}}}
+  Product: {count: 10000, size: 300, unique: [[productId]], attrs: {productId: S, category: {type: S, distinct: 100}, sales: N}}
+patterns:
+  - {id: P1, get: User, given: {userId: eq}, rate: 20}
+  - {id: P2, query: User, given: {email: eq}, returns: {avg: 1, max: 1}, rate: 5}
+  - {id: P3, get: Order, given: {orderId: eq}, rate: 20}
+  - {id: P4, query: Order, given: {userId: eq}, order: desc, returns: {avg: 10, page: 20}, rate: 20}
+  - {id: P5, query: Order, given: {status: eq, createdAt: between}, returns: {avg: 50, page: 50}, rate: 1}
+  - {id: P6, get: Product, given: {productId: eq}, rate: 50}
+  - {id: P7, query: Product, given: {category: eq, sales: ge}, order: desc, returns: {avg: 10, page: 10}, rate: 10}
+  - {id: W1, put: Order, if: not-exists, rate: {avg: 2, peak: 20}}
+";
+
+/// The designer predicts, the engine meters: of one file there is one bill.
+#[test]
+fn what_a_design_is_predicted_to_cost_is_what_the_model_it_writes_is_billed() {
+    let mut wrong = Vec::new();
+    for (name, text) in [("b1", TEN_PATTERNS), ("b3", MANY_TO_MANY), ("b5", STATUS_AND_SALES)] {
+        let (found, model) = redesigned(text);
+        let bill = billed(&model);
+        let (predicted, billed) = (found.monthly.total(), bill.total());
+        if (predicted - billed).as_nanos().abs() > CENT.as_nanos() {
+            let lines: Vec<String> = bill
+                .lines
+                .iter()
+                .map(|own| {
+                    format!(
+                        "{} {} {:?} {:?} {}",
+                        own.pattern,
+                        own.target,
+                        own.read,
+                        own.write,
+                        own.monthly.total()
+                    )
+                })
+                .chain(bill.storage.iter().map(|own| format!("{} {} {}", own.target, own.bytes, own.monthly)))
+                .collect();
+            let asked: Vec<String> =
+                found.asked.iter().map(|own| format!("{} {}", own.pattern, own.monthly)).collect();
+            wrong.push(format!(
+                "{name}: {predicted} {:?} and {billed}\n{}\n{}",
+                found.monthly,
+                lines.join("\n"),
+                asked.join("\n")
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const CENT: Money = Money::nanos(10_000_000);
+
+/// 6000 shipments in 60 pages, each of 100 items of some 230 bytes, which are 6 blocks of 4 KB: 180 units.
+#[test]
+fn the_long_question_of_the_published_shop_is_billed_for_all_its_pages() {
+    let path =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/online-shop.yaml");
+    let model = model(&std::fs::read_to_string(path).expect("readable"));
+    let bill = billed(&model);
+    let line = bill.lines.iter().find(|line| line.pattern == "P13").expect("the question");
+    assert_eq!((line.read, line.monthly.total().to_string()), (HalfUnits(360), "$5.91".to_owned()));
 }
 
 fn redesigned(text: &str) -> (design::Design, Model) {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keywright_workbench::report;
 
 use super::files;
+use super::format::{Format, one_of};
 use super::progress::Bar;
 use crate::banner;
 
@@ -17,16 +18,8 @@ pub(crate) struct CheckArguments {
     /// The model file
     model: PathBuf,
     /// How to print the report
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Json, Format::Junit, Format::Markdown]))]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-    Junit,
-    Markdown,
 }
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::cost::{
-    Bill, BreakEvens, Costing, Gigabyte, Habits, Month, Settings, Target, Written, bill,
-};
-use keywright_workbench::model::{HalfUnits, MicroPerSecond};
+use keywright_workbench::cost::{Costing, Gigabyte, Habits, Month, Settings, bill, json, markdown, text};
+use keywright_workbench::data;
+use keywright_workbench::model::{MicroPerSecond, Model};
 use keywright_workbench::price::{self, Prices, TODAY};
-use keywright_workbench::run::{run as execute, units};
+use keywright_workbench::run::{Measured, measure};
 
 use super::files;
+use super::format::{Format, one_of};
+use super::progress::during;
 use crate::banner;
 
 /// Prices a model: each pattern on each table and index, storage, features, and the billing modes from the cheapest.
@@ -48,6 +49,9 @@ pub(crate) struct CostArguments {
     /// Full exports of each table a month
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     exports: u32,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Json, Format::Markdown]))]
+    format: Format,
 }
 
 /// Lists prices with their sources and dates, or makes a price file from AWS's published offer file of a region.
@@ -77,14 +81,24 @@ pub(crate) fn run(arguments: &CostArguments) -> Result<(), String> {
     };
     let used_ppm = u64::from(arguments.used) * PPM_PER_PERCENT;
     let settings = Settings { month, gigabyte, free_tier: arguments.free_tier, used_ppm, habits };
-    let folder = arguments.model.parent().unwrap_or(Path::new("")).to_owned();
-    let read_file = |name: &str| files::read(&folder.join(name));
-    let report =
-        execute(&model, &read_file, &mut |_| {}).map_err(|faults| shown(&arguments.model, &faults))?;
+    let measured = measured(&arguments.model, &model)?;
     let costing = Costing { prices: &prices, settings };
-    let bill = bill(&model, &report, &costing).map_err(|fault| fault.to_string())?;
-    banner::say(text(&bill, &prices, arguments.used).trim_end());
+    let bill = bill(&model, &measured, &costing).map_err(|fault| fault.to_string())?;
+    let printed = match arguments.format {
+        Format::Json => json(&model.name, &bill, &costing),
+        Format::Markdown => markdown(&model.name, &bill, &costing),
+        Format::Text | Format::Junit => text(&bill, &costing),
+    };
+    banner::say(printed.trim_end());
     Ok(())
+}
+
+/// A model's workload, metered on its data.
+pub(super) fn measured(path: &Path, model: &Model) -> Result<Measured, String> {
+    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+    let read_file = |name: &str| files::read(&folder.join(name));
+    let run = || data::load(model, &read_file).and_then(|samples| measure(model, &samples));
+    during("metering the workload", run).map_err(|faults| shown(path, &faults))
 }
 
 pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), String> {
@@ -108,7 +122,8 @@ fn listed(prices: &Prices) -> String {
     for (item, price) in &prices.items {
         let doubt = if price.verified { "" } else { " (not confirmed by a primary source)" };
         let name = item.name();
-        lines.push(format!("{name:<34} {:>14}  {}, {}{doubt}", price.each, price.date, price.source));
+        let each = price.each.exact();
+        lines.push(format!("{name:<34} {each:>14}  {}, {}{doubt}", price.date, price.source));
     }
     lines.join("\n")
 }
@@ -127,70 +142,4 @@ pub(super) fn prices(name: Option<&str>) -> Result<Prices, String> {
 pub(super) fn shown(path: &Path, faults: &[keywright_workbench::model::Fault]) -> String {
     let name = path.display().to_string();
     faults.iter().map(|fault| fault.in_file(&name)).collect::<Vec<_>>().join("\n")
-}
-
-fn path_of(target: &Target) -> String {
-    target.index.as_ref().map_or_else(|| target.table.clone(), |index| format!("{}.{index}", target.table))
-}
-
-fn text(bill: &Bill, prices: &Prices, used: u8) -> String {
-    let mut lines = vec![format!("Monthly cost in US dollars at {}.", prices.name), String::new()];
-    let some = |HalfUnits(half): HalfUnits, letter: &str| {
-        if half == 0 { String::new() } else { format!("{} {letter}", units(HalfUnits(half))) }
-    };
-    for line in &bill.lines {
-        let (read, write) = (some(line.read, "R"), some(line.write, "W"));
-        let both = [read, write].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ");
-        let cost = line.monthly.total();
-        lines.push(format!("{:<12} {:<28} {both:>10} {cost:>14}", line.pattern, path_of(&line.target)));
-    }
-    for (target, bytes, cost) in &bill.storage {
-        lines.push(format!("{:<12} {:<28} {:>8}MB {cost:>14}", "storage", path_of(target), bytes >> 20));
-    }
-    for (table, feature, cost) in &bill.features {
-        lines.push(format!("{feature:<18} {table:<33} {cost:>14}"));
-    }
-    lines.push(format!("{:<52} {:>14}", "total", bill.total()));
-    lines.extend(bill.written.iter().filter_map(written));
-    for (entity, writes) in &bill.amplification {
-        if *writes > 1 {
-            lines.push(format!(
-                "A write of {entity} is {writes} writes: one to its table, {} to indexes.",
-                writes - 1
-            ));
-        }
-    }
-    for (table, modes) in &bill.modes {
-        lines.push(format!("\n{table}, from the cheapest (provisioned units {used} % used):"));
-        lines.extend(
-            modes
-                .iter()
-                .map(|(class, mode, cost)| format!("  {:<44} {cost:>14}", format!("{class}, {mode}"))),
-        );
-        lines.extend(bill.break_evens.iter().filter(|(name, _)| name == table).map(|(_, own)| even(own)));
-    }
-    for pattern in &bill.without_rate {
-        lines.push(format!(
-            "{pattern} has no rate and is not in the total: write `rate: 5` for five times a second."
-        ));
-    }
-    lines.join("\n")
-}
-
-fn written(own: &Written) -> Option<String> {
-    let percent = own.percent().filter(|_| own.indexes > 0)?;
-    let (whole, part) = (percent / 100, percent % 100);
-    Some(format!("Each write unit of {} becomes {whole}.{part:02} with its indexes, as metered.", own.table))
-}
-
-fn even(own: &BreakEvens) -> String {
-    let percent = |ppm: u64| format!("{}.{} %", ppm / PPM_PER_PERCENT, ppm % PPM_PER_PERCENT / 1000);
-    format!(
-        "  On-demand costs as much as units of which {} are used (reserved for 1 year {}, 3 years {}); \
-         Standard-IA pays from {} GB.",
-        percent(own.provisioned_ppm),
-        percent(own.one_year_ppm),
-        percent(own.three_years_ppm),
-        own.infrequent_gigabytes
-    )
 }

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use keywright_workbench::diff::{Subject, Terms, diff};
 use keywright_workbench::exchange::of_model::Items;
 use keywright_workbench::model::Model;
 use keywright_workbench::run;
 
+use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
@@ -26,16 +27,8 @@ pub(crate) struct DiffArguments {
     #[arg(long, value_name = "UNITS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     rate: u64,
     /// How to print it
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Markdown, Format::Json]))]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    /// For a pull request
-    Markdown,
-    Json,
 }
 
 pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
@@ -46,7 +39,7 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
     let difference = diff(&before, &Subject::of_model(&after, &items));
     let terms = Terms { prices: &prices, rate: arguments.rate };
     match arguments.format {
-        Format::Text => banner::say(difference.text(terms).trim_end()),
+        Format::Text | Format::Junit => banner::say(difference.text(terms).trim_end()),
         Format::Markdown => banner::say(difference.markdown(terms).trim_end()),
         Format::Json => banner::say(&difference.json(terms).pretty()),
     }

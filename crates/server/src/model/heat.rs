@@ -1,12 +1,11 @@
 //! `keywright model heat`: what the busiest partition keys of a model receive, and how many shards a rate of writes needs.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use keywright_workbench::heat::{HotKey, Verdict, of_model, shards_for_writes};
-use keywright_workbench::run::run as execute;
+use keywright_workbench::heat::{json, markdown, of_model, shards_for_writes, text};
 
-use super::progress::during;
+use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
@@ -20,78 +19,33 @@ pub(crate) struct HeatArguments {
     /// No model: only the shards for so many write units a second on one key
     #[arg(long, value_name = "UNITS", conflicts_with = "model")]
     writes: Option<u64>,
+    /// How to print it
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Json, Format::Markdown]))]
+    format: Format,
 }
 
 pub(crate) fn run(arguments: &HeatArguments) -> Result<(), String> {
     if let Some(writes) = arguments.writes {
         let shards = shards_for_writes(writes);
-        banner::say(&format!("{writes} write units a second on one key need {shards} shards."));
+        let (needs, noun) =
+            (if writes == 1 { "needs" } else { "need" }, if shards == 1 { "shard" } else { "shards" });
+        let units = if writes == 1 { "unit" } else { "units" };
+        banner::say(&format!("{writes} write {units} a second on one key {needs} {shards} {noun}."));
     }
     let Some(path) = &arguments.model else { return Ok(()) };
     let model = files::read_model(path)?;
-    let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-    let read_file = |name: &str| files::read(&folder.join(name));
-    let ran = during("running the model", || execute(&model, &read_file, &mut |_| {}));
-    let report = ran.map_err(|faults| cost::shown(path, &faults))?;
-    let keys = of_model(&model, &report);
-    banner::say(&text(&keys));
+    let measured = cost::measured(path, &model)?;
+    let keys = of_model(&model, &measured.report);
     let silent: Vec<&str> =
         model.patterns.iter().filter(|own| own.rate.is_none()).map(|own| own.id.as_str()).collect();
-    if !silent.is_empty() {
+    let printed = match arguments.format {
+        Format::Json => json(&model.name, &keys, &silent),
+        Format::Markdown => markdown(&model.name, &keys),
+        Format::Text | Format::Junit => text(&keys),
+    };
+    banner::say(printed.trim_end());
+    if !silent.is_empty() && arguments.format != Format::Json {
         banner::say(&format!("\nWithout a rate, and so not counted: {}.", silent.join(", ")));
     }
     Ok(())
-}
-
-fn text(keys: &[HotKey]) -> String {
-    let head = format!(
-        "{:<24} {:<32} {:>9} {:>9} {:>9} {:>6}  {:<5} shards",
-        "of", "partition key", "share", "writes/s", "reads/s", "full", ""
-    );
-    let mut lines = vec!["The busiest key of each, at the peak:".to_owned(), String::new(), head];
-    lines.extend(keys.iter().map(line));
-    let unknown: Vec<&HotKey> = keys.iter().filter(|own| own.share_ppm.is_none()).collect();
-    if !unknown.is_empty() {
-        lines.push(String::new());
-    }
-    for own in unknown {
-        lines.push(format!(
-            "How many values `{}` has is not said: write `distinct: 1000` at its attributes in {}.",
-            own.key,
-            own.entities.join(", ")
-        ));
-    }
-    lines.join("\n")
-}
-
-fn line(own: &HotKey) -> String {
-    let place =
-        own.index.as_ref().map_or_else(|| own.table.clone(), |index| format!("{}.{index}", own.table));
-    let Some(share) = own.share_ppm else {
-        return format!("{place:<24} {:<32} {:>9}", own.key, "unknown");
-    };
-    let verdict = match own.heat.verdict() {
-        Verdict::Cool => "cool",
-        Verdict::Warm => "warm",
-        Verdict::Hot => "HOT",
-    };
-    let shards = if own.needed == own.shards || own.heat.verdict() == Verdict::Cool {
-        own.shards.to_string()
-    } else {
-        format!("{}, needs {}", own.shards, own.needed)
-    };
-    format!(
-        "{place:<24} {:<32} {:>9} {:>9} {:>9} {:>5}%  {verdict:<5} {shards}",
-        own.key,
-        percent(share),
-        own.heat.write_units(),
-        own.heat.read_units(),
-        own.heat.used_ppm() / 10_000
-    )
-}
-
-/// Millionths as a percentage of four places.
-fn percent(ppm: u64) -> String {
-    let text = format!("{}.{:04}", ppm / 10_000, ppm % 10_000);
-    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod fetch;
 mod files;
+mod format;
 mod heat;
 mod import;
 mod init;

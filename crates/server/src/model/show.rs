@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
 use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
 
 use super::files;
+use super::format::{Format, one_of};
 use crate::banner;
 
 /// Shows a model: patterns, entities, keys, indexes, denormalisation, validation (the six steps of modelling), its item
@@ -22,14 +23,8 @@ pub(crate) struct ShowArguments {
     #[arg(long, value_name = "ID")]
     pattern: Option<String>,
     /// How to print it; Markdown draws entities as a Mermaid diagram
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Markdown]))]
     format: Format,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Text,
-    Markdown,
 }
 
 /// A view by its name on the command line.
@@ -55,7 +50,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
     let pages = chosen.into_iter().map(|view| {
         let page = looked.show(view, arguments.pattern.as_deref());
         match arguments.format {
-            Format::Text => page.text(),
+            Format::Text | Format::Json | Format::Junit => page.text(),
             Format::Markdown => page.markdown(),
         }
     });

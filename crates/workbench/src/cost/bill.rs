@@ -1,31 +1,39 @@
 //! A model's monthly bill: what its patterns were metered to consume × their rates, and what its items occupy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{BreakEvens, Class, Costing, Load, Missing, Mode, Throughput, write_amplification};
-use crate::model::{Billing, HalfUnits, IndexKind, MicroPerSecond, Model, Table};
+use super::provision::provisions;
+use super::stored::{share_ppm, sizes};
+use super::workload::ALL_PPM;
+use super::{
+    BreakEvens, Capacity, Class, Costing, Demand, Load, Missing, Mode, Throughput, Workload,
+    write_amplification,
+};
+use crate::model::{Billing, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, WriteKind};
 use crate::price::{Item, Money};
-use crate::run::Report;
+use crate::run::{EntityReport, Measured, Note};
 
-/// Bytes that the service adds to every item and index entry it stores.
-const ENTRY_OVERHEAD_BYTES: u128 = 100;
-/// The same for global tables, per item.
-const REPLICA_OVERHEAD_BYTES: u128 = 48;
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;
+/// Bytes of an item that one unit of change capture carries.
+const CAPTURE_UNIT_BYTES: u64 = 1024;
 
 /// What a model costs each month.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Bill {
     /// Each pattern on each table and index it touches.
     pub lines: Vec<Line>,
+    /// Units that tables provision, with what no pattern uses of them.
+    pub capacity: Vec<Capacity>,
     /// Storage of each table and index.
-    pub storage: Vec<(Target, u128, Money)>,
+    pub storage: Vec<Storage>,
     /// Backups, replication, streams and the like, where the model or the settings have them.
-    pub features: Vec<(String, &'static str, Money)>,
+    pub features: Vec<Feature>,
     /// Patterns that cannot be billed because nobody said how often they run (R66): reported, not taken as zero.
     pub without_rate: Vec<String>,
-    /// For each table, its billing modes and classes from the cheapest, throughput and storage together.
+    /// What the figures rest on that the model does not say.
+    pub notes: Vec<Note>,
+    /// For each table, its billing modes and classes from the cheapest, throughput and storage of all regions together.
     pub modes: Vec<(String, Modes)>,
     /// Tables that another mode or class makes cheaper; only those of which every pattern has a rate.
     pub savings: Vec<Saving>,
@@ -35,6 +43,34 @@ pub struct Bill {
     pub written: Vec<Written>,
     /// For each table, where another way of paying costs the same.
     pub break_evens: Vec<(String, BreakEvens)>,
+    /// The prices that went into the sum.
+    pub prices: BTreeSet<Item>,
+}
+
+/// Storage of a table or index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Storage {
+    /// The table or index.
+    pub target: Target,
+    /// Its bytes, the service's own included.
+    pub bytes: u128,
+    /// What a gigabyte is charged by.
+    pub price: Item,
+    /// What it costs each month.
+    pub monthly: Money,
+}
+
+/// Something that is charged besides requests and storage.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feature {
+    /// The table that has it.
+    pub table: String,
+    /// Its name.
+    pub name: &'static str,
+    /// What it is charged by.
+    pub prices: Vec<Item>,
+    /// What it costs each month.
+    pub monthly: Money,
 }
 
 /// Writes of a table, in millionths of half units a second.
@@ -64,9 +100,9 @@ pub type Modes = Vec<(Class, Mode, Money)>;
 pub struct Saving {
     /// The table.
     pub table: String,
-    /// The share of provisioned units that is used on average, by the ratio of average to peak rates.
+    /// The share of provisioned units that is used, by the peak where they are fixed and the average where they are scaled.
     pub used_percent: u64,
-    /// What it is billed by, and what that costs each month.
+    /// What it is billed by, and what that costs each month in all its regions.
     pub now: (Class, Mode, Money),
     /// The cheapest without a commitment for years, and what it costs.
     pub best: (Class, Mode, Money),
@@ -90,11 +126,19 @@ pub struct Line {
     pub pattern: String,
     /// What it touches.
     pub target: Target,
+    /// How often it runs on average.
+    pub rate: MicroPerSecond,
     /// Metered units of one execution.
     pub read: HalfUnits,
     /// Metered units of one execution.
     pub write: HalfUnits,
-    /// What it costs each month.
+    /// The share of executions that write there, in parts per million: of an index that some items only are in.
+    pub share_ppm: u64,
+    /// What a read unit is charged by.
+    pub read_price: Item,
+    /// What a write unit is charged by.
+    pub write_price: Item,
+    /// What it costs each month; of provisioned units, what it uses of them.
     pub monthly: Throughput,
 }
 
@@ -102,220 +146,420 @@ impl Bill {
     /// Everything together.
     pub fn total(&self) -> Money {
         let lines: Money = self.lines.iter().map(|line| line.monthly.total()).sum();
-        let storage: Money = self.storage.iter().map(|(_, _, cost)| *cost).sum();
-        lines + storage + self.features.iter().map(|(_, _, cost)| *cost).sum()
+        let unused: Money = self.capacity.iter().map(|own| own.unused.total()).sum();
+        let storage: Money = self.storage.iter().map(|own| own.monthly).sum();
+        lines + unused + storage + self.features.iter().map(|own| own.monthly).sum()
+    }
+
+    /// Tables and indexes whose provisioned units do not hold what the patterns take.
+    pub fn shortages(&self) -> impl Iterator<Item = &Capacity> {
+        self.capacity.iter().filter(|own| own.read.is_short() || own.write.is_short())
+    }
+
+    /// Whether something that costs money is not in the sum because the model does not say it.
+    pub fn is_whole(&self) -> bool {
+        let left_out = |note: &Note| matches!(note, Note::NoCount { .. } | Note::NotRun { .. });
+        self.without_rate.is_empty() && !self.notes.iter().any(left_out)
     }
 }
 
-/// Bills a model from its run.
-pub fn bill(model: &Model, report: &Report, costing: &Costing<'_>) -> Result<Bill, Missing> {
-    let mut bill = Bill::default();
-    let mut loads: BTreeMap<Target, Load> = BTreeMap::new();
-    for pattern in &model.patterns {
-        let Some(rate) = pattern.rate else {
-            bill.without_rate.push(pattern.id.clone());
-            continue;
-        };
-        let Some(run) = report.pattern(&pattern.id) else { continue };
-        for (target, read, write) in run.capacity.iter().flat_map(touched) {
-            let load = Load::of(rate.average, read, write);
-            let sum = loads.entry(target.clone()).or_default();
-            *sum = sum.and(load);
-            let table = model.table(&target.table);
-            let (class, mode) = billing(table, costing);
-            let mut monthly = costing.throughput(load, class, mode)?;
-            if table.is_some_and(|table| replicates(table, &target)) {
-                monthly.writes = costing.replicated(load, class, mode)?;
-            }
-            bill.lines.push(Line { pattern: pattern.id.clone(), target, read, write, monthly });
-        }
+/// What a pattern was metered to take on a table or index.
+struct Touch<'a> {
+    pattern: &'a Pattern,
+    target: Target,
+    read: HalfUnits,
+    write: HalfUnits,
+    share_ppm: u64,
+}
+
+impl Touch<'_> {
+    fn load(&self, rate: MicroPerSecond) -> Load {
+        let whole = Load::of(rate, self.read, self.write);
+        let written = whole.write_micro_halves * u128::from(self.share_ppm) / u128::from(ALL_PPM);
+        Load { write_micro_halves: written, ..whole }
     }
+}
+
+/// Bills a model from what its workload was metered to take.
+pub fn bill(model: &Model, measured: &Measured, costing: &Costing<'_>) -> Result<Bill, Missing> {
+    let mut bill = Bill { notes: measured.notes.clone(), ..Bill::default() };
+    let silent = |pattern: &&Pattern| pattern.rate.is_none();
+    bill.without_rate = model.patterns.iter().filter(silent).map(|pattern| pattern.id.clone()).collect();
     for table in &model.tables {
-        let (class, _) = billing(Some(table), costing);
-        let sizes = sizes(model, report, table);
-        for (target, bytes) in &sizes {
-            bill.storage.push((target.clone(), *bytes, costing.storage(*bytes, class)?));
-        }
-        let own: Vec<(&Target, Load)> = loads
-            .iter()
-            .filter(|(target, _)| target.table == table.name)
-            .map(|(target, load)| (target, *load))
-            .collect();
-        let load = own.iter().fold(Load::default(), |sum, (_, load)| sum.and(*load));
-        let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
-        let used_ppm = costing.settings.used_ppm;
-        if let Some(use_ppm) = steadiness(model, report, table, used_ppm) {
-            bill.savings.extend(saving(table, load, all, use_ppm, costing)?);
-        }
-        bill.modes.push((table.name.clone(), costing.cheapest(load, all, used_ppm)?));
-        bill.break_evens.push((table.name.clone(), costing.break_evens(load, class)?));
-        bill.written.push(written(table, &own));
-        features(table, &sizes, &own, costing, &mut bill)?;
+        OfTable { model, measured, table, costing: *costing }.add_to(&mut bill)?;
     }
+    let place = |id: &str| model.patterns.iter().position(|pattern| pattern.id == id);
+    bill.lines.sort_by_key(|line| place(&line.pattern));
     bill.amplification = amplification(model);
+    bill.prices = prices(&bill);
     Ok(bill)
 }
 
-/// The share of units that is used on average when enough are provisioned for the peak, the usual share being used then; nothing when
-/// some pattern that touches the table does not say how often it runs.
-fn steadiness(model: &Model, report: &Report, table: &Table, target_ppm: u64) -> Option<u64> {
-    let (mut average, mut peak) = (0, 0);
-    for pattern in &model.patterns {
-        let run = report.pattern(&pattern.id);
-        let used = run.into_iter().flat_map(|run| &run.capacity).filter(|it| it.table == table.name);
-        for (_, read, write) in used.flat_map(touched) {
-            let rate = pattern.rate?;
-            average += u128::from(rate.average.0) * u128::from(read.0 + write.0);
-            peak += u128::from(rate.peak.0) * u128::from(read.0 + write.0);
+/// The prices of what costs something.
+fn prices(bill: &Bill) -> BTreeSet<Item> {
+    let some = |cost: Money, price: Item| (cost != Money::ZERO).then_some(price);
+    let lines = bill.lines.iter().flat_map(|line| {
+        [some(line.monthly.reads, line.read_price), some(line.monthly.writes, line.write_price)]
+    });
+    let storage = bill.storage.iter().map(|own| some(own.monthly, own.price));
+    let features = bill.features.iter().flat_map(|own| own.prices.iter().copied());
+    lines.chain(storage).flatten().chain(features).collect()
+}
+
+/// A feature's name, the prices it is charged by, and what it costs.
+type Charge = (&'static str, Vec<Item>, Money);
+
+/// One table's part of the bill.
+struct OfTable<'a> {
+    model: &'a Model,
+    measured: &'a Measured,
+    table: &'a Table,
+    costing: Costing<'a>,
+}
+
+impl<'a> OfTable<'a> {
+    fn add_to(&self, bill: &mut Bill) -> Result<(), Missing> {
+        let (class, mode) = self.declared();
+        let touches = self.touches();
+        let demands = self.demands(&touches);
+        let first = bill.capacity.len();
+        for (target, demand) in &demands {
+            bill.capacity.extend(self.capacity(target, demand, class)?);
+        }
+        let capacity = bill.capacity.split_off(first);
+        let mut lines = self.lines(&touches, &capacity, class, mode)?;
+        let capacity = unused(self.table, capacity, &lines);
+        let sizes = sizes(self.model, &self.measured.report, self.table);
+        for (target, bytes) in &sizes {
+            let price = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
+            let monthly = self.costing.storage(*bytes, class)?;
+            bill.storage.push(Storage { target: target.clone(), bytes: *bytes, price, monthly });
+        }
+        let workload = Workload {
+            demands: demands.values().copied().collect(),
+            bytes: sizes.iter().map(|(_, bytes)| *bytes).sum(),
+            replicas: u32::try_from(self.table.replicas.len()).unwrap_or(u32::MAX),
+        };
+        let features = self.features(&sizes, &demands, &touches)?;
+        let name = self.table.name.clone();
+        let modes = self.costing.cheapest(&workload, self.costing.settings.used_ppm)?;
+        if touches.iter().all(|touch| touch.pattern.rate.is_some()) && !touches.is_empty() {
+            let now = self.now(&lines, &capacity, &sizes, &features, class)?;
+            bill.savings.extend(self.saving((class, mode, now), &modes));
+        }
+        bill.modes.push((name.clone(), modes));
+        bill.break_evens.push((name, self.costing.break_evens(&workload, class)?));
+        bill.written.push(self.written(&touches));
+        bill.lines.append(&mut lines);
+        bill.capacity.extend(capacity);
+        bill.features.extend(features);
+        Ok(())
+    }
+
+    /// The class and the mode that the model names. What is provisioned is charged by the unit.
+    fn declared(&self) -> (Class, Mode) {
+        let class = if self.table.infrequent_access { Class::Infrequent } else { Class::Standard };
+        let mode = match &self.table.billing {
+            Billing::OnDemand => Mode::OnDemand,
+            Billing::Provisioned { autoscale: None, .. } => {
+                Mode::Provisioned { used_ppm: self.costing.settings.used_ppm }
+            }
+            Billing::Provisioned { autoscale: Some(scale), .. } => {
+                Mode::Autoscaled { used_ppm: scale.target_percent * PPM_PER_PERCENT }
+            }
+        };
+        (class, mode)
+    }
+
+    /// What every pattern takes here.
+    fn touches(&self) -> Vec<Touch<'a>> {
+        let mut found = Vec::new();
+        for pattern in &self.model.patterns {
+            let ran = self.measured.report.pattern(&pattern.id);
+            let here =
+                ran.into_iter().flat_map(|ran| &ran.capacity).filter(|own| own.table == self.table.name);
+            for own in here {
+                let target =
+                    |index: Option<&String>| Target { table: self.table.name.clone(), index: index.cloned() };
+                let indexes = own.usage.local_indexes.iter().chain(&own.usage.global_indexes);
+                let all = std::iter::once((target(None), own.usage.table))
+                    .chain(indexes.map(|(name, usage)| (target(Some(name)), *usage)));
+                for (target, usage) in all.filter(|(_, usage)| usage.read.0 + usage.write.0 > 0) {
+                    let share_ppm = self.share(pattern, &target);
+                    let (read, write) = (usage.read, usage.write);
+                    found.push(Touch { pattern, target, read, write, share_ppm });
+                }
+            }
+        }
+        found
+    }
+
+    /// How many of a pattern's writes reach an index: where it writes one entity of the index, its share.
+    fn share(&self, pattern: &Pattern, target: &Target) -> u64 {
+        let Some(index) = target.index.as_ref().and_then(|name| self.table.index(name)) else {
+            return ALL_PPM;
+        };
+        let mut entities: Vec<&str> = pattern.steps().iter().map(|step| &*step.entity).collect();
+        entities.sort_unstable();
+        entities.dedup();
+        let shares: Vec<u64> = entities
+            .iter()
+            .filter_map(|name| {
+                let entity = self.model.entity(name).filter(|entity| entity.table == self.table.name)?;
+                let seen = self.measured.report.entity(name)?;
+                let is_in = index.key_parts().all(|part| entity.template(&part.name).is_some());
+                is_in.then(|| share_ppm(entity, index, seen))
+            })
+            .collect();
+        match shares.as_slice() {
+            [one] if *one > 0 => *one,
+            _ => ALL_PPM,
         }
     }
-    let share = u128::from(target_ppm) * average / Some(peak).filter(|peak| *peak > 0)?;
-    u64::try_from(share).ok()
-}
 
-/// What the table would save; nothing when it has the cheapest already.
-fn saving(
-    table: &Table,
-    load: Load,
-    bytes: u128,
-    used_ppm: u64,
-    costing: &Costing<'_>,
-) -> Result<Option<Saving>, Missing> {
-    let (class, mode) = billing(Some(table), costing);
-    // What is provisioned already follows its load as its author says.
-    let used_ppm = if let Mode::Provisioned { used_ppm } = mode { used_ppm } else { used_ppm };
-    let cost = costing.throughput(load, class, mode)?.total() + costing.storage(bytes, class)?;
-    let all = costing.cheapest(load, bytes, used_ppm)?;
-    let committed =
-        |mode: &Mode| matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. });
-    let free = all.iter().find(|(_, mode, _)| !committed(mode)).copied();
-    let best = free.filter(|(_, _, cheapest)| *cheapest < cost).unwrap_or((class, mode, cost));
-    let reserved = all.first().copied().filter(|(_, mode, least)| committed(mode) && *least < best.2);
-    let cheaper = best.2 < cost || reserved.is_some();
-    Ok(cheaper.then(|| Saving {
-        table: table.name.clone(),
-        used_percent: used_ppm / PPM_PER_PERCENT,
-        now: (class, mode, cost),
-        best,
-        reserved,
-    }))
-}
-
-fn touched(capacity: &crate::run::CapacityOf) -> Vec<(Target, HalfUnits, HalfUnits)> {
-    let usage = &capacity.usage;
-    let target = |index: Option<&String>| Target { table: capacity.table.clone(), index: index.cloned() };
-    let indexes = usage.local_indexes.iter().chain(&usage.global_indexes);
-    std::iter::once((target(None), usage.table.read, usage.table.write))
-        .chain(indexes.map(|(name, usage)| (target(Some(name)), usage.read, usage.write)))
-        .filter(|(_, read, write)| read.0 + write.0 > 0)
-        .collect()
-}
-
-fn billing(table: Option<&Table>, costing: &Costing<'_>) -> (Class, Mode) {
-    let class = match table {
-        Some(table) if table.infrequent_access => Class::Infrequent,
-        _ => Class::Standard,
-    };
-    let mode = match table.map(|table| &table.billing) {
-        Some(Billing::Provisioned { autoscale, .. }) => {
-            let target = autoscale.map(|scale| scale.target_percent * PPM_PER_PERCENT);
-            Mode::Provisioned { used_ppm: target.unwrap_or(costing.settings.used_ppm) }
+    /// What the table, its local indexes included, and each global index are asked; all of them, asked or not.
+    fn demands(&self, touches: &[Touch<'_>]) -> BTreeMap<Target, Demand> {
+        let globals = self.table.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+        let names = std::iter::once(None).chain(globals.map(|index| Some(index.name.clone())));
+        let mut demands: BTreeMap<Target, Demand> = names
+            .map(|index| {
+                let replicated = index.is_none() && !self.table.replicas.is_empty();
+                let target = Target { table: self.table.name.clone(), index };
+                (target, Demand { replicated, ..Demand::default() })
+            })
+            .collect();
+        for touch in touches {
+            let (Some(rate), target) = (touch.pattern.rate, self.provider(&touch.target)) else { continue };
+            let demand = demands.entry(target).or_default();
+            demand.average = demand.average.and(touch.load(rate.average));
+            demand.peak = demand.peak.and(touch.load(rate.peak));
         }
-        Some(Billing::OnDemand) | None => Mode::OnDemand,
-    };
-    (class, mode)
+        demands
+    }
+
+    /// Whose units something uses: a local index is a part of its table.
+    fn provider(&self, target: &Target) -> Target {
+        let index = target.index.as_ref().filter(|_| !is_of_table(self.table, target));
+        Target { table: target.table.clone(), index: index.cloned() }
+    }
+
+    fn capacity(&self, target: &Target, demand: &Demand, class: Class) -> Result<Option<Capacity>, Missing> {
+        let Some((read, write)) = provisions(&self.table.billing, demand) else { return Ok(None) };
+        let units = Load { read_micro_halves: read.provided, write_micro_halves: write.provided };
+        let mode = Mode::Provisioned { used_ppm: ALL_PPM };
+        let monthly = self.costing.units(units, demand.replicated, class, mode)?;
+        Ok(Some(Capacity { target: target.clone(), read, write, monthly, unused: monthly }))
+    }
+
+    fn lines(
+        &self,
+        touches: &[Touch<'_>],
+        capacity: &[Capacity],
+        class: Class,
+        mode: Mode,
+    ) -> Result<Vec<Line>, Missing> {
+        let mut lines = Vec::new();
+        for touch in touches {
+            let Some(rate) = touch.pattern.rate else { continue };
+            let replicated = !self.table.replicas.is_empty() && is_of_table(self.table, &touch.target);
+            let mut monthly = self.costing.units(touch.load(rate.average), replicated, class, mode)?;
+            let provider = self.provider(&touch.target);
+            if let Some(own) = capacity.iter().find(|own| own.target == provider) {
+                // Where there is less than is taken, nobody pays for more than there is.
+                let held = |cost: Money, own: &super::Provision| {
+                    let part = |units: u128| i128::try_from(units).unwrap_or(i128::MAX);
+                    if own.average > own.provided {
+                        cost.times(part(own.provided), part(own.average))
+                    } else {
+                        cost
+                    }
+                };
+                monthly = Throughput {
+                    reads: held(monthly.reads, &own.read),
+                    writes: held(monthly.writes, &own.write),
+                };
+            }
+            lines.push(Line {
+                pattern: touch.pattern.id.clone(),
+                target: touch.target.clone(),
+                rate: rate.average,
+                read: touch.read,
+                write: touch.write,
+                share_ppm: touch.share_ppm,
+                read_price: Costing::read_price(class, mode),
+                write_price: Costing::write_price(class, mode, replicated),
+                monthly,
+            });
+        }
+        Ok(lines)
+    }
+
+    /// What the table costs now, besides what every mode costs alike.
+    fn now(
+        &self,
+        lines: &[Line],
+        capacity: &[Capacity],
+        sizes: &[(Target, u128)],
+        features: &[Feature],
+        class: Class,
+    ) -> Result<Money, Missing> {
+        let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
+        let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();
+        let bytes = sizes.iter().map(|(_, bytes)| *bytes).sum();
+        let replicas: Money =
+            features.iter().filter(|own| REPLICAS.contains(&own.name)).map(|own| own.monthly).sum();
+        Ok(lines + unused + replicas + self.costing.storage(bytes, class)?)
+    }
+
+    /// What the table would save; nothing when it has the cheapest already. Whether auto scaling, which follows in minutes,
+    /// keeps up with the load a model does not say: it is no advice.
+    fn saving(&self, now: (Class, Mode, Money), all: &Modes) -> Option<Saving> {
+        let committed =
+            |mode: &Mode| matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. });
+        let scaled = |mode: &Mode| matches!(mode, Mode::Autoscaled { .. });
+        let free = all.iter().find(|(_, mode, _)| !committed(mode) && !scaled(mode)).copied();
+        let best = free.filter(|(_, _, cheapest)| *cheapest < now.2).unwrap_or(now);
+        let reserved = all.iter().find(|(_, mode, least)| committed(mode) && *least < best.2).copied();
+        (best.2 < now.2 || reserved.is_some()).then(|| Saving {
+            table: self.table.name.clone(),
+            used_percent: self.costing.settings.used_ppm / PPM_PER_PERCENT,
+            now,
+            best,
+            reserved,
+        })
+    }
+
+    fn written(&self, touches: &[Touch<'_>]) -> Written {
+        let sum = |of_index: bool| {
+            let own = touches.iter().filter(|touch| touch.target.index.is_some() == of_index);
+            own.filter_map(|touch| Some(touch.load(touch.pattern.rate?.average).write_micro_halves)).sum()
+        };
+        Written { table: self.table.name.clone(), base: sum(false), indexes: sum(true) }
+    }
+
+    fn features(
+        &self,
+        sizes: &[(Target, u128)],
+        demands: &BTreeMap<Target, Demand>,
+        touches: &[Touch<'_>],
+    ) -> Result<Vec<Feature>, Missing> {
+        let (costing, habits) = (&self.costing, self.costing.settings.habits);
+        let own: u128 =
+            sizes.iter().filter(|(target, _)| is_of_table(self.table, target)).map(|(_, bytes)| *bytes).sum();
+        let mut found: Vec<Charge> = Vec::new();
+        if self.table.pitr == Some(true) {
+            let item = Item::PointInTimeRecovery;
+            found.push(("continuous backups", vec![item], costing.gigabytes(item, own)?));
+        }
+        for (name, item, times) in [
+            ("kept backups", Item::Backup, habits.backups),
+            ("restores", Item::Restore, habits.restores),
+            ("exports", Item::Export, habits.exports),
+        ] {
+            if times > 0 {
+                found.push((name, vec![item], costing.gigabytes(item, own * u128::from(times))?));
+            }
+        }
+        if self.table.stream.is_some() && habits.stream_reads.0 > 0 {
+            found.push(("stream reads", vec![Item::StreamRead], costing.stream(habits.stream_reads)?));
+        }
+        if habits.change_capture {
+            let cost = costing.change_capture(self.changes(touches))?;
+            found.push(("change capture", vec![Item::ChangeCapture], cost));
+        }
+        if !self.table.replicas.is_empty() {
+            found.extend(self.replicas(sizes, demands)?);
+        }
+        let found = found.into_iter().filter(|(_, _, cost)| *cost > Money::ZERO);
+        let table = || self.table.name.clone();
+        Ok(found.map(|(name, prices, monthly)| Feature { table: table(), name, prices, monthly }).collect())
+    }
+
+    /// Units of change capture: one for each kilobyte of every item that changes, however it is written. A transaction writes
+    /// twice and changes once; its checks change nothing (developer guide: Kinesis Data Streams for DynamoDB).
+    fn changes(&self, touches: &[Touch<'_>]) -> MicroPerSecond {
+        let mut sum: u64 = 0;
+        for touch in touches.iter().filter(|touch| touch.target.index.is_none()) {
+            let Some(rate) = touch.pattern.rate else { continue };
+            let changing =
+                |kind: WriteKind| matches!(kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete);
+            for step in touch.pattern.steps().iter().filter(|step| changing(step.kind)) {
+                let here = self.model.entity(&step.entity).filter(|own| own.table == self.table.name);
+                let Some(entity) = here else { continue };
+                let seen = self.measured.report.entity(&entity.name);
+                let measured = seen.and_then(EntityReport::bytes_average);
+                let bytes = entity.size_bytes.or(measured).unwrap_or(1);
+                let units = bytes.div_ceil(CAPTURE_UNIT_BYTES).max(1);
+                sum = sum.saturating_add(rate.average.0.saturating_mul(step.n).saturating_mul(units));
+            }
+        }
+        MicroPerSecond(sum)
+    }
+
+    /// What the other regions of a global table cost: writes of the table are replicated ones there as here, its indexes are
+    /// written in each. They provision what the table does.
+    fn replicas(
+        &self,
+        sizes: &[(Target, u128)],
+        demands: &BTreeMap<Target, Demand>,
+    ) -> Result<Vec<Charge>, Missing> {
+        let (class, mode) = self.declared();
+        let regions = i128::try_from(self.table.replicas.len()).unwrap_or(i128::MAX);
+        let [mut written, mut indexes, mut reads] = [Money::ZERO; 3];
+        for (target, demand) in demands {
+            let unread = |load: Load| Load { read_micro_halves: 0, ..load };
+            let copy = Demand { average: unread(demand.average), peak: unread(demand.peak), ..*demand };
+            let cost = match self.capacity(target, &copy, class)? {
+                Some(provided) => provided.monthly,
+                None => self.costing.units(copy.average, copy.replicated, class, mode)?,
+            };
+            reads += cost.reads.times(regions, 1);
+            let sum = if target.index.is_none() { &mut written } else { &mut indexes };
+            *sum += cost.writes.times(regions, 1);
+        }
+        let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
+        let [write, write_index, read] = [
+            Costing::write_price(class, mode, true),
+            Costing::write_price(class, mode, false),
+            Costing::read_price(class, mode),
+        ];
+        let storage = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
+        let [writes_name, indexes_name, reads_name, storage_name] = REPLICAS;
+        Ok(vec![
+            (writes_name, vec![write], written),
+            (indexes_name, vec![write_index], indexes),
+            (reads_name, vec![read], reads),
+            (storage_name, vec![storage], self.costing.storage(all, class)?.times(regions, 1)),
+        ])
+    }
 }
 
-/// Whether writes there are replicated ones: those of a table with replicas and of its local indexes.
-fn replicates(table: &Table, target: &Target) -> bool {
-    !table.replicas.is_empty() && is_of_table(table, target)
+/// What other regions cost, by name.
+const REPLICAS: [&str; 4] =
+    ["replicated writes", "replicas' indexes", "replicas' provisioned reads", "replicas' storage"];
+
+/// The capacity with what the lines leave of it.
+fn unused(table: &Table, capacity: Vec<Capacity>, lines: &[Line]) -> Vec<Capacity> {
+    let left = |own: Capacity| {
+        let here = lines.iter().filter(|line| {
+            let of_table = is_of_table(table, &line.target);
+            if own.target.index.is_none() { of_table } else { line.target == own.target }
+        });
+        let used = here.fold(Throughput::default(), |sum, line| Throughput {
+            reads: sum.reads + line.monthly.reads,
+            writes: sum.writes + line.monthly.writes,
+        });
+        let unused =
+            Throughput { reads: own.monthly.reads - used.reads, writes: own.monthly.writes - used.writes };
+        Capacity { unused, ..own }
+    };
+    capacity.into_iter().map(left).collect()
 }
 
 /// The table itself or a local index, which is a part of it.
 fn is_of_table(table: &Table, target: &Target) -> bool {
     let index = target.index.as_ref().and_then(|name| table.index(name));
     target.index.is_none() || index.is_some_and(|index| index.kind == IndexKind::Local)
-}
-
-fn written(table: &Table, loads: &[(&Target, Load)]) -> Written {
-    let sum = |of_index: bool| {
-        let own = loads.iter().filter(|(target, _)| target.index.is_some() == of_index);
-        own.map(|(_, load)| load.write_micro_halves).sum()
-    };
-    Written { table: table.name.clone(), base: sum(false), indexes: sum(true) }
-}
-
-/// The bytes of a table and its indexes when every entity has its full count.
-fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Target, u128)> {
-    let overhead = ENTRY_OVERHEAD_BYTES + if table.replicas.is_empty() { 0 } else { REPLICA_OVERHEAD_BYTES };
-    let mut sizes = BTreeMap::new();
-    let target = |index: Option<&str>| Target { table: table.name.clone(), index: index.map(str::to_owned) };
-    for entity in model.entities_of(&table.name) {
-        let Some(seen) = report.entity(&entity.name).filter(|seen| seen.items > 0) else { continue };
-        let scale = |bytes: u64, items: u64| {
-            let sample = u128::from(bytes) + overhead * u128::from(items);
-            sample * u128::from(entity.count.unwrap_or(seen.items)) / u128::from(seen.items)
-        };
-        *sizes.entry(target(None)).or_insert(0) += scale(seen.bytes, seen.items);
-        for index in &seen.indexes {
-            *sizes.entry(target(Some(&index.name))).or_insert(0) += scale(index.bytes, index.items);
-        }
-    }
-    sizes.into_iter().collect()
-}
-
-fn features(
-    table: &Table,
-    sizes: &[(Target, u128)],
-    loads: &[(&Target, Load)],
-    costing: &Costing<'_>,
-    bill: &mut Bill,
-) -> Result<(), Missing> {
-    let (class, mode) = billing(Some(table), costing);
-    let habits = costing.settings.habits;
-    let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
-    let own: u128 =
-        sizes.iter().filter(|(target, _)| is_of_table(table, target)).map(|(_, bytes)| *bytes).sum();
-    let mut found: Vec<(&'static str, Money)> = Vec::new();
-    if table.pitr == Some(true) {
-        found.push(("continuous backups", costing.gigabytes(Item::PointInTimeRecovery, own)?));
-    }
-    for (name, item, times) in [
-        ("kept backups", Item::Backup, habits.backups),
-        ("restores", Item::Restore, habits.restores),
-        ("exports", Item::Export, habits.exports),
-    ] {
-        if times > 0 {
-            found.push((name, costing.gigabytes(item, own * u128::from(times))?));
-        }
-    }
-    if table.stream.is_some() && habits.stream_reads.0 > 0 {
-        found.push(("stream reads", costing.stream(habits.stream_reads)?));
-    }
-    if habits.change_capture {
-        let changes = loads
-            .iter()
-            .filter(|(target, _)| target.index.is_none())
-            .map(|(_, load)| load.write_micro_halves / 2);
-        let changes = u64::try_from(changes.sum::<u128>()).unwrap_or(u64::MAX);
-        found.push(("change capture", costing.change_capture(MicroPerSecond(changes))?));
-    }
-    let regions = i128::try_from(table.replicas.len()).unwrap_or(i128::MAX);
-    if regions > 0 {
-        let sum = |of_table: bool| {
-            let own = loads.iter().filter(|(target, _)| is_of_table(table, target) == of_table);
-            let all = own.fold(Load::default(), |sum, (_, load)| sum.and(*load));
-            Load { read_micro_halves: 0, ..all }
-        };
-        let writes = costing.replicated(sum(true), class, mode)?;
-        let indexes = costing.throughput(sum(false), class, mode)?.total();
-        found.push(("replicated writes", writes.times(regions, 1)));
-        found.push(("replicas' indexes", indexes.times(regions, 1)));
-        found.push(("replicas' storage", costing.storage(all, class)?.times(regions, 1)));
-    }
-    let found = found.into_iter().filter(|(_, cost)| *cost > Money::ZERO);
-    bill.features.extend(found.map(|(name, cost)| (table.name.clone(), name, cost)));
-    Ok(())
 }
 
 /// An item is written once to its table and once to each index whose key it can have.
@@ -325,9 +569,7 @@ fn amplification(model: &Model) -> Vec<(String, u64)> {
         .iter()
         .map(|entity| {
             let indexes = model.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
-            let has = |index: &&crate::model::Index| {
-                index.key_parts().all(|part| entity.template(&part.name).is_some())
-            };
+            let has = |index: &&Index| index.key_parts().all(|part| entity.template(&part.name).is_some());
             let count = u64::try_from(indexes.iter().filter(has).count()).unwrap_or(u64::MAX);
             (entity.name.clone(), write_amplification(count))
         })

@@ -4,8 +4,19 @@
 //! Units come from the engine's meter or the designer's prediction; this module only multiplies. Sums are exact integers.
 
 mod bill;
+mod json;
+mod markdown;
+mod provision;
+mod stored;
+mod text;
+mod workload;
 
-pub use bill::{Bill, Line, Modes, Saving, Target, Written, bill};
+pub use bill::{Bill, Feature, Line, Modes, Saving, Storage, Target, Written, bill};
+pub use json::json;
+pub use markdown::markdown;
+pub use provision::{Capacity, Provision};
+pub use text::text;
+pub use workload::{BreakEvens, Demand, Workload};
 
 use std::fmt;
 
@@ -121,8 +132,13 @@ impl fmt::Display for Class {
 pub enum Mode {
     /// Per request.
     OnDemand,
-    /// Per unit and hour, with this share of the units used on average, in parts per million.
+    /// Per unit and hour, so many units that they hold the peak, of which this share is then used, in parts per million.
     Provisioned {
+        /// The share used.
+        used_ppm: u64,
+    },
+    /// Per unit and hour, the units following what is used, of which this share is.
+    Autoscaled {
         /// The share used.
         used_ppm: u64,
     },
@@ -143,6 +159,7 @@ impl fmt::Display for Mode {
         f.write_str(match self {
             Self::OnDemand => "on-demand",
             Self::Provisioned { .. } => "provisioned",
+            Self::Autoscaled { .. } => "provisioned with auto scaling",
             Self::ReservedOneYear { .. } => "reserved for 1 year",
             Self::ReservedThreeYears { .. } => "reserved for 3 years",
         })
@@ -203,19 +220,6 @@ impl Throughput {
     }
 }
 
-/// Where two ways of paying cost the same.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BreakEvens {
-    /// Provisioned capacity is cheaper than on-demand if more than this share of it is used, in parts per million.
-    pub provisioned_ppm: u64,
-    /// The same for capacity reserved for a year.
-    pub one_year_ppm: u64,
-    /// The same for capacity reserved for three years.
-    pub three_years_ppm: u64,
-    /// Standard-IA is cheaper on-demand if more than this is stored.
-    pub infrequent_gigabytes: u64,
-}
-
 /// Prices with the settings to use them under.
 #[derive(Debug, Clone, Copy)]
 pub struct Costing<'a> {
@@ -252,7 +256,9 @@ impl Costing<'_> {
                     writes: monthly(self.price(write)?, writes),
                 });
             }
-            Mode::Provisioned { used_ppm } => (self.hour(class, true)?, self.hour(class, false)?, used_ppm),
+            Mode::Provisioned { used_ppm } | Mode::Autoscaled { used_ppm } => {
+                (self.hour(class, true)?, self.hour(class, false)?, used_ppm)
+            }
             Mode::ReservedOneYear { used_ppm } => (
                 self.reserved(Item::ReservedOneYearReadUpfront, Item::ReservedOneYearReadHour, 1)?,
                 self.reserved(Item::ReservedOneYearWriteUpfront, Item::ReservedOneYearWriteHour, 1)?,
@@ -276,6 +282,28 @@ impl Costing<'_> {
             (Class::Infrequent, true) => Item::InfrequentReadHour,
             (Class::Infrequent, false) => Item::InfrequentWriteHour,
         })
+    }
+
+    /// The price that a read unit is charged by, where nothing is reserved.
+    pub fn read_price(class: Class, mode: Mode) -> Item {
+        match (class, mode) {
+            (Class::Standard, Mode::OnDemand) => Item::ReadRequest,
+            (Class::Infrequent, Mode::OnDemand) => Item::InfrequentReadRequest,
+            (Class::Standard, _) => Item::ReadHour,
+            (Class::Infrequent, _) => Item::InfrequentReadHour,
+        }
+    }
+
+    /// The price that a write unit is charged by, where nothing is reserved.
+    pub fn write_price(class: Class, mode: Mode, replicated: bool) -> Item {
+        match (class, mode, replicated) {
+            (Class::Standard, Mode::OnDemand, false) => Item::WriteRequest,
+            (Class::Standard, Mode::OnDemand, true) => Item::ReplicatedWriteRequest,
+            (Class::Infrequent, Mode::OnDemand, _) => Item::InfrequentWriteRequest,
+            (Class::Standard, _, false) => Item::WriteHour,
+            (Class::Standard, _, true) => Item::ReplicatedWriteHour,
+            (Class::Infrequent, _, _) => Item::InfrequentWriteHour,
+        }
     }
 
     /// An hour of a reserved unit, its upfront payment spread over the term.
@@ -335,30 +363,11 @@ impl Costing<'_> {
                 return Ok(self.price(Item::ReplicatedWriteRequest)?.times(monthly, 2 * MICRO));
             }
             Mode::Provisioned { used_ppm }
+            | Mode::Autoscaled { used_ppm }
             | Mode::ReservedOneYear { used_ppm }
             | Mode::ReservedThreeYears { used_ppm } => i128::from(used_ppm.max(1)),
         };
         Ok(self.price(Item::ReplicatedWriteHour)?.times(halves * self.hours(), 2 * used))
-    }
-
-    /// Where another way of paying costs the same for a load and its storage.
-    pub fn break_evens(&self, load: Load, class: Class) -> Result<BreakEvens, Missing> {
-        let full = |mode| -> Result<i128, Missing> {
-            Ok(self.throughput(load, Class::Standard, mode)?.total().as_nanos())
-        };
-        let on_demand = self.throughput(load, class, Mode::OnDemand)?.total().as_nanos();
-        let used_ppm = 1_000_000;
-        let share = |used: i128, of: i128| u64::try_from(used * MICRO / of.max(1)).unwrap_or(u64::MAX);
-        let standard = full(Mode::OnDemand)?;
-        let infrequent = self.throughput(load, Class::Infrequent, Mode::OnDemand)?.total().as_nanos();
-        let saved = self.price(Item::Storage)?.as_nanos() - self.price(Item::InfrequentStorage)?.as_nanos();
-        let provisioned = self.throughput(load, class, Mode::Provisioned { used_ppm })?.total().as_nanos();
-        Ok(BreakEvens {
-            provisioned_ppm: share(provisioned, on_demand),
-            one_year_ppm: share(full(Mode::ReservedOneYear { used_ppm })?, standard),
-            three_years_ppm: share(full(Mode::ReservedThreeYears { used_ppm })?, standard),
-            infrequent_gigabytes: u64::try_from((infrequent - standard) / saved.max(1)).unwrap_or(u64::MAX),
-        })
     }
 
     /// The share of provisioned units that must be used for provisioned capacity to cost the same as on-demand.
@@ -376,29 +385,6 @@ impl Costing<'_> {
     pub fn on_demand_percent_of_full_use(&self, class: Class) -> Result<u64, Missing> {
         let share = self.break_even_ppm(class)?.max(1);
         Ok(100 * 1_000_000 / share)
-    }
-
-    /// The cheapest of the modes and classes for a load and its storage, with what it costs; modes that use
-    /// provisioned units assume this share of them is used.
-    pub fn cheapest(
-        &self,
-        load: Load,
-        bytes: u128,
-        used_ppm: u64,
-    ) -> Result<Vec<(Class, Mode, Money)>, Missing> {
-        let mut found = Vec::new();
-        for class in [Class::Standard, Class::Infrequent] {
-            let mut modes = vec![Mode::OnDemand, Mode::Provisioned { used_ppm }];
-            if class == Class::Standard {
-                modes.extend([Mode::ReservedOneYear { used_ppm }, Mode::ReservedThreeYears { used_ppm }]);
-            }
-            for mode in modes {
-                let cost = self.throughput(load, class, mode)?.total() + self.storage(bytes, class)?;
-                found.push((class, mode, cost));
-            }
-        }
-        found.sort_by_key(|(_, _, cost)| *cost);
-        Ok(found)
     }
 }
 

@@ -4,8 +4,10 @@
 //! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
 
 mod of_model;
+mod show;
 
 pub use of_model::{HotKey, distinct, hottest_ppm, keys, load, of_model};
+pub use show::{json, markdown, text};
 
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
 

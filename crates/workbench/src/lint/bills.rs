@@ -1,21 +1,58 @@
-//! Rule on money: L040. What things cost is for `cost` to say.
+//! Rules on money and on units that are paid for: L040, L041. What things cost is for `cost` to say.
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::cost::{Costing, Saving, Settings, bill};
+use crate::cost::{Bill, Capacity, Costing, Provision, Saving, Settings, bill};
 use crate::price::{Money, Prices, TODAY};
 
 /// Less is not worth a change.
 const SAVING_MIN: Money = Money::dollars(1);
 
 pub(super) fn cheaper_mode(context: &Context<'_>) -> Vec<Finding> {
-    // A price file of the author's own is read by the `cost` command; the rule then judges by today's prices.
-    let named = context.model.prices.as_deref().and_then(|name| Prices::built_in(name).ok());
-    let Some(prices) = named.or_else(|| Prices::built_in(TODAY).ok()) else { return Vec::new() };
-    let costing = Costing { prices: &prices, settings: Settings::default() };
-    // A price that is missing is reported where money is asked for, by `cost`.
-    let Ok(bill) = bill(context.model, context.report, &costing) else { return Vec::new() };
+    let Some((bill, prices)) = billed(context) else { return Vec::new() };
     bill.savings.iter().filter_map(|saving| judged(context, saving, &prices)).collect()
+}
+
+/// The model's bill and the prices it is made by; none where it does not run, or a price is missing, which `cost` reports.
+fn billed(context: &Context<'_>) -> Option<(Bill, Prices)> {
+    // A price file of the author's own is read by the `cost` command; the rules then judge by today's prices.
+    let named = context.model.prices.as_deref().and_then(|name| Prices::built_in(name).ok());
+    let prices = named.or_else(|| Prices::built_in(TODAY).ok())?;
+    let costing = Costing { prices: &prices, settings: Settings::default() };
+    let bill = bill(context.model, context.measured()?, &costing).ok()?;
+    Some((bill, prices))
+}
+
+/// L041.
+pub(super) fn too_few_units(context: &Context<'_>) -> Vec<Finding> {
+    let provisioned = |table: &crate::model::Table| table.billing != crate::model::Billing::OnDemand;
+    if !context.model.tables.iter().any(provisioned) {
+        return Vec::new();
+    }
+    let Some((bill, _)) = billed(context) else { return Vec::new() };
+    bill.shortages().flat_map(|own| short(context, own)).collect()
+}
+
+fn short(context: &Context<'_>, own: &Capacity) -> Vec<Finding> {
+    let Some(table) = context.model.table(&own.target.table) else { return Vec::new() };
+    let say = |provision: &Provision, what: &str, field: &str| {
+        provision.is_short().then(|| {
+            let (average, peak) = (provision.average_units(), provision.peak_units());
+            finding(
+                "L041",
+                Severity::Warning,
+                table.at,
+                &table.name,
+                format!(
+                    "{} has {} {what} units a second, and its patterns take {average} on average and {peak} at the peak: what is above is throttled",
+                    own.target,
+                    provision.most_units()
+                ),
+                format!("provision for the peak: `{field}: {peak}`, or as much as `max` of `autoscale`"),
+            )
+        })
+    };
+    say(&own.read, "read", "rcu").into_iter().chain(say(&own.write, "write", "wcu")).collect()
 }
 
 fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Finding> {
@@ -30,7 +67,11 @@ fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Fin
     let mut fixes = Vec::new();
     if now - best >= SAVING_MIN {
         text = format!("{text}; {best_class}, {best_mode} costs {best}, {} less", now - best);
-        fixes.push(format!("bill it as {best_class}, {best_mode}"));
+        fixes.push(if class == best_class && mode.to_string() == best_mode.to_string() {
+            "provision what the patterns take".to_owned()
+        } else {
+            format!("bill it as {best_class}, {best_mode}")
+        });
     }
     if let Some((class, mode, cost)) = saving.reserved {
         text = format!("{text}; {class}, {mode} costs {cost}, {} less", now - cost);
@@ -41,7 +82,10 @@ fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Fin
         Severity::Note,
         table.at,
         &table.name,
-        format!("{text} (prices {}, provisioned units {} % used)", prices.name, saving.used_percent),
+        format!(
+            "{text} (prices {}; fixed units hold the peak, scaled ones the average, {} % of them used)",
+            prices.name, saving.used_percent
+        ),
         format!("{}; `keywright model cost` shows every mode", fixes.join(", or ")),
     ))
 }

@@ -1,5 +1,6 @@
 //! What every rule looks at, and the questions many of them ask.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::size::value_bytes;
@@ -10,7 +11,7 @@ use crate::model::{
     At, Attribute, AttributeFormat, Entity, Index, Model, Operation, Pattern, Projection, Read, Table,
     Template, Write,
 };
-use crate::run::{PatternReport, Report};
+use crate::run::{Measured, PatternReport, Report, measure};
 
 use super::{Finding, Severity};
 
@@ -20,6 +21,8 @@ pub struct Context<'a> {
     pub report: &'a Report,
     /// The items that were loaded, by entity.
     items: BTreeMap<&'a str, Vec<&'a Item>>,
+    /// The declared workload, metered when the first rule asks; none if it cannot be.
+    measured: OnceCell<Option<Measured>>,
 }
 
 impl<'a> Context<'a> {
@@ -30,7 +33,12 @@ impl<'a> Context<'a> {
                 items.entry(entity).or_default().push(&sample.item);
             }
         }
-        Self { model, report, items }
+        Self { model, report, items, measured: OnceCell::new() }
+    }
+
+    /// What the declared workload takes, as `cost` and `heat` meter it.
+    pub(super) fn measured(&self) -> Option<&Measured> {
+        self.measured.get_or_init(|| measure(self.model, &self.report.samples).ok()).as_ref()
     }
 
     /// Every question with what its run measured.

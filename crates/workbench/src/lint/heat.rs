@@ -18,7 +18,8 @@ fn load(
     entity: &Entity,
     templates: &[Template],
 ) -> Option<Heat> {
-    heat::load(context.model, context.report, index, entity, templates)
+    let report = context.measured().map_or(context.report, |measured| &measured.report);
+    heat::load(context.model, report, index, entity, templates)
 }
 
 fn place(index: Option<&Index>) -> String {

@@ -51,6 +51,16 @@ impl Money {
         self.0
     }
 
+    /// Dollars with every place that is not nought, two at the least: what a price is, not what a sum comes to.
+    pub fn exact(self) -> String {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let magnitude = self.0.unsigned_abs();
+        let dollar = NANOS_PER_DOLLAR.unsigned_abs();
+        let part = format!("{:0PLACES$}", magnitude % dollar);
+        let part = part.trim_end_matches('0');
+        format!("{sign}${}.{part:0<2}", magnitude / dollar)
+    }
+
     /// The price of one when `text` dollars buy `per`.
     pub fn parse_per(text: &str, per: u32) -> Result<Self, MoneyFault> {
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));

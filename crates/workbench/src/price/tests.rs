@@ -56,6 +56,12 @@ fn money_shows_cents_and_below_a_cent_every_place() {
 }
 
 #[test]
+fn a_price_is_shown_with_every_place_it_has() {
+    let shown = [255_000_000, 100_000_000, 625, 150_000_000_000].map(|n| Money::nanos(n).exact());
+    assert_eq!(shown, ["$0.255", "$0.10", "$0.000000625", "$150.00"]);
+}
+
+#[test]
 fn a_price_file_survives_being_written_and_read() {
     let prices = Prices::built_in(TODAY).expect("built-in");
     let text = render(&prices, "a source", "2026-08").expect("renders");

@@ -44,11 +44,23 @@ impl Env for Still {
     }
 }
 
+/// What a run is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To see what the model's own data do: what is put is as the example says.
+    #[default]
+    Check,
+    /// To meter what the declared workload takes: what is put is as large as declared.
+    Measure,
+}
+
 pub(super) struct Database {
     engine: Engine<MemoryStore>,
     caller: Caller,
     /// Which entity each key belongs to, by table and key.
     owners: BTreeMap<(String, Vec<String>), Option<String>>,
+    /// What the items that patterns put are to be like.
+    pub(super) purpose: Purpose,
 }
 
 impl Database {
@@ -57,7 +69,7 @@ impl Database {
         let engine = drive(Engine::open(MemoryStore::default(), env, EngineConfig::default()))?
             .map_err(|fault| fault.to_string())?;
         let caller = Caller { account: AccountId::from("000000000000"), region: Region::from("us-east-1") };
-        Ok(Self { engine, caller, owners: BTreeMap::new() })
+        Ok(Self { engine, caller, owners: BTreeMap::new(), purpose: Purpose::default() })
     }
 
     pub(super) fn execute(&self, request: Request) -> Result<Response, Error> {

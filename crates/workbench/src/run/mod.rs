@@ -2,16 +2,20 @@
 //!
 //! It says what happened; `lint` says what that means.
 
+mod collection;
 mod database;
 mod derive;
 mod example;
 mod execute;
 mod expect;
+mod invent;
+mod measure;
 mod names;
 mod plan;
 mod range;
 mod report;
 mod requests;
+mod sizes;
 mod steps;
 mod tables;
 
@@ -20,6 +24,7 @@ use crate::model::{Fault, Faults, Model, Pattern};
 
 pub(crate) use database::key_texts;
 pub use expect::units;
+pub use measure::{Measured, Note, measure};
 pub(crate) use plan::missing;
 pub use plan::{Cause, Refusal};
 pub use report::{

@@ -8,14 +8,16 @@ use keywright_semantics::response::Response;
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
-use super::database::{Database, key_texts};
+use super::database::{Database, Purpose, key_texts};
 use super::derive::{derived, updated};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
+use super::invent::{Inventor, assigned};
 use super::names::Expression;
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::requests::{self, update_parts};
+use super::sizes::average;
 use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad};
 use crate::model::{
     Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table, Write,
@@ -55,7 +57,7 @@ pub(super) fn change(
         }
     }
     report.operation = operation(pattern);
-    let made = Maker { model, samples, pattern }.actions();
+    let made = Maker { model, samples, pattern, purpose: database.purpose }.actions();
     let actions = match made {
         Ok(actions) => actions,
         Err(fault) => {
@@ -104,7 +106,7 @@ pub(super) fn done(
     samples: &[Sample],
     pattern: &Pattern,
 ) -> Result<Done, String> {
-    let actions = Maker { model, samples, pattern }.actions()?;
+    let actions = Maker { model, samples, pattern, purpose: database.purpose }.actions()?;
     let image = |action: &Action<'_>| database.get(&action.table.name, &action.key);
     let before = actions.iter().map(image).collect::<Result<Vec<_>, String>>()?;
     let mut report = blank(pattern);
@@ -295,6 +297,7 @@ struct Maker<'a> {
     model: &'a Model,
     samples: &'a [Sample],
     pattern: &'a Pattern,
+    purpose: Purpose,
 }
 
 impl<'a> Maker<'a> {
@@ -338,7 +341,8 @@ impl<'a> Maker<'a> {
             expression: Expression::default(),
             values: Vec::new(),
         };
-        action.express(step, &example)?;
+        let inventor = Inventor { model: self.model, entity, samples: self.samples };
+        action.express(step, &example, &inventor)?;
         action.derive(step, &example)?;
         Ok(action)
     }
@@ -411,13 +415,17 @@ impl<'a> Maker<'a> {
             } else if attempt > 0 {
                 Self::renew(entity, &inherited, &mut item, nth + attempt);
             }
-            let item =
+            let mut item =
                 complete(self.model, entity, item).map_err(|fault| format!("`{}`: {fault}", entity.name))?;
+            if self.purpose == Purpose::Measure {
+                item = self.sized(entity, item);
+            }
             let key = key_of(table, &item);
             let taken = earlier
                 .iter()
                 .any(|action| action.table.name == table.name && Some(&action.key) == key.as_ref());
-            if !taken {
+            let asked = keys.iter().any(|name| given.contains_key(*name));
+            if !taken && (asked || self.purpose == Purpose::Check || self.is_new(table, key.as_ref())) {
                 return Ok(pad(self.model, entity, item));
             }
         }
@@ -459,6 +467,18 @@ impl<'a> Maker<'a> {
         lacking
     }
 
+    /// Whether no sample has the key: what is metered of a put is a new item, unless its author names another.
+    fn is_new(&self, table: &Table, key: Option<&Item>) -> bool {
+        let mut own = self.samples.iter().filter(|sample| sample.table == table.name);
+        !own.any(|sample| key_of(table, &sample.item).as_ref() == key)
+    }
+
+    /// An item of the declared size, or of the samples' average where none is declared.
+    fn sized(&self, entity: &Entity, item: Item) -> Item {
+        let size_bytes = entity.size_bytes.or_else(|| average(entity, self.samples));
+        pad(self.model, &Entity { size_bytes, ..entity.clone() }, item)
+    }
+
     /// New texts for the attributes of the key that no parent gives.
     fn renew(entity: &Entity, inherited: &Item, item: &mut Item, place: u64) {
         let names = entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
@@ -491,7 +511,19 @@ impl<'a> Maker<'a> {
 
 impl Action<'_> {
     /// Condition and update as expressions with placeholders, and their values.
-    fn express(&mut self, step: &Write, example: &[(String, Node)]) -> Result<(), String> {
+    fn express(
+        &mut self,
+        step: &Write,
+        example: &[(String, Node)],
+        inventor: &Inventor<'_>,
+    ) -> Result<(), String> {
+        if let Some(clause) = &step.set {
+            let condition = match &step.condition {
+                Some(Condition::Expression(text)) => text.as_str(),
+                Some(Condition::NotExists | Condition::Exists) | None => "",
+            };
+            self.invent(clause, condition, example, inventor);
+        }
         let partition = self.table.partition.name.clone();
         self.condition = match &step.condition {
             None => None,
@@ -533,6 +565,21 @@ impl Action<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Values for what an update sets and the example leaves open: others than the stored ones, or it would change nothing.
+    /// A value that the condition asks to be the stored one stays that.
+    fn invent(&mut self, clause: &str, condition: &str, example: &[(String, Node)], inventor: &Inventor<'_>) {
+        let condition = condition.replace(' ', "");
+        for (attribute, name) in assigned(clause) {
+            let given = example.iter().any(|(known, _)| *known == name);
+            if given || condition.contains(&format!("{attribute}=:{name}")) {
+                continue;
+            }
+            if let Some(value) = inventor.other_than(&attribute, self.item.get(&attribute)) {
+                self.values.push((format!(":{name}"), Ok(value)));
+            }
+        }
     }
 
     fn join(&mut self, text: &str, example: &[(String, Node)]) -> Result<String, String> {

@@ -5,6 +5,7 @@ use super::facts::{priced, rate_text, touched};
 use crate::cost::{Bill, Costing, bill};
 use crate::model::{Consistency, Pattern, Read, ReadKind};
 use crate::price::{Item, Money};
+use crate::run::measure;
 
 /// A question that returns more than one item of so many is not a lookup.
 const SHARE_OF_ALL: u64 = 10;
@@ -110,7 +111,8 @@ fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
 /// What a cache of three nodes costs, against what the eventual reads it would serve cost.
 fn cache(looked: &Looked<'_>) -> Option<String> {
     priced(looked.model, |costing| {
-        let bill = bill(looked.model, &looked.checked.report, costing).ok()?;
+        let measured = measure(looked.model, &looked.samples).ok()?;
+        let bill = bill(looked.model, &measured, costing).ok()?;
         let nodes = cluster(costing)?;
         let reads = cacheable(looked, &bill);
         (reads > nodes).then(|| {

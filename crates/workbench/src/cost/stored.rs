@@ -1,0 +1,56 @@
+//! What a table and its indexes hold when every entity has its full count: declared sizes, else measured ones.
+
+use std::collections::BTreeMap;
+
+use super::Target;
+use super::workload::ALL_PPM;
+use crate::model::{Entity, Index, Model, Projection, Table};
+use crate::run::{EntityReport, Report};
+
+/// Bytes that the service adds to every item and index entry it stores.
+const ENTRY_OVERHEAD_BYTES: u128 = 100;
+/// The same for global tables, per item.
+const REPLICA_OVERHEAD_BYTES: u128 = 48;
+
+/// The bytes of a table and each of its indexes; an entity without a count is in none of them.
+pub(super) fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Target, u128)> {
+    let overhead = ENTRY_OVERHEAD_BYTES + if table.replicas.is_empty() { 0 } else { REPLICA_OVERHEAD_BYTES };
+    let mut sizes = BTreeMap::new();
+    let target = |index: Option<&str>| Target { table: table.name.clone(), index: index.map(str::to_owned) };
+    for entity in model.entities_of(&table.name) {
+        let (Some(count), Some(seen)) = (entity.count, report.entity(&entity.name)) else { continue };
+        let Some(measured) = seen.bytes_average() else { continue };
+        let declared = entity.size_bytes.unwrap_or(measured);
+        let all = |bytes: u64| (u128::from(bytes) + overhead) * u128::from(count);
+        *sizes.entry(target(None)).or_insert(0) += all(declared);
+        for index in &table.indexes {
+            let Some(entry) = entry_bytes(index, seen, measured, declared) else { continue };
+            let share = u128::from(share_ppm(entity, index, seen));
+            *sizes.entry(target(Some(&index.name))).or_insert(0) += all(entry) * share / u128::from(ALL_PPM);
+        }
+    }
+    sizes.into_iter().collect()
+}
+
+/// The average entry of an entity in an index, as measured; of items larger than declared the declared part of it.
+fn entry_bytes(index: &Index, seen: &EntityReport, measured: u64, declared: u64) -> Option<u64> {
+    let own = seen.indexes.iter().find(|own| own.name == index.name).filter(|own| own.items > 0)?;
+    let entry = own.bytes.div_ceil(own.items);
+    Some(match index.projection {
+        Projection::All => entry.saturating_sub(measured.saturating_sub(declared)),
+        Projection::KeysOnly | Projection::Include(_) => entry,
+    })
+}
+
+/// The share of an entity's items that are in an index: what its author says of the attributes of the index's key, else
+/// what the items show.
+pub(super) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> u64 {
+    let templates = index.key_parts().filter_map(|part| entity.template(&part.name));
+    let names: Vec<String> =
+        templates.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>()).collect();
+    let said = names.iter().filter_map(|name| entity.attribute(name)?.present_ppm).min();
+    said.unwrap_or_else(|| {
+        let entries = seen.indexes.iter().find(|own| own.name == index.name).map_or(0, |own| own.items);
+        (entries * ALL_PPM).checked_div(seen.items).unwrap_or(0)
+    })
+}

@@ -1,0 +1,167 @@
+//! What a whole table costs in each billing mode and class, and where two of them cost the same.
+//!
+//! One meaning of average and peak: requests are paid for as they come, so on-demand and scaled units follow the average;
+//! fixed units must hold the peak. Whoever provisions leaves headroom: of the units only the settings' share is used, by
+//! the average where they are scaled and by the peak where they are fixed. A table or index has one unit at least.
+
+use super::{Class, Costing, Load, MICRO, Missing, Mode};
+use crate::price::{Item, Money};
+
+/// Millionths of half units in a unit.
+pub(super) const UNIT_MICRO_HALVES: u128 = 2_000_000;
+/// Everything, in parts per million.
+pub(super) const ALL_PPM: u64 = 1_000_000;
+
+/// What one table, its local indexes included, or one global index is asked each second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Demand {
+    /// On average.
+    pub average: Load,
+    /// At the peak.
+    pub peak: Load,
+    /// Whether its writes are replicated ones: those of a table with replicas, but not of its global indexes.
+    pub replicated: bool,
+}
+
+/// All that a table and its indexes are asked and hold.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Workload {
+    /// Of the table and each global index.
+    pub demands: Vec<Demand>,
+    /// Bytes stored in one region, indexes included.
+    pub bytes: u128,
+    /// Regions besides the table's own.
+    pub replicas: u32,
+}
+
+/// Where two ways of paying cost the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BreakEvens {
+    /// Provisioned capacity is cheaper than on-demand if more than this share of it is used, in parts per million.
+    pub provisioned_ppm: u64,
+    /// The same for capacity reserved for a year.
+    pub one_year_ppm: u64,
+    /// The same for capacity reserved for three years.
+    pub three_years_ppm: u64,
+    /// Standard-IA is cheaper on-demand if more than this is stored.
+    pub infrequent_gigabytes: u64,
+}
+
+impl Demand {
+    /// The units that are paid for in a mode.
+    fn paid(&self, mode: Mode) -> Load {
+        let each = |load: Load, units: fn(u128, u64) -> u128, used_ppm: u64| Load {
+            read_micro_halves: units(load.read_micro_halves, used_ppm),
+            write_micro_halves: units(load.write_micro_halves, used_ppm),
+        };
+        match mode {
+            Mode::OnDemand => self.average,
+            Mode::Autoscaled { used_ppm } => each(self.average, scaled, used_ppm),
+            Mode::Provisioned { used_ppm }
+            | Mode::ReservedOneYear { used_ppm }
+            | Mode::ReservedThreeYears { used_ppm } => each(self.peak, fixed, used_ppm),
+        }
+    }
+}
+
+fn scaled(micro_halves: u128, used_ppm: u64) -> u128 {
+    (micro_halves * u128::from(ALL_PPM)).div_ceil(u128::from(used_ppm.max(1))).max(UNIT_MICRO_HALVES)
+}
+
+fn fixed(micro_halves: u128, used_ppm: u64) -> u128 {
+    scaled(micro_halves, used_ppm).div_ceil(UNIT_MICRO_HALVES) * UNIT_MICRO_HALVES
+}
+
+/// The same mode with every unit used.
+fn in_full(mode: Mode) -> Mode {
+    let used_ppm = ALL_PPM;
+    match mode {
+        Mode::OnDemand => Mode::OnDemand,
+        Mode::Provisioned { .. } => Mode::Provisioned { used_ppm },
+        Mode::Autoscaled { .. } => Mode::Autoscaled { used_ppm },
+        Mode::ReservedOneYear { .. } => Mode::ReservedOneYear { used_ppm },
+        Mode::ReservedThreeYears { .. } => Mode::ReservedThreeYears { used_ppm },
+    }
+}
+
+impl Costing<'_> {
+    /// A month of so many units of a table or index, replicated writes at their own price.
+    pub fn units(
+        &self,
+        load: Load,
+        replicated: bool,
+        class: Class,
+        mode: Mode,
+    ) -> Result<super::Throughput, Missing> {
+        let mut cost = self.throughput(load, class, in_full(mode))?;
+        if replicated {
+            cost.writes = self.replicated(load, class, in_full(mode))?;
+        }
+        Ok(cost)
+    }
+
+    /// A month of a table in a class and mode: units and storage, in all its regions. Replicas are written what the table
+    /// is; who reads them is not known, so they have the reads that are provisioned at the least.
+    pub fn month(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
+        let regions = i128::from(workload.replicas);
+        let mut sum = self.storage(workload.bytes, class)?.times(1 + regions, 1);
+        for demand in &workload.demands {
+            sum += self.units(demand.paid(mode), demand.replicated, class, mode)?.total();
+            let unread = |load: Load| Load { read_micro_halves: 0, ..load };
+            let copy = Demand { average: unread(demand.average), peak: unread(demand.peak), ..*demand };
+            sum += self.units(copy.paid(mode), copy.replicated, class, mode)?.total().times(regions, 1);
+        }
+        Ok(sum)
+    }
+
+    /// The modes and classes from the cheapest; units that are provisioned have so much headroom that this share is used.
+    /// Reserved capacity exists for the Standard class only.
+    pub fn cheapest(&self, workload: &Workload, used_ppm: u64) -> Result<Vec<(Class, Mode, Money)>, Missing> {
+        let mut found = Vec::new();
+        for class in [Class::Standard, Class::Infrequent] {
+            let mut modes =
+                vec![Mode::OnDemand, Mode::Provisioned { used_ppm }, Mode::Autoscaled { used_ppm }];
+            if class == Class::Standard {
+                modes.extend([Mode::ReservedOneYear { used_ppm }, Mode::ReservedThreeYears { used_ppm }]);
+            }
+            for mode in modes {
+                found.push((class, mode, self.month(workload, class, mode)?));
+            }
+        }
+        found.sort_by_key(|(_, _, cost)| *cost);
+        Ok(found)
+    }
+
+    /// Where another way of paying costs the same for what a table is asked on average, in all its regions.
+    pub fn break_evens(&self, workload: &Workload, class: Class) -> Result<BreakEvens, Missing> {
+        let standard = self.asked(workload, Class::Standard, Mode::OnDemand)?;
+        let on_demand = self.asked(workload, class, Mode::OnDemand)?;
+        let infrequent = self.asked(workload, Class::Infrequent, Mode::OnDemand)?;
+        let used_ppm = ALL_PPM;
+        let share = |used: Money, of: Money| {
+            let of = of.as_nanos().max(1);
+            u64::try_from((used.as_nanos() * MICRO + of / 2) / of).unwrap_or(u64::MAX)
+        };
+        let full = |class, mode| self.asked(workload, class, mode);
+        let each = self.price(Item::Storage)? - self.price(Item::InfrequentStorage)?;
+        let saved = each.times(i128::from(workload.replicas) + 1, 1).as_nanos().max(1);
+        let more = (infrequent - standard).as_nanos();
+        Ok(BreakEvens {
+            provisioned_ppm: share(full(class, Mode::Provisioned { used_ppm })?, on_demand),
+            one_year_ppm: share(full(Class::Standard, Mode::ReservedOneYear { used_ppm })?, standard),
+            three_years_ppm: share(full(Class::Standard, Mode::ReservedThreeYears { used_ppm })?, standard),
+            infrequent_gigabytes: u64::try_from((more + saved / 2) / saved).unwrap_or(0),
+        })
+    }
+
+    /// A month of exactly the average, every unit used.
+    fn asked(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
+        let regions = i128::from(workload.replicas);
+        let mut sum = Money::ZERO;
+        for demand in &workload.demands {
+            let cost = self.units(demand.average, demand.replicated, class, mode)?;
+            sum += cost.total() + cost.writes.times(regions, 1);
+        }
+        Ok(sum)
+    }
+}

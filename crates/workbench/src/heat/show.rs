@@ -1,0 +1,150 @@
+//! The heat of keys as text, Markdown and JSON.
+
+use super::{HotKey, Verdict};
+use crate::exchange::json::Json;
+
+/// Millionths of half units in a hundredth of a unit.
+const PPM_PER_PERCENT: u64 = 10_000;
+
+/// The keys as text, the hottest first, with what to do where shards do not help.
+pub fn text(keys: &[HotKey]) -> String {
+    let head = format!(
+        "{:<24} {:<32} {:>9} {:>9} {:>9} {:>6}  {:<5} shards",
+        "of", "partition key", "share", "writes/s", "reads/s", "full", ""
+    );
+    let mut lines = vec!["The busiest key of each, at the peak:".to_owned(), String::new(), head];
+    lines.extend(keys.iter().map(line));
+    let said = said(keys);
+    if !said.is_empty() {
+        lines.push(String::new());
+        lines.extend(said);
+    }
+    lines.join("\n")
+}
+
+/// The keys as a Markdown table.
+pub fn markdown(model: &str, keys: &[HotKey]) -> String {
+    let mut lines = vec![format!("# The busiest keys of {model}, at the peak"), String::new()];
+    lines.push("| of | partition key | share | writes/s | reads/s | full |  | shards |".to_owned());
+    lines.push("|---|---|--:|--:|--:|--:|---|--:|".to_owned());
+    for own in keys {
+        let share = own.share_ppm.map_or_else(|| "unknown".to_owned(), percent);
+        let known = |text: String| if own.share_ppm.is_some() { text } else { String::new() };
+        lines.push(format!(
+            "| {} | `{}` | {share} | {} | {} | {} | {} | {} |",
+            place(own),
+            own.key.replace('|', "\\|"),
+            known(own.heat.write_units().to_string()),
+            known(own.heat.read_units().to_string()),
+            known(format!("{} %", own.heat.used_ppm() / PPM_PER_PERCENT)),
+            known(verdict(own).to_owned()),
+            known(shards(own)),
+        ));
+    }
+    let said = said(keys);
+    if !said.is_empty() {
+        lines.push(String::new());
+        lines.extend(said.iter().map(|text| format!("- {text}")));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// The keys as JSON. Units are whole ones a second, rounded up; what is not known is null.
+pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
+    let key = |own: &HotKey| {
+        let known = |number: u64| own.share_ppm.map_or(Json::Null, |_| Json::number(number));
+        Json::object([
+            ("table", Json::text(&own.table)),
+            ("index", own.index.as_ref().map_or(Json::Null, Json::text)),
+            ("partitionKey", Json::text(&own.key)),
+            ("entities", Json::List(own.entities.iter().map(Json::text).collect())),
+            ("sharePpm", own.share_ppm.map_or(Json::Null, Json::number)),
+            ("writeUnits", known(own.heat.write_units())),
+            ("readUnits", known(own.heat.read_units())),
+            ("usedPpm", known(own.heat.used_ppm())),
+            ("verdict", own.share_ppm.map_or(Json::Null, |_| Json::text(verdict(own).to_lowercase()))),
+            ("shards", Json::number(own.shards)),
+            ("shardsNeeded", known(own.needed)),
+            ("shardsHelp", own.share_ppm.map_or(Json::Null, |_| Json::Bool(!is_read_too_much(own)))),
+        ])
+    };
+    let document = Json::object([
+        ("model", Json::text(model)),
+        ("keys", Json::List(keys.iter().map(key).collect())),
+        ("notes", Json::List(said(keys).iter().map(Json::text).collect())),
+        ("withoutRate", Json::List(without_rate.iter().map(|id| Json::text(*id)).collect())),
+    ]);
+    document.pretty()
+}
+
+fn place(own: &HotKey) -> String {
+    own.index.as_ref().map_or_else(|| own.table.clone(), |index| format!("{}.{index}", own.table))
+}
+
+fn verdict(own: &HotKey) -> &'static str {
+    match own.heat.verdict() {
+        Verdict::Cool => "cool",
+        Verdict::Warm => "warm",
+        Verdict::Hot => "HOT",
+    }
+}
+
+fn shards(own: &HotKey) -> String {
+    if own.needed == own.shards || own.heat.verdict() == Verdict::Cool {
+        own.shards.to_string()
+    } else {
+        format!("{}, needs {}", own.shards, own.needed)
+    }
+}
+
+fn line(own: &HotKey) -> String {
+    let place = place(own);
+    let Some(share) = own.share_ppm else {
+        return format!("{place:<24} {:<32} {:>9}", own.key, "unknown");
+    };
+    format!(
+        "{place:<24} {:<32} {:>9} {:>9} {:>9} {:>5}%  {:<5} {}",
+        own.key,
+        percent(share),
+        own.heat.write_units(),
+        own.heat.read_units(),
+        own.heat.used_ppm() / PPM_PER_PERCENT,
+        verdict(own),
+        shards(own)
+    )
+}
+
+fn is_read_too_much(own: &HotKey) -> bool {
+    own.heat.verdict() == Verdict::Hot && !own.heat.is_written_more()
+}
+
+/// What the numbers do not say by themselves.
+fn said(keys: &[HotKey]) -> Vec<String> {
+    let read = keys.iter().filter(|own| own.share_ppm.is_some() && is_read_too_much(own)).map(|own| {
+        let why = if own.shards > 1 {
+            "every question asks all of them"
+        } else {
+            "they would spread its writes, not what reads it"
+        };
+        format!(
+            "`{}` of {} is read too much for a partition, and more shards do not help: {why}. Put a cache in front, or keep the answer in an item of its own.",
+            own.key,
+            place(own)
+        )
+    });
+    let unknown = keys.iter().filter(|own| own.share_ppm.is_none()).map(|own| {
+        format!(
+            "How many values `{}` has is not said: write `distinct: 1000` at its attributes in {}.",
+            own.key,
+            own.entities.join(", ")
+        )
+    });
+    read.chain(unknown).collect()
+}
+
+/// Millionths as a percentage of four places.
+fn percent(ppm: u64) -> String {
+    let text = format!("{}.{:04}", ppm / PPM_PER_PERCENT, ppm % PPM_PER_PERCENT);
+    format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+}

@@ -1,0 +1,287 @@
+//! The items that one question reads, as many and as large as its author says, alone in a database of their own.
+//!
+//! They are further items like those that the sample's question read: same attributes, keys of their own, the values that
+//! the question gives.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::number::Number;
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::database::key_texts;
+use super::range::Known;
+use super::report::PatternReport;
+use crate::data::{FILLER, Sample, fill, key_text, pad};
+use crate::exchange::infer::fit;
+use crate::model::{Entity, GivenOp, Index, Model, Read, Table, Template};
+
+/// Digits of the number that tells made items apart, in base 36: 1.6 million.
+const COUNTER_DIGITS: usize = 4;
+const COUNTER_BASE: u64 = 36;
+
+/// Where a question is asked and with what.
+pub(super) struct Place<'a> {
+    pub(super) model: &'a Model,
+    pub(super) table: &'a Table,
+    pub(super) index: Option<&'a Index>,
+    pub(super) known: &'a [Known],
+    pub(super) samples: &'a [Sample],
+    /// What the question did on the sample.
+    pub(super) ran: &'a PatternReport,
+}
+
+impl Place<'_> {
+    /// So many items for a question, of its entities in the proportion of their counts; fewer where the given values leave
+    /// no more keys.
+    pub(super) fn items(&self, read: &Read, wanted: u64) -> Vec<Sample> {
+        let entities: Vec<&Entity> =
+            read.entities.iter().filter_map(|name| self.model.entity(name)).collect();
+        let most: Vec<u64> = entities.iter().map(|entity| self.most(entity)).collect();
+        let weights = self.weights(&entities);
+        let mut made = Vec::new();
+        for (entity, number) in entities.iter().zip(apportioned(wanted, &weights, &most)) {
+            let patterns = self.patterns(entity);
+            for place in 0..number {
+                let turn = usize::try_from(place).unwrap_or(0) % patterns.len().max(1);
+                let Some(like) = patterns.get(turn) else { break };
+                let counter = u64::try_from(made.len()).unwrap_or(u64::MAX);
+                if let Some(item) = self.like(entity, &like.item, counter) {
+                    made.push(Sample { item, ..(*like).clone() });
+                }
+            }
+        }
+        made
+    }
+
+    /// One item where the given values are its whole key, else any number.
+    fn most(&self, entity: &Entity) -> u64 {
+        if self.free(entity).is_empty() { 1 } else { u64::MAX }
+    }
+
+    /// The attributes of the table's key that the question does not fix.
+    fn free(&self, entity: &Entity) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for template in self.table.key_parts().filter_map(|part| entity.template(&part.name)) {
+            for name in template.attributes() {
+                if self.fixed(name).is_none() && !names.iter().any(|own| own == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
+    }
+
+    fn fixed(&self, name: &str) -> Option<&AttributeValue> {
+        let given = self.known.iter().find(|given| given.attribute == name && given.op == GivenOp::Eq)?;
+        given.values.first()
+    }
+
+    /// By how many there are of each where that is known of all, else by how many of each the sample's question read.
+    fn weights(&self, entities: &[&Entity]) -> Vec<u64> {
+        let counts: Option<Vec<u64>> = entities.iter().map(|entity| entity.count).collect();
+        counts.unwrap_or_else(|| {
+            entities.iter().map(|entity| u64::try_from(self.read(entity).len()).unwrap_or(1)).collect()
+        })
+    }
+
+    fn own<'s>(&'s self, entity: &Entity) -> impl Iterator<Item = &'s Sample> {
+        let name = entity.name.clone();
+        self.samples.iter().filter(move |sample| sample.entity.as_ref() == Some(&name))
+    }
+
+    /// The samples of an entity that the sample's question read.
+    fn read(&self, entity: &Entity) -> Vec<&Sample> {
+        self.own(entity)
+            .filter(|sample| self.ran.read.contains(&key_texts(self.table, &sample.item)))
+            .collect()
+    }
+
+    /// The samples that new items are made like: those read, else those that could be, else any.
+    fn patterns(&self, entity: &Entity) -> Vec<&Sample> {
+        let read = self.read(entity);
+        if !read.is_empty() {
+            return read;
+        }
+        let here = |sample: &&Sample| {
+            self.index.is_none_or(|index| index.key_parts().all(|part| sample.item.contains_key(&part.name)))
+        };
+        let could: Vec<&Sample> = self.own(entity).filter(here).collect();
+        if could.is_empty() { self.own(entity).collect() } else { could }
+    }
+
+    /// An item like another one, with the given values and a key of its own.
+    fn like(&self, entity: &Entity, item: &Item, counter: u64) -> Option<Item> {
+        let mut values = self.values(entity, item);
+        let free = self.free(entity);
+        let plain = |name: &&String| {
+            entity.attribute(name).is_none_or(|known| known.format.is_none() && known.values.is_empty())
+        };
+        let renewed: Vec<&String> = if free.iter().any(|name| plain(&name)) {
+            free.iter().filter(plain).collect()
+        } else {
+            free.iter().collect()
+        };
+        for name in renewed {
+            let old = values.get(name).cloned().unwrap_or_else(|| AttributeValue::from(""));
+            values.insert(name.clone(), renew(&old, counter));
+        }
+        for given in self.known.iter().filter(|given| given.op == GivenOp::Eq) {
+            let value = given.values.first()?;
+            values.insert(given.attribute.clone(), value.clone());
+        }
+        let mut made = item.clone();
+        made.remove(FILLER);
+        for (name, value) in &values {
+            // What an item has only in its keys it does not get as an attribute: it would grow.
+            if let Some(own) = made.get_mut(name) {
+                own.clone_from(value);
+            }
+        }
+        let indexes = self.table.indexes.iter().filter(|index| {
+            self.index.is_some_and(|asked| asked.name == index.name)
+                || index.key_parts().all(|part| item.contains_key(&part.name))
+        });
+        for part in self.table.key_parts().chain(indexes.flat_map(Index::key_parts)) {
+            let Some(template) = entity.template(&part.name) else { continue };
+            if let Ok(value) = fill(&template, part.key_type, &values) {
+                made.insert(part.name.clone(), value);
+            }
+        }
+        Some(pad(self.model, entity, made))
+    }
+
+    /// The values of all attributes that keys are made of: the item's own, or what its keys say they are.
+    fn values(&self, entity: &Entity, item: &Item) -> Item {
+        let mut values = Item::new();
+        let mut read: BTreeMap<String, String> = BTreeMap::new();
+        let parts = self.table.key_parts().chain(self.table.indexes.iter().flat_map(Index::key_parts));
+        for part in parts {
+            let Some(template) = entity.template(&part.name) else { continue };
+            for name in template.attributes() {
+                if let Some(value) = item.get(name) {
+                    values.insert(name.to_owned(), value.clone());
+                }
+            }
+            if let Some(AttributeValue::S(text)) = item.get(&part.name) {
+                read_back(&template, text, &mut read);
+            }
+        }
+        for (name, text) in read {
+            let number = entity
+                .attribute(&name)
+                .is_some_and(|known| known.value_type == keywright_semantics::value::ValueType::N);
+            let value =
+                if number { AttributeValue::number(&text).ok() } else { Some(AttributeValue::S(text)) };
+            if let Some(value) = value {
+                values.entry(name).or_insert(value);
+            }
+        }
+        values
+    }
+}
+
+/// What a key says of the attributes it was made of.
+fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, String>) {
+    let template = template.to_string();
+    let parts = fit::parts(&template);
+    let places = parts.iter().filter_map(|part| match part {
+        fit::Part::Place(place) if !place.contains('|') => Some(fit::variable(place)),
+        fit::Part::Place(_) => Some(""),
+        fit::Part::Word(_) => None,
+    });
+    for (name, value) in places.zip(fit::fit(&parts, text).unwrap_or_default()) {
+        if !name.is_empty() {
+            found.entry(name.to_owned()).or_insert_with(|| value.to_owned());
+        }
+    }
+}
+
+/// Another value of the same type and, where it is long enough, of the same size.
+fn renew(value: &AttributeValue, counter: u64) -> AttributeValue {
+    let digits = digits(counter);
+    match value {
+        AttributeValue::N(number) => {
+            let width = u32::try_from(number.to_string().len()).unwrap_or(1).clamp(1, 15);
+            let first = 10_u64.saturating_pow(width - 1);
+            AttributeValue::N(Number::from(i64::try_from(first + counter).unwrap_or(i64::MAX)))
+        }
+        AttributeValue::B(bytes) => {
+            let kept = bytes.len().saturating_sub(COUNTER_DIGITS);
+            let mut bytes = bytes.get(..kept).unwrap_or_default().to_vec();
+            bytes.extend(digits.into_bytes());
+            AttributeValue::B(bytes)
+        }
+        other => {
+            let text = key_text(other).unwrap_or_default();
+            let mut kept = text.len().saturating_sub(COUNTER_DIGITS);
+            while !text.is_char_boundary(kept) {
+                kept -= 1;
+            }
+            AttributeValue::S(format!("{}{digits}", text.get(..kept).unwrap_or_default()))
+        }
+    }
+}
+
+fn digits(counter: u64) -> String {
+    let mut rest = counter;
+    let mut digits = Vec::new();
+    for _ in 0..COUNTER_DIGITS {
+        let digit = u32::try_from(rest % COUNTER_BASE).unwrap_or(0);
+        digits.push(char::from_digit(digit, 36).unwrap_or('0'));
+        rest /= COUNTER_BASE;
+    }
+    digits.iter().rev().collect()
+}
+
+/// Shares of a number by weights, none above its limit; what one cannot take the others do.
+fn apportioned(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
+    let mut shares = vec![0_u64; weights.len()];
+    let mut left = wanted;
+    while left > 0 {
+        let open: Vec<usize> = (0..weights.len())
+            .filter(|place| shares.get(*place).zip(most.get(*place)).is_some_and(|(own, most)| own < most))
+            .collect();
+        let sum: u128 = open.iter().filter_map(|place| weights.get(*place)).map(|own| u128::from(*own)).sum();
+        let Some(first) = open.first() else { break };
+        let mut given = 0;
+        for place in &open {
+            let weight = u128::from(weights.get(*place).copied().unwrap_or(0));
+            let part = (u128::from(left) * weight).checked_div(sum).unwrap_or(0);
+            let (Some(share), Some(most)) = (shares.get_mut(*place), most.get(*place)) else { continue };
+            let part = u64::try_from(part).unwrap_or(u64::MAX).min(most - *share);
+            *share += part;
+            given += part;
+        }
+        if given == 0 {
+            // What does not divide goes to the most numerous one that is open.
+            let heaviest = open.iter().max_by_key(|place| weights.get(**place)).unwrap_or(first);
+            if let Some(share) = shares.get_mut(*heaviest) {
+                *share += 1;
+            }
+            given = 1;
+        }
+        left -= given;
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_shared_out_by_count_and_what_one_entity_cannot_have_goes_to_the_others() {
+        assert_eq!(apportioned(5, &[1_000_000, 3_000_000, 1_000_000], &[1, u64::MAX, u64::MAX]), [1, 3, 1]);
+        assert_eq!(apportioned(10, &[1, 1], &[1, u64::MAX]), [1, 9]);
+        assert_eq!(apportioned(3, &[1], &[1]), [1]);
+        assert_eq!(apportioned(3, &[0, 0], &[u64::MAX, u64::MAX]).iter().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn renewed_values_differ_and_keep_type_and_size() {
+        let made = [0, 35, 36].map(|counter| renew(&"order-000017".into(), counter));
+        assert_eq!(made, ["order-000000", "order-00000z", "order-000010"].map(AttributeValue::from));
+        assert_eq!(renew(&120.into(), 7), 107.into());
+        assert_eq!(renew(&"é".into(), 1), "0001".into());
+    }
+}

@@ -1,0 +1,170 @@
+//! Values for updates whose author gave no example: others than the stored ones, so that the update changes something and
+//! its indexes are written as they will be.
+
+use keywright_semantics::number::Number;
+use keywright_semantics::value::{AttributeValue, Item};
+
+use crate::data::{Sample, from_node, generate_record};
+use crate::model::{Entity, Model};
+
+/// Generated values that are looked at before the stored one is altered instead.
+const TRIES_MAX: u64 = 8;
+
+/// Makes values up for one entity.
+pub(super) struct Inventor<'a> {
+    pub(super) model: &'a Model,
+    pub(super) entity: &'a Entity,
+    pub(super) samples: &'a [Sample],
+}
+
+impl Inventor<'_> {
+    /// A value of an attribute that is not the stored one: of those it can have, in its format and type, a greater one
+    /// where there is one, because conditions mostly let values grow. `None` where only the stored one is left, or nothing
+    /// is known of the attribute.
+    pub(super) fn other_than(
+        &self,
+        attribute: &str,
+        stored: Option<&AttributeValue>,
+    ) -> Option<AttributeValue> {
+        let known = self.entity.attribute(attribute);
+        if let Some(known) = known.filter(|known| !known.values.is_empty()) {
+            let values = known.values.iter().filter_map(|node| from_node(node, known.value_type).ok());
+            return preferred(values, stored);
+        }
+        let stored = stored?;
+        let altered = altered(stored);
+        // A number grows by one; what has a format is made in its format.
+        if known.is_none_or(|known| known.format.is_none()) && altered.is_some() {
+            return altered;
+        }
+        let made = (0..TRIES_MAX).filter_map(|place| self.made(attribute, place));
+        preferred(made, Some(stored)).or(altered)
+    }
+
+    fn made(&self, attribute: &str, place: u64) -> Option<AttributeValue> {
+        let mut record: Item = generate_record(self.model, self.entity, self.samples, place);
+        record.remove(attribute)
+    }
+}
+
+/// The first that is greater than the stored value, else the first that is another one.
+fn preferred(
+    values: impl Iterator<Item = AttributeValue>,
+    stored: Option<&AttributeValue>,
+) -> Option<AttributeValue> {
+    let mut others = values.filter(|value| Some(value) != stored);
+    let first = others.next()?;
+    if is_greater(&first, stored) {
+        return Some(first);
+    }
+    Some(others.find(|value| is_greater(value, stored)).unwrap_or(first))
+}
+
+fn is_greater(value: &AttributeValue, stored: Option<&AttributeValue>) -> bool {
+    match (value, stored) {
+        (AttributeValue::S(value), Some(AttributeValue::S(stored))) => value > stored,
+        (AttributeValue::N(value), Some(AttributeValue::N(stored))) => value > stored,
+        _ => true,
+    }
+}
+
+/// Another value of the same type and size.
+fn altered(stored: &AttributeValue) -> Option<AttributeValue> {
+    match stored {
+        AttributeValue::S(text) => Some(AttributeValue::S(next_text(text))),
+        AttributeValue::N(number) => {
+            let whole: Option<i64> = number.to_string().parse().ok();
+            Some(AttributeValue::N(Number::from(whole.map_or(1, |whole| whole.saturating_add(1)))))
+        }
+        AttributeValue::Bool(value) => Some(AttributeValue::Bool(!value)),
+        AttributeValue::B(bytes) => {
+            let mut bytes = bytes.clone();
+            match bytes.last_mut() {
+                Some(last) => *last = last.wrapping_add(1),
+                None => bytes.push(1),
+            }
+            Some(AttributeValue::B(bytes))
+        }
+        _ => None,
+    }
+}
+
+/// The text with its last letter moved on by one, within the letters and digits of ASCII.
+fn next_text(text: &str) -> String {
+    let mut text = text.to_owned();
+    let next = match text.pop() {
+        Some(last @ ('0'..='8' | 'a'..='y' | 'A'..='Y')) => {
+            char::from_u32(u32::from(last) + 1).unwrap_or('x')
+        }
+        Some('9') => '8',
+        Some('z') => 'y',
+        Some('Z') => 'Y',
+        // A letter of several bytes keeps its place, so that the size does not shrink.
+        Some(other) if !other.is_ascii() => {
+            text.push(other);
+            'x'
+        }
+        Some(_) | None => 'x',
+    };
+    text.push(next);
+    text
+}
+
+/// What a clause assigns directly: attribute and placeholder of each `attribute = :value`. What it computes from the stored
+/// value changes that by itself.
+pub(super) fn assigned(clause: &str) -> Vec<(String, String)> {
+    let direct = |part: &str| {
+        let (path, value) = part.split_once('=')?;
+        let name = value.trim().strip_prefix(':')?;
+        let plain = |text: &str| {
+            !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+        };
+        let path = path.trim();
+        let named = path.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-');
+        (plain(name.trim()) && named && !path.is_empty()).then(|| (path.to_owned(), name.trim().to_owned()))
+    };
+    clause.split(',').filter_map(direct).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODEL: &str = r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S}}}
+entities:
+  Order:
+    key: {pk: "o#{id}"}
+    attrs: {id: S, status: {type: S, values: [NEW, PAID, DONE]}, only: {type: S, values: [A]}, at: {type: S, format: iso8601}, total: N, note: S, open: BOOL}
+"#;
+
+    fn other(attribute: &str, stored: impl Into<AttributeValue>) -> Option<AttributeValue> {
+        let model = crate::model::parse(MODEL).expect("a model");
+        let entity = model.entity("Order").expect("the entity");
+        Inventor { model: &model, entity, samples: &[] }.other_than(attribute, Some(&stored.into()))
+    }
+
+    #[test]
+    fn a_made_up_value_differs_from_the_stored_one_and_is_one_the_attribute_can_have() {
+        assert_eq!(other("status", "NEW"), Some("PAID".into()));
+        assert_eq!(other("status", "PAID"), Some("NEW".into()));
+        assert_eq!(other("only", "A"), None);
+        assert_eq!(other("total", 41), Some(42.into()));
+        assert_eq!(other("note", "abc"), Some("abd".into()));
+        assert_eq!(other("open", AttributeValue::Bool(true)), Some(AttributeValue::Bool(false)));
+        assert_eq!(other("gsi1pk", "status#NEW"), Some("status#NEX".into()));
+        let Some(AttributeValue::S(later)) = other("at", "2026-01-01T00:00:00.000Z") else {
+            panic!("a time")
+        };
+        assert!(later.as_str() > "2026-01-01T00:00:00.000Z" && later.len() == 24, "{later}");
+    }
+
+    #[test]
+    fn only_what_is_assigned_as_it_is_needs_another_value() {
+        let found = assigned("status = :s, total = total - :q, log = list_append(log, :l), gsi1-pk = :k");
+        let names: Vec<(&str, &str)> = found.iter().map(|(path, name)| (&**path, &**name)).collect();
+        assert_eq!(names, [("status", "s"), ("gsi1-pk", "k")]);
+    }
+}
