@@ -569,7 +569,7 @@ fn measurements(number: usize) -> String {
                 r#","alarmId":{},"level":{}{}"#,
                 text(format!("a{device:03}")),
                 count(number % 5),
-                if number % 2 == 0 {
+                if number.is_multiple_of(2) {
                     format!(r#","openSince":{}"#, count(1_700_000_000 + number))
                 } else {
                     String::new()
