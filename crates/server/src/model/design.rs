@@ -1,12 +1,12 @@
 //! `keywright model design`: the cheapest keys for a model's entities and patterns, proved by running them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use keywright_workbench::cost::Class;
 use keywright_workbench::design::{
     Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Verified, VerifiedWrite, Without,
-    explain, from_model, index_name, keep, name, solve, to_model, unordered, verify, verify_writes,
+    carry, explain, from_model, index_name, keep, name, solve, to_model, unordered, verify, verify_writes,
 };
 use keywright_workbench::model::{Billing, Model, write};
 use keywright_workbench::price::{Money, Prices};
@@ -62,6 +62,8 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
     if tables.is_empty() {
         return Err("the model has no such table".to_owned());
     }
+    let original = model.clone();
+    let mut embedded = Vec::new();
     for table in &tables {
         let mut problem =
             from_model(&model, table).map_err(|faults| cost::shown(&arguments.model, &faults))?;
@@ -87,12 +89,16 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
             banner::say(&explained(&problem, &design, &prices)?);
         }
         model = to_model(&model, &table.name, &design)?;
+        embedded.extend(design.embedded);
     }
     report_run(arguments, &model)?;
-    match &arguments.output {
-        Some(path) => files::write(path, &write(&model), arguments.force),
-        None => Ok(()),
-    }
+    let Some(output) = &arguments.output else { return Ok(()) };
+    let folder = arguments.model.parent().unwrap_or(Path::new(""));
+    let read_file = |name: &str| files::read(&folder.join(name));
+    let notices = during("carrying the items over", || carry(&original, &read_file, &embedded, &mut model))
+        .map_err(|faults| cost::shown(&arguments.model, &faults))?;
+    notices.iter().for_each(|notice| banner::say(notice));
+    files::write(output, &write(&model), arguments.force)
 }
 
 fn sentences(faults: &[keywright_workbench::design::Fault]) -> String {

@@ -14,7 +14,7 @@ mod value;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use keywright_semantics::value::{AttributeValue, Item};
+use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use crate::exchange::infer::fit;
 use crate::model::{
@@ -214,6 +214,39 @@ pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
         .map(|(_, _, entity)| entity.name.clone())
 }
 
+/// The attributes of its entity that an item does not have, but its keys tell, those of indexes too.
+pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
+    let mut told = Item::new();
+    let Some(table) = model.table(&entity.table) else { return told };
+    let parts = table.key_parts().chain(table.indexes.iter().flat_map(crate::model::Index::key_parts));
+    for part in parts {
+        let (Some(template), Some(value)) = (entity.template(&part.name), item.get(&part.name)) else {
+            continue;
+        };
+        if let Some(name) = template.whole() {
+            told.insert(name.to_owned(), value.clone());
+            continue;
+        }
+        let AttributeValue::S(value) = value else { continue };
+        let text = template.to_string();
+        let parts = fit::parts(&text);
+        let places = parts.iter().filter_map(fit::Part::place);
+        for (place, found) in places.zip(fit::fit(&parts, value).into_iter().flatten()) {
+            // A shard tells nothing of what it is made of.
+            let name = fit::variable(place);
+            let known = entity.attribute(name).filter(|_| !place.contains('|'));
+            let value = match known.map(|known| known.value_type) {
+                Some(ValueType::S) => Some(AttributeValue::S(found.to_owned())),
+                Some(ValueType::N) => AttributeValue::number(found).ok(),
+                _ => None,
+            };
+            told.extend(value.map(|value| (name.to_owned(), value)));
+        }
+    }
+    told.retain(|name, _| !item.contains_key(name) && entity.attribute(name).is_some());
+    told
+}
+
 /// How much text of its own a template has that makes this key attribute of the item; `None` if it does not make it.
 /// What the item does not have as an attribute is read from the key; it must be the same in all templates.
 fn fitting(
@@ -232,10 +265,7 @@ fn fitting(
         return template.whole().filter(|name| !item.contains_key(*name)).map(|_| words);
     };
     let parts = fit::parts(&text);
-    let places = parts.iter().filter_map(|part| match part {
-        fit::Part::Place(place) => Some(*place),
-        fit::Part::Word(_) => None,
-    });
+    let places = parts.iter().filter_map(fit::Part::place);
     for (place, found) in places.zip(fit::fit(&parts, value)?) {
         let name = fit::variable(place);
         let other = item.get(name).is_some_and(|stored| key_text(stored).as_deref() != Some(found));

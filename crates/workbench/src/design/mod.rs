@@ -4,6 +4,7 @@
 //! a slot, so the number of indexes is the largest number of extra views of one entity. It does not know model files
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
+mod carry;
 mod constraints;
 mod current;
 mod embed;
@@ -24,6 +25,7 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use carry::carry;
 pub use embed::{Embedded, list_name};
 pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
 pub use from_model::{from_model, keep, unordered};

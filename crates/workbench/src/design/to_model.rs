@@ -9,7 +9,7 @@ use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, View, name}
 use crate::cost::Class;
 use crate::model::{
     self, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, Model, Node, NodeKind, Operation,
-    Projection, Read, Table, Template, Write, WriteKind,
+    Projection, Read, ReadKind, Table, Template, Write, WriteKind,
 };
 use keywright_semantics::value::ValueType;
 
@@ -61,6 +61,11 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         let uses = index_name(&design.problem.kept, asked.slot);
         for pattern in model.patterns.iter_mut().filter(|pattern| pattern.id == asked.pattern) {
             pattern.uses.clone_from(&uses);
+            if let Operation::Read(read) = &mut pattern.operation
+                && read.kind == ReadKind::Scan
+            {
+                read.kind = ReadKind::Query;
+            }
         }
     }
     copies(&mut model, design, &named)?;

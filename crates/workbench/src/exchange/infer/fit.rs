@@ -7,6 +7,15 @@ pub(crate) enum Part<'a> {
     Place(&'a str),
 }
 
+impl<'a> Part<'a> {
+    pub(crate) const fn place(&self) -> Option<&'a str> {
+        match self {
+            Self::Word(_) => None,
+            Self::Place(place) => Some(place),
+        }
+    }
+}
+
 /// The pieces of a template such as `c#{customerId}`.
 pub(crate) fn parts(template: &str) -> Vec<Part<'_>> {
     let mut found = Vec::new();

@@ -1,0 +1,246 @@
+//! What a model has beside its keys, carried over to new ones: its items, and what its patterns are expected to answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::Embedded;
+use super::verify::seconds;
+use super::verify_writes::bare;
+use crate::data::{self, ReadFile, Sample};
+use crate::exchange::item_json::write_item;
+use crate::exchange::to_model::node;
+use crate::model::{At, DataSource, Entity, Faults, Model, Node, Pattern, RawItems, Records};
+use crate::run::{ItemKey, key_texts, run, units};
+
+/// What became of a key: in which entity's item it is kept, and under which key.
+type Moves = BTreeMap<ItemKey, Vec<(String, ItemKey)>>;
+
+/// Gives a designed model the items and expectations of the model it was made of, under the keys it has now. Says what
+/// could not be carried over, and which expected units are others now.
+pub fn carry(
+    old: &Model,
+    read_file: ReadFile<'_>,
+    embedded: &[Embedded],
+    new: &mut Model,
+) -> Result<Vec<String>, Faults> {
+    let mut notices = Vec::new();
+    let mut source = old.clone();
+    source.data.generate = None;
+    let samples = data::load(&source, read_file)?;
+    let mut carried = Carried { old, new, samples: Vec::new(), moves: Moves::new(), notices: &mut notices };
+    samples.iter().for_each(|sample| carried.sample(sample));
+    for sample in samples.iter().filter(|_| !embedded.is_empty()) {
+        carried.embed(sample, embedded);
+    }
+    let Carried { samples, moves, .. } = carried;
+    if records_alone(old) && embedded.is_empty() {
+        let more = second_records(old, new);
+        new.data.records.extend(more);
+    } else {
+        new.data =
+            DataSource { items: raw(new, &samples), generate: old.data.generate, ..DataSource::default() };
+    }
+    expected_keys(old, &moves, new, &mut notices);
+    expected_run(read_file, new, &mut notices)?;
+    Ok(notices)
+}
+
+/// Whether all items are records that leave their keys to the templates.
+fn records_alone(model: &Model) -> bool {
+    let own = |records: &Records| {
+        let entity = model.entity(&records.entity);
+        let mut names = records.records.iter().flat_map(Node::members).map(|(name, _)| name);
+        names.all(|name| entity.is_some_and(|entity| entity.attribute(name).is_some()))
+    };
+    model.data.items.is_empty() && model.data.files.is_empty() && model.data.records.iter().all(own)
+}
+
+/// The entities of a designed model that are second items of others, and whose.
+fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
+    let found = seconds(new).into_iter().filter(|(second, _)| old.entity(second).is_none());
+    found.map(|(second, first)| (second.to_owned(), first.to_owned())).collect()
+}
+
+fn second_records(old: &Model, new: &Model) -> Vec<Records> {
+    let seconds = new_seconds(old, new);
+    let of = |(second, first): &(String, String)| -> Vec<Records> {
+        let firsts = new.data.records.iter().filter(|records| records.entity == *first);
+        firsts.map(|records| Records { entity: second.clone(), ..records.clone() }).collect()
+    };
+    seconds.iter().flat_map(of).collect()
+}
+
+/// Items in the typed form, by table.
+fn raw(model: &Model, samples: &[Sample]) -> Vec<RawItems> {
+    let of = |table: &crate::model::Table| {
+        let keys: Vec<String> = table.key_parts().map(|part| part.name.clone()).collect();
+        let mine = samples.iter().filter(|sample| sample.table == table.name);
+        let items: Vec<Node> = mine.map(|sample| node(&write_item(&sample.item, &keys))).collect();
+        RawItems { at: At::default(), table: table.name.clone(), items }
+    };
+    model.tables.iter().map(of).filter(|raw| !raw.items.is_empty()).collect()
+}
+
+struct Carried<'a> {
+    old: &'a Model,
+    new: &'a Model,
+    samples: Vec<Sample>,
+    moves: Moves,
+    notices: &'a mut Vec<String>,
+}
+
+impl Carried<'_> {
+    fn sample(&mut self, sample: &Sample) {
+        let entity = sample.entity.as_ref().and_then(|name| self.old.entity(name));
+        let Some(entity) = entity else {
+            // What belongs to no entity can stay only where the key is what it was.
+            if self.new.table(&sample.table).map(key_names) == self.old.table(&sample.table).map(key_names) {
+                self.samples.push(sample.clone());
+            } else {
+                self.notices.push(format!(
+                    "An item of {} belongs to no entity and has no place under the new keys: it is left out.",
+                    sample.table
+                ));
+            }
+            return;
+        };
+        let own = self.attributes(entity, &sample.item);
+        let seconds = new_seconds(self.old, self.new);
+        let others = seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
+        for name in std::iter::once(&entity.name).chain(others) {
+            if let Some(now) = self.new.entity(name) {
+                self.place(sample, now, own.clone());
+            }
+        }
+    }
+
+    /// The item's attributes without its keys, those with them that only its keys tell.
+    fn attributes(&self, entity: &Entity, item: &Item) -> Item {
+        let mut own = bare(entity, item);
+        own.extend(data::told_by_key(self.old, entity, item));
+        own
+    }
+
+    fn place(&mut self, sample: &Sample, entity: &Entity, own: Item) {
+        match data::complete(self.new, entity, own) {
+            Ok(item) => {
+                let before = key(self.old, &sample.table, &sample.item);
+                let now = key(self.new, &entity.table, &item);
+                self.moves.entry(before).or_default().push((entity.name.clone(), now));
+                let table = entity.table.clone();
+                self.samples.push(Sample { table, entity: Some(entity.name.clone()), item, at: sample.at });
+            }
+            Err(fault) => self.notices.push(format!(
+                "An item of {} cannot be kept under the new keys and is left out: {fault}",
+                entity.name
+            )),
+        }
+    }
+
+    /// Puts an item into the list of its parent, after all parents have their places.
+    fn embed(&mut self, sample: &Sample, embedded: &[Embedded]) {
+        let name = sample.entity.as_deref();
+        let Some(embedded) = embedded.iter().find(|own| Some(own.child.as_str()) == name) else { return };
+        let (Some(child), Some(parent)) =
+            (self.old.entity(&embedded.child), self.old.entity(&embedded.parent))
+        else {
+            return;
+        };
+        let own = self.attributes(child, &sample.item);
+        let identity: BTreeSet<&str> =
+            parent.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+        let is_parent = |other: &&mut Sample| {
+            other.entity.as_ref() == Some(&embedded.parent)
+                && identity
+                    .iter()
+                    .all(|name| own.get(*name).is_some_and(|value| other.item.get(*name) == Some(value)))
+        };
+        match self.samples.iter_mut().find(is_parent) {
+            Some(found) => {
+                let list = found.item.entry(embedded.list.clone()).or_insert(AttributeValue::L(Vec::new()));
+                if let AttributeValue::L(elements) = list {
+                    elements.push(AttributeValue::M(own));
+                }
+            }
+            None => self.notices.push(format!(
+                "An item of {} has no {} among the items and is left out.",
+                embedded.child, embedded.parent
+            )),
+        }
+    }
+}
+
+fn key_names(table: &crate::model::Table) -> Vec<&str> {
+    table.key_parts().map(|part| part.name.as_str()).collect()
+}
+
+fn key(model: &Model, table: &str, item: &Item) -> ItemKey {
+    model.table(table).map(|table| key_texts(table, item)).unwrap_or_default()
+}
+
+/// Expected items are told by their new keys.
+fn expected_keys(old: &Model, moves: &Moves, new: &mut Model, notices: &mut Vec<String>) {
+    for pattern in &mut new.patterns {
+        let entities: Vec<String> = entities(pattern);
+        let Some(expect) = &mut pattern.expect else { continue };
+        let Some(items) = &mut expect.items else { continue };
+        let moved: Option<Vec<ItemKey>> = items
+            .iter()
+            .map(|item| {
+                let places = moves.get(item)?;
+                let mine = places.iter().find(|(entity, _)| entities.contains(entity));
+                mine.or_else(|| places.first()).map(|(_, key)| key.clone())
+            })
+            .collect();
+        if let Some(moved) = moved {
+            *items = moved;
+        } else if old.pattern(&pattern.id).is_some() {
+            (expect.items, expect.exact) = (None, false);
+            notices.push(format!(
+                "{} expects items that are not among the model's own: which they are under the new keys is not known, and is left out.",
+                pattern.id
+            ));
+        }
+    }
+}
+
+fn entities(pattern: &Pattern) -> Vec<String> {
+    let read = pattern.read().into_iter().flat_map(|read| read.entities.iter().cloned());
+    read.chain(pattern.steps().iter().map(|step| step.entity.clone())).collect()
+}
+
+/// Other keys bring other orders, where a pattern asks for none, and other units: what they are is found by running.
+fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
+    let expects = |pattern: &Pattern| pattern.expect.is_some();
+    if !new.patterns.iter().any(expects) {
+        return Ok(());
+    }
+    let report = run(new, read_file, &mut |_| {})?;
+    for pattern in &mut new.patterns {
+        let ran = report.patterns.iter().find(|ran| ran.id == pattern.id);
+        let (Some(expect), Some(ran)) = (&mut pattern.expect, ran) else { continue };
+        if let Some(items) = &mut expect.items {
+            let (wanted, came): (BTreeSet<&ItemKey>, BTreeSet<&ItemKey>) =
+                (items.iter().collect(), ran.returned.iter().collect());
+            if wanted == came && items.len() == ran.returned.len() {
+                items.clone_from(&ran.returned);
+            }
+        }
+        for (expected, measured, unit) in [
+            (&mut expect.read_units, ran.read_units(), "R"),
+            (&mut expect.write_units, ran.write_units(), "W"),
+        ] {
+            if let Some(expected) = expected
+                && *expected != measured
+            {
+                let (id, before, now) = (&pattern.id, units(*expected), units(measured));
+                notices.push(format!(
+                    "{id} was expected to take {before} {unit}; with these keys it takes {now} {unit}."
+                ));
+                *expected = measured;
+            }
+        }
+    }
+    Ok(())
+}

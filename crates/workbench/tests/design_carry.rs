@@ -1,0 +1,143 @@
+//! A designed model keeps the items and the expectations of the one it was made of, under its new keys.
+
+use keywright_workbench::check;
+use keywright_workbench::design::{self, carry};
+use keywright_workbench::model::{Model, parse, write};
+use keywright_workbench::price::{Prices, TODAY};
+use keywright_workbench::report::{Checked, text};
+use keywright_workbench::run::Outcome;
+
+fn no_files(name: &str) -> Result<String, String> {
+    Err(format!("no {name} in this test"))
+}
+
+/// The model designed anew, as it reads back, and what was said of what it had.
+fn redesigned(text: &str) -> (Model, Vec<String>) {
+    let original = parse(text).expect("a model");
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let (mut model, mut embedded) = (original.clone(), Vec::new());
+    for table in &original.tables {
+        let problem = design::from_model(&model, table).expect("a problem");
+        let found = design::solve(&problem, &prices).expect("a design");
+        model = design::to_model(&model, &table.name, &found).expect("templates");
+        embedded.extend(found.embedded);
+    }
+    let notices = carry(&original, &no_files, &embedded, &mut model).expect("it runs");
+    (parse(&write(&model)).expect("it reads back"), notices)
+}
+
+/// What the check of a model finds; it must pass.
+fn checked(model: &Model) -> Checked {
+    let checked = check(model, &no_files, &mut |_| {}).expect("it runs");
+    assert!(checked.passes(), "{}\n{}", text(&checked, "x.yaml"), write(model));
+    checked
+}
+
+fn returned(checked: &Checked, pattern: &str) -> Vec<Vec<String>> {
+    let ran = checked.report.patterns.iter().find(|own| own.id == pattern).expect("the pattern");
+    assert_eq!(ran.outcome, Outcome::Met, "{ran:?}");
+    ran.returned.clone()
+}
+
+#[test]
+fn every_example_designed_anew_still_meets_what_it_expects_on_its_own_items() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(&folder).expect("the folder") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|end| end != "yaml") {
+            continue;
+        }
+        let (model, _) = redesigned(&std::fs::read_to_string(&path).expect("readable"));
+        let checked = checked(&model);
+        assert!(checked.report.patterns.iter().any(|own| own.outcome == Outcome::Met), "{}", path.display());
+        seen += 1;
+    }
+    assert!(seen >= 15, "{seen}");
+}
+
+#[test]
+fn an_attribute_that_only_a_former_key_told_is_in_the_item_and_an_expected_item_has_its_new_key() {
+    let (model, notices) = redesigned(
+        r##"
+format: 1
+model: orders
+tables: {Shop: {key: {PK: S, SK: S}, indexes: {byDay: {pk: D, sk: SK, project: all}}}}
+entities:
+  Order:
+    count: 1000
+    size: 100
+    key: {PK: "u#{user}", SK: "o#{number:pad(4)}"}
+    byDay: {D: "d#{day}", SK: "o#{number:pad(4)}"}
+    attrs: {user: S, number: N, day: S}
+patterns:
+  - {id: P1, query: Order, given: {day: eq}, returns: {avg: 10, page: 10}, rate: 5, example: {day: monday}, expect: {items: [["u#ann", "o#0007"]], exact: true, rcu: 0.5}}
+  - {id: P2, query: Order, given: {user: eq}, returns: {avg: 10, page: 10}, rate: 5, example: {user: bob}, expect: {items: [["u#eve", "o#0001"]]}}
+data:
+  items:
+    Shop:
+      - {PK: {S: "u#ann"}, SK: {S: "o#0007"}, D: {S: "d#monday"}}
+      - {PK: {S: "u#bob"}, SK: {S: "o#0008"}, D: {S: "d#friday"}}
+"##,
+    );
+    let checked = checked(&model);
+    assert_eq!(returned(&checked, "P1").len(), 1);
+    let ann =
+        checked.report.samples.iter().find(|own| own.item.get("user") == Some(&"ann".into())).expect("ann's");
+    assert_eq!((ann.item.get("number"), ann.item.get("day")), (Some(&7.into()), Some(&"monday".into())));
+    assert!(!ann.item.contains_key("PK") && !ann.item.contains_key("D"), "{ann:?}");
+    assert_eq!(
+        notices,
+        [
+            "P2 expects items that are not among the model's own: which they are under the new keys is not known, and is left out."
+        ]
+    );
+}
+
+#[test]
+fn items_taken_into_their_parent_come_with_it_in_a_list() {
+    let (model, notices) = redesigned(
+        r"
+format: 1
+model: orders
+tables: {Main: {key: {pk: S, sk: S}}}
+entities:
+  Order: {count: 1000, size: 200, unique: [[orderId]], key: {pk: '{orderId}', sk: o}, attrs: {orderId: S, note: S}}
+  Item: {count: 3000, size: 100, parent: Order, unique: [[orderId, productId]], key: {pk: '{orderId}', sk: 'p#{productId}'}, attrs: {orderId: S, productId: S}}
+patterns:
+  - {id: P1, query: [Order, Item], given: {orderId: eq}, returns: {avg: 4, max: 20}, rate: 10, example: {orderId: '1'}}
+  - {id: W1, transact: [{put: Order}, {put: Item, n: 3}], rate: 10}
+data:
+  inline:
+    Order: [{orderId: '1', note: x}]
+    Item: [{orderId: '1', productId: a}, {orderId: '1', productId: b}, {orderId: '2', productId: c}]
+",
+    );
+    let samples = checked(&model).report.samples;
+    assert_eq!(samples.len(), 1, "{samples:?}");
+    let list = samples[0].item.get("items").map(|list| format!("{list:?}")).expect("its list");
+    assert!(list.contains("\"a\"") && list.contains("\"b\"") && !list.contains("\"c\""), "{list}");
+    assert_eq!(notices, ["An item of Item has no Order among the items and is left out."]);
+}
+
+#[test]
+fn second_items_come_with_the_first_and_their_reads_expect_them() {
+    let (model, notices) = redesigned(
+        r"
+format: 1
+model: follows
+tables: {Main: {key: {a: S, b: S}}}
+entities:
+  Follow: {count: 1000, size: 100, key: {a: 'r#{followerId}', b: 'd#{followedId}'}, attrs: {followerId: {type: S, distinct: 100}, followedId: {type: S, distinct: 100}}}
+patterns:
+  - {id: P1, query: Follow, given: {followerId: eq}, consistency: strong, returns: {avg: 5}, rate: 10, example: {followerId: x}, expect: {items: [['r#x', 'd#y']], exact: true}}
+  - {id: P2, query: Follow, given: {followedId: eq}, consistency: strong, returns: {avg: 5}, rate: 10, example: {followedId: y}, expect: {items: [['r#x', 'd#y'], ['r#z', 'd#y']], exact: true}}
+  - {id: W1, put: Follow, rate: 1}
+data: {inline: {Follow: [{followerId: x, followedId: y}, {followerId: z, followedId: y}]}}
+",
+    );
+    let checked = checked(&model);
+    assert_eq!(checked.report.samples.len(), 4);
+    assert_eq!((returned(&checked, "P1").len(), returned(&checked, "P2").len()), (1, 2));
+    assert_eq!(notices, Vec::<String>::new());
+}
