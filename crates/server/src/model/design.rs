@@ -97,7 +97,9 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
     let read_file = |name: &str| files::read(&folder.join(name));
     let notices = during("carrying the items over", || carry(&original, &read_file, &embedded, &mut model))
         .map_err(|faults| cost::shown(&arguments.model, &faults))?;
-    notices.iter().for_each(|notice| banner::say(notice));
+    for notice in &notices {
+        banner::say(notice);
+    }
     files::write(output, &write(&model), arguments.force)
 }
 

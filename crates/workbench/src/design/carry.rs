@@ -29,7 +29,9 @@ pub fn carry(
     source.data.generate = None;
     let samples = data::load(&source, read_file)?;
     let mut carried = Carried { old, new, samples: Vec::new(), moves: Moves::new(), notices: &mut notices };
-    samples.iter().for_each(|sample| carried.sample(sample));
+    for sample in &samples {
+        carried.sample(sample);
+    }
     for sample in samples.iter().filter(|_| !embedded.is_empty()) {
         carried.embed(sample, embedded);
     }
@@ -185,7 +187,7 @@ fn expected_keys(old: &Model, moves: &Moves, new: &mut Model, notices: &mut Vec<
         let entities: Vec<String> = entities(pattern);
         let Some(expect) = &mut pattern.expect else { continue };
         let Some(items) = &mut expect.items else { continue };
-        let moved: Option<Vec<ItemKey>> = items
+        let now: Option<Vec<ItemKey>> = items
             .iter()
             .map(|item| {
                 let places = moves.get(item)?;
@@ -193,8 +195,8 @@ fn expected_keys(old: &Model, moves: &Moves, new: &mut Model, notices: &mut Vec<
                 mine.or_else(|| places.first()).map(|(_, key)| key.clone())
             })
             .collect();
-        if let Some(moved) = moved {
-            *items = moved;
+        if let Some(now) = now {
+            *items = now;
         } else if old.pattern(&pattern.id).is_some() {
             (expect.items, expect.exact) = (None, false);
             notices.push(format!(
