@@ -59,7 +59,7 @@ fn every_example_designed_anew_still_meets_what_it_expects_on_its_own_items() {
 #[test]
 fn an_attribute_that_only_a_former_key_told_is_in_the_item_and_an_expected_item_has_its_new_key() {
     let (model, notices) = redesigned(
-        r##"
+        r#"
 format: 1
 model: orders
 tables: {Shop: {key: {PK: S, SK: S}, indexes: {byDay: {pk: D, sk: SK, project: all}}}}
@@ -78,7 +78,7 @@ data:
     Shop:
       - {PK: {S: "u#ann"}, SK: {S: "o#0007"}, D: {S: "d#monday"}}
       - {PK: {S: "u#bob"}, SK: {S: "o#0008"}, D: {S: "d#friday"}}
-"##,
+"#,
     );
     let checked = checked(&model);
     assert_eq!(returned(&checked, "P1").len(), 1);
