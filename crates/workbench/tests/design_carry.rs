@@ -141,3 +141,25 @@ data: {inline: {Follow: [{followerId: x, followedId: y}, {followerId: z, followe
     assert_eq!((returned(&checked, "P1").len(), returned(&checked, "P2").len()), (1, 2));
     assert_eq!(notices, Vec::<String>::new());
 }
+
+#[test]
+fn a_model_without_items_gets_generated_ones_on_which_its_design_is_checked() {
+    let (model, notices) = redesigned(
+        r"
+format: 1
+model: one
+tables: {Shop: {key: {pk: S, sk: S}}}
+entities:
+  A: {count: 1000, size: 100, unique: [[id]], attrs: {id: S, x: {type: S, distinct: 100}}}
+patterns:
+  - {id: P1, query: A, given: {id: eq}, returns: {avg: 1, max: 1}, rate: 5}
+  - {id: P2, query: A, given: {x: eq}, returns: {avg: 10, max: 10}, rate: 5}
+",
+    );
+    assert_eq!(
+        notices,
+        ["The model has no items of its own: `data` generates 60 of the most numerous entity."]
+    );
+    let checked = checked(&model);
+    assert!(checked.report.patterns.iter().all(|own| own.items_returned > 0), "{}", text(&checked, "x.yaml"));
+}

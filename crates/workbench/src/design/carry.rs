@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::Embedded;
-use super::verify::seconds;
+use super::verify::{SAMPLE, SEED, seconds};
 use super::verify_writes::bare;
 use crate::data::{self, ReadFile, Sample};
 use crate::exchange::item_json::write_item;
 use crate::exchange::to_model::node;
-use crate::model::{At, DataSource, Entity, Faults, Model, Node, Pattern, RawItems, Records};
+use crate::model::{At, DataSource, Entity, Faults, Generate, Model, Node, Pattern, RawItems, Records};
 use crate::run::{ItemKey, key_texts, run, units};
 
 /// What became of a key: in which entity's item it is kept, and under which key.
@@ -42,6 +42,12 @@ pub fn carry(
     } else {
         new.data =
             DataSource { items: raw(new, &samples), generate: old.data.generate, ..DataSource::default() };
+    }
+    if new.data == DataSource::default() {
+        new.data.generate = Some(Generate { seed: SEED, sample: SAMPLE });
+        notices.push(format!(
+            "The model has no items of its own: `data` generates {SAMPLE} of the most numerous entity."
+        ));
     }
     expected_keys(old, &moves, new, &mut notices);
     expected_run(read_file, new, &mut notices)?;

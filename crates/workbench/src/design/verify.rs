@@ -14,9 +14,9 @@ use crate::model::{
 use crate::run::{Outcome, run_on};
 
 /// Items of the most numerous entity.
-const SAMPLE: u64 = 60;
+pub(super) const SAMPLE: u64 = 60;
 /// The seed of the data.
-const SEED: u64 = 7;
+pub(super) const SEED: u64 = 7;
 /// Bytes that one read unit covers.
 const READ_UNIT_BYTES: u64 = 4096;
 
