@@ -68,13 +68,19 @@ fn twice(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
         .enumerate()
         .find(|(place, item)| touched.iter().take(*place).any(|other| other == *item))?
         .1;
+    let checks = pattern.steps().iter().any(|step| step.kind == WriteKind::Check);
+    let fix = if checks {
+        "put condition and change of an item into one step: an update can have an `if`"
+    } else {
+        "give each step an `example` with the key of an item of its own, of items that are in `data`"
+    };
     Some(finding(
         "L039",
         Severity::Error,
         pattern.at,
         &pattern.id,
         format!("{} touches [{}] twice, which the service refuses", pattern.id, key.join(", ")),
-        "put condition and change of an item into one step: an update can have an `if`",
+        fix,
     ))
 }
 

@@ -325,7 +325,7 @@ impl<'a> Maker<'a> {
         let item = if step.kind == WriteKind::Put {
             self.new_item(entity, table, &example, nth, earlier)?
         } else {
-            self.existing(entity, &example, nth)?
+            self.existing((entity, table), &example, nth, earlier)?
         };
         let key = key_of(table, &item).ok_or_else(|| format!("`{}` has no whole key", entity.name))?;
         let mut action = Action {
@@ -489,8 +489,15 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The item that a change is about: the one the example describes, or the next of the sample.
-    fn existing(&self, entity: &Entity, example: &[(String, Node)], nth: u64) -> Result<Item, String> {
+    /// The item that a change is about: the one the example describes, or the next of the sample that no earlier step takes,
+    /// for the service refuses a request that takes an item twice.
+    fn existing(
+        &self,
+        (entity, table): (&Entity, &Table),
+        example: &[(String, Node)],
+        nth: u64,
+        earlier: &[Action<'a>],
+    ) -> Result<Item, String> {
         let given = Self::given(entity, example)?;
         let keys: Vec<&str> =
             entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
@@ -500,8 +507,13 @@ impl<'a> Maker<'a> {
                     .iter()
                     .all(|key| given.get(*key).is_none_or(|value| sample.item.get(*key) == Some(value)))
         };
+        let free = |sample: &&Sample| {
+            let key = key_of(table, &sample.item);
+            earlier.iter().all(|own| own.table.name != table.name || Some(&own.key) != key.as_ref())
+        };
         let nth = usize::try_from(nth).unwrap_or(usize::MAX);
-        if let Some(sample) = self.samples.iter().filter(fits).nth(nth) {
+        let mut fitting = self.samples.iter().filter(fits);
+        if let Some(sample) = fitting.clone().find(free).or_else(|| fitting.nth(nth)) {
             return Ok(sample.item.clone());
         }
         complete(self.model, entity, given)
