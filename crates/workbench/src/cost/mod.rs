@@ -15,6 +15,7 @@ pub use bill::{Bill, Feature, Line, Modes, Saving, Storage, Target, Written, bil
 pub use json::json;
 pub use markdown::markdown;
 pub use provision::{Capacity, Provision};
+pub(crate) use stored::share_ppm;
 pub use text::text;
 pub use workload::{BreakEvens, Demand, Workload};
 

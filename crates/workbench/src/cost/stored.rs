@@ -44,7 +44,7 @@ fn entry_bytes(index: &Index, seen: &EntityReport, measured: u64, declared: u64)
 
 /// The share of an entity's items that are in an index: what its author says of the attributes of the index's key, else
 /// what the items show.
-pub(super) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> u64 {
+pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> u64 {
     let templates = index.key_parts().filter_map(|part| entity.template(&part.name));
     let names: Vec<String> =
         templates.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>()).collect();

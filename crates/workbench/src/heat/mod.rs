@@ -4,9 +4,11 @@
 //! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
 
 mod of_model;
+mod share;
 mod show;
 
-pub use of_model::{HotKey, distinct, hottest_ppm, keys, load, of_model};
+pub use of_model::{HotKey, keys, of_model};
+pub use share::{Spread, different, distinct, spreads};
 pub use show::{json, markdown, text};
 
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
@@ -60,15 +62,6 @@ impl Heat {
         Self {
             write_micro_halves: self.write_micro_halves + other.write_micro_halves,
             read_micro_halves: self.read_micro_halves + other.read_micro_halves,
-        }
-    }
-
-    /// So many times as much.
-    #[must_use]
-    pub fn times(self, number: u64) -> Self {
-        Self {
-            write_micro_halves: self.write_micro_halves * u128::from(number),
-            read_micro_halves: self.read_micro_halves * u128::from(number),
         }
     }
 

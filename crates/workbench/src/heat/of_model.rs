@@ -1,12 +1,13 @@
-//! The heat of a model's keys: what was metered × the peak rate × the busiest value's share, for every partition key of
-//! tables and indexes.
+//! The heat of a model's keys: the units that each pattern was metered to take × the peak rate × the busiest key's share,
+//! for every partition key of tables and indexes. They are the units that are billed; nothing is estimated besides.
 
-use super::{ALL_PPM, Heat, busiest_share_ppm};
+use super::share::{share, spreads};
+use super::{ALL_PPM, Heat, Spread, Verdict};
+use crate::cost::share_ppm;
 use crate::model::{
-    Consistency, Entity, HalfUnits, Index, IndexKind, Model, Operation, Part, Pattern, ReadKind, Skew, Table,
-    Template, Write, WriteKind,
+    Entity, HalfUnits, Index, IndexKind, Model, Pattern, ReadKind, Table, Template, Write, WriteKind,
 };
-use crate::run::{PatternReport, Report};
+use crate::run::Report;
 
 /// Bytes that one write unit covers.
 const WRITE_UNIT_BYTES: u64 = 1024;
@@ -28,10 +29,26 @@ pub struct HotKey {
     pub share_ppm: Option<u64>,
     /// What that key receives.
     pub heat: Heat,
-    /// Over how many shards it is spread.
+    /// Over how many shards its values are spread: those of its template that their attributes can tell apart.
     pub shards: u64,
-    /// Over how many it must be.
+    /// Over how many they must be.
     pub needed: u64,
+    /// What all shards of the busiest values receive together.
+    whole: Heat,
+    /// The shards of its template.
+    pub spreads: Vec<Spread>,
+}
+
+impl HotKey {
+    /// Hot by what reads it, which shards do not help: of a question's shards each is asked.
+    pub fn is_read_too_much(&self) -> bool {
+        self.heat.verdict() == Verdict::Hot && !self.heat.is_written_more()
+    }
+
+    /// Over how many shards its values must be spread for their writes to leave half of each one free.
+    pub fn needed_to_cool(&self) -> u64 {
+        self.whole.and(self.whole).shards()
+    }
 }
 
 /// The partition keys of a model, the hottest first. What is not known is last.
@@ -40,26 +57,42 @@ pub fn of_model(model: &Model, report: &Report) -> Vec<HotKey> {
     for (table, index, entity, templates) in keys(model) {
         let texts: Vec<String> = templates.iter().map(ToString::to_string).collect();
         let (key, name) = (texts.join(" "), index.map(|index| index.name.clone()));
-        let share_ppm = hottest_ppm(model, entity, &templates);
-        let shards: u64 = templates.iter().map(|template| u64::from(template.shards())).product();
         let place = |own: &HotKey| own.table == table.name && own.index == name && own.key == key;
         let others: Vec<String> =
             found.iter().find(|own| place(own)).map_or_else(Vec::new, |own| own.entities.clone());
-        let writes = writes(model, report, index, entity);
-        let reads = reads(model, report, index, entity, shards, &others);
-        let heat = writes.and(reads).of_busiest(share_ppm.unwrap_or(0));
+        let metered = Metered { model, report, table, index, entity };
+        let all = metered.writes().and(metered.reads(&others));
+        let busiest = share(model, entity, &templates);
+        let share_ppm = busiest.map(|own| own.ppm);
+        let heat = all.of_busiest(share_ppm.unwrap_or(0));
+        let whole = all.of_busiest(busiest.map_or(0, |own| own.of_values_ppm));
+        let spreads = spreads(model, entity, &templates);
+        let shards = spreads.iter().fold(1_u64, |shards, own| shards.saturating_mul(own.shards));
         if let Some(own) = found.iter_mut().find(|own| place(own)) {
             own.entities.push(entity.name.clone());
             own.share_ppm = own.share_ppm.zip(share_ppm).map(|(one, other)| one.max(other));
             own.heat = own.heat.and(heat);
+            own.whole = own.whole.and(whole);
+            own.shards = own.shards.min(shards);
         } else {
-            let entities = vec![entity.name.clone()];
-            let table = table.name.clone();
-            found.push(HotKey { table, index: name, key, entities, share_ppm, heat, shards, needed: 1 });
+            let (table, entities) = (table.name.clone(), vec![entity.name.clone()]);
+            let needed = 1;
+            found.push(HotKey {
+                table,
+                index: name,
+                key,
+                entities,
+                share_ppm,
+                heat,
+                shards,
+                needed,
+                whole,
+                spreads,
+            });
         }
     }
     for own in &mut found {
-        own.needed = own.heat.times(own.shards).shards();
+        own.needed = own.whole.shards();
     }
     found.sort_by_key(|own| (own.share_ppm.is_none(), std::cmp::Reverse(own.heat.used_ppm())));
     found
@@ -85,151 +118,120 @@ pub fn keys(model: &Model) -> Vec<(&Table, Option<&Index>, &Entity, Vec<Template
     found
 }
 
-/// What the busiest key of an entity receives; none when the model does not say how many values there are.
-pub fn load(
-    model: &Model,
-    report: &Report,
-    index: Option<&Index>,
-    entity: &Entity,
-    templates: &[Template],
-) -> Option<Heat> {
-    let share = hottest_ppm(model, entity, templates)?;
-    let shards = templates.iter().map(|template| u64::from(template.shards())).product();
-    let all = writes(model, report, index, entity).and(reads(model, report, index, entity, shards, &[]));
-    Some(all.of_busiest(share))
+/// What patterns were metered to take of one entity in a table or index.
+struct Metered<'a> {
+    model: &'a Model,
+    report: &'a Report,
+    table: &'a Table,
+    index: Option<&'a Index>,
+    entity: &'a Entity,
 }
 
-/// The share of traffic on the busiest of a template's keys, in millionths: attributes are taken to vary independently.
-pub fn hottest_ppm(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
-    let shards: u64 = templates.iter().map(|template| u64::from(template.shards())).product();
-    let mut share = ALL_PPM;
-    let mut seen: Vec<&str> = Vec::new();
-    for part in templates.iter().flat_map(|template| &template.parts) {
-        let Part::Attribute { name, .. } = part else { continue };
-        if seen.contains(&name.as_str()) {
-            continue;
+impl Metered<'_> {
+    /// All that is written of the entity here at the peak.
+    fn writes(&self) -> Heat {
+        let mut heat = Heat::default();
+        for pattern in &self.model.patterns {
+            let (Some(rate), Some((_, write))) = (pattern.rate, self.units(pattern)) else { continue };
+            let all = u128::from(rate.peak.0) * u128::from(write.0);
+            let own = self.part(pattern, all, WRITE_UNIT_BYTES);
+            let share = self.index.map_or(ALL_PPM, |index| self.in_index(pattern, index));
+            heat.write_micro_halves += own * u128::from(share) / u128::from(ALL_PPM);
         }
-        seen.push(name);
-        let skew = entity.skew.iter().find(|(skewed, _)| skewed == name).map(|(_, skew)| *skew);
-        let values = distinct(model, entity, name);
-        let of_one = match skew {
-            Some(skew @ Skew::Hottest { .. }) => busiest_share_ppm(skew, values.unwrap_or(u64::MAX)),
-            Some(skew) => busiest_share_ppm(skew, values?),
-            None => busiest_share_ppm(Skew::Uniform, values?),
+        heat
+    }
+
+    /// All reads of the entity here at the peak; a question that returns others too counts once.
+    fn reads(&self, counted: &[String]) -> Heat {
+        let mut heat = Heat::default();
+        for pattern in &self.model.patterns {
+            let (Some(rate), Some((read, _))) = (pattern.rate, self.units(pattern)) else { continue };
+            let all = u128::from(rate.peak.0) * u128::from(read.0);
+            heat.read_micro_halves += match pattern.read() {
+                // A scan goes through all keys, evenly.
+                Some(asked) if asked.kind == ReadKind::Scan => 0,
+                Some(asked) => {
+                    let already = asked.entities.iter().any(|name| counted.contains(name));
+                    if asked.entities.contains(&self.entity.name) && !already { all } else { 0 }
+                }
+                None => self.part(pattern, all, READ_UNIT_BYTES),
+            };
+        }
+        heat
+    }
+
+    /// What one execution reads and writes here.
+    fn units(&self, pattern: &Pattern) -> Option<(HalfUnits, HalfUnits)> {
+        let ran = self.report.pattern(&pattern.id)?;
+        let usage = &ran.capacity.iter().find(|own| own.table == self.table.name)?.usage;
+        let own = match self.index {
+            None => &usage.table,
+            Some(index) => {
+                let indexes = match index.kind {
+                    IndexKind::Global => &usage.global_indexes,
+                    IndexKind::Local => &usage.local_indexes,
+                };
+                indexes.get(&index.name)?
+            }
         };
-        let joint = (u128::from(share) * u128::from(of_one)).div_ceil(u128::from(ALL_PPM));
-        share = u64::try_from(joint).unwrap_or(share);
+        Some((own.read, own.write))
     }
-    Some(share.div_ceil(shards.max(1)))
-}
 
-/// How many different values an attribute has: the author's word, or the count of the entity it identifies.
-pub fn distinct(model: &Model, entity: &Entity, name: &str) -> Option<u64> {
-    let attribute = entity.attribute(name)?;
-    let listed = u64::try_from(attribute.values.len()).ok().filter(|listed| *listed > 0);
-    attribute.distinct.or(listed).or_else(|| {
-        let identified = model.entities.iter().find(|other| identity(other) == Some(name));
-        identified.and_then(|other| other.count)
-    })
-}
-
-/// The one attribute that an entity's key is made of, if it is one.
-fn identity(entity: &Entity) -> Option<&str> {
-    let mut names: Vec<&str> =
-        entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-    names.sort_unstable();
-    names.dedup();
-    match names.as_slice() {
-        [one] => Some(one),
-        _ => None,
-    }
-}
-
-/// Average size of an item: the author's word, else the sample's.
-fn bytes(report: &Report, entity: &Entity) -> u64 {
-    let seen = || report.entity(&entity.name)?.bytes_average();
-    entity.size_bytes.or_else(seen).unwrap_or(1)
-}
-
-fn of(rate: u64, halves: u64) -> u128 {
-    u128::from(rate) * u128::from(halves)
-}
-
-/// All writes of an entity in the table or an index at the peak.
-fn writes(model: &Model, report: &Report, index: Option<&Index>, entity: &Entity) -> Heat {
-    let mut heat = Heat::default();
-    for pattern in &model.patterns {
-        let Some(rate) = pattern.rate else { continue };
-        let steps = pattern.steps().iter().filter(|step| step.entity == entity.name && changes(step));
-        let units = steps.map(|step| step.n * by_size(report, pattern, index, entity)).sum();
-        let halves = match metered(report, pattern, index) {
-            // An execution that the meter shows to leave the index alone does not warm it.
-            Some(HalfUnits(0)) => 0,
-            Some(HalfUnits(metered)) if units > 0 => metered.max(units),
-            _ => units,
+    /// The entity's part of what the steps of a pattern take together, by the sizes of their items.
+    fn part(&self, pattern: &Pattern, all: u128, unit_bytes: u64) -> u128 {
+        let weight = |step: &Write| {
+            let entity = self.model.entity(&step.entity).filter(|own| own.table == self.table.name);
+            let inside =
+                |entity: &&Entity| self.index.is_none_or(|index| changes(step) && is_in(entity, index));
+            let units = |entity: &Entity| bytes(self.report, entity).div_ceil(unit_bytes).max(1);
+            u128::from(entity.filter(inside).map_or(0, |own| step.n.saturating_mul(units(own))))
         };
-        heat.write_micro_halves += of(rate.peak.0, halves);
+        let whole: u128 = pattern.steps().iter().map(weight).sum();
+        let own = pattern.steps().iter().filter(|step| step.entity == self.entity.name).map(weight).sum();
+        all.checked_mul(own).and_then(|product| product.checked_div(whole)).unwrap_or(0)
     }
-    heat
+
+    /// How many of a pattern's writes reach an index that holds few items: all of those that bring items in or take them out.
+    fn in_index(&self, pattern: &Pattern, index: &Index) -> u64 {
+        let named: Vec<String> = index
+            .key_parts()
+            .filter_map(|part| self.entity.template(&part.name))
+            .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|name| self.entity.attribute(name).is_some_and(|own| own.present_ppm.is_some()))
+            .collect();
+        let own = pattern.steps().iter().filter(|step| step.entity == self.entity.name);
+        let moved = own.filter(|step| changes(step)).any(|step| moves(pattern, step, &named));
+        let share = self.report.entity(&self.entity.name).map(|seen| share_ppm(self.entity, index, seen));
+        share.filter(|share| !moved && *share > 0).unwrap_or(ALL_PPM)
+    }
+}
+
+/// Whether a change brings its item into an index or takes it out, by the attributes that few items have.
+fn moves(pattern: &Pattern, step: &Write, few: &[String]) -> bool {
+    let is_few = |name: &str| few.iter().any(|own| own == name);
+    let mut given = step.examples.iter().flatten().chain(&pattern.example);
+    let clauses = [&step.set, &step.remove, &step.add].into_iter().flatten();
+    let mut changed = clauses.flat_map(|text| text.split(',')).filter_map(|clause| {
+        let target = clause.split('=').next()?;
+        target.split_whitespace().next()
+    });
+    match step.kind {
+        WriteKind::Put => given.any(|(name, _)| is_few(name)),
+        WriteKind::Update => changed.any(is_few),
+        WriteKind::Delete | WriteKind::Check | WriteKind::Get => false,
+    }
+}
+
+fn is_in(entity: &Entity, index: &Index) -> bool {
+    index.key_parts().all(|part| entity.template(&part.name).is_some())
 }
 
 const fn changes(step: &Write) -> bool {
     matches!(step.kind, WriteKind::Put | WriteKind::Delete | WriteKind::Update)
 }
 
-/// Half units of one write by the item's size: transactions cost twice in the table.
-fn by_size(report: &Report, pattern: &Pattern, index: Option<&Index>, entity: &Entity) -> u64 {
-    let twice = index.is_none() && matches!(pattern.operation, Operation::Transact(_));
-    2 * bytes(report, entity).div_ceil(WRITE_UNIT_BYTES).max(1) * if twice { 2 } else { 1 }
-}
-
-/// What one execution was metered to write there, where it writes one entity only, so that all of it is that entity's.
-fn metered(report: &Report, pattern: &Pattern, index: Option<&Index>) -> Option<HalfUnits> {
-    let first = &pattern.steps().first()?.entity;
-    if pattern.steps().iter().any(|step| step.entity != *first || !changes(step)) {
-        return None;
-    }
-    let ran = report.pattern(&pattern.id).filter(|ran| ran.outcome.is_good())?;
-    let usage = &ran.capacity.first()?.usage;
-    let of_index = |index: &Index| {
-        let indexes = match index.kind {
-            IndexKind::Global => &usage.global_indexes,
-            IndexKind::Local => &usage.local_indexes,
-        };
-        indexes.iter().find(|(name, _)| **name == index.name).map_or(HalfUnits(0), |(_, usage)| usage.write)
-    };
-    Some(index.map_or(usage.table.write, of_index))
-}
-
-/// All reads that return an entity from the table or an index at the peak; of a question that returns others too, once.
-fn reads(
-    model: &Model,
-    report: &Report,
-    index: Option<&Index>,
-    entity: &Entity,
-    shards: u64,
-    counted: &[String],
-) -> Heat {
-    let mut heat = Heat::default();
-    for pattern in &model.patterns {
-        let (Some(read), Some(rate)) = (pattern.read(), pattern.rate) else { continue };
-        let Some(ran) = report.pattern(&pattern.id) else { continue };
-        let here = ran.index.as_deref() == index.map(|index| index.name.as_str());
-        let already = read.entities.iter().any(|name| counted.contains(name));
-        if !here || already || read.kind == ReadKind::Scan || !read.entities.contains(&entity.name) {
-            continue;
-        }
-        let items = pattern.returns.and_then(|returns| returns.page.or(returns.average)).unwrap_or(1);
-        let units = bytes(report, entity).saturating_mul(items).div_ceil(READ_UNIT_BYTES).max(1);
-        let by_size = if read.consistency == Consistency::Strong { units * 2 } else { units };
-        let halves = by_size.max(of_one_key(ran));
-        // A gathering asks each shard every time, so that what a shard receives is not divided by their number.
-        let times = if read.kind == ReadKind::ScatterGather { shards.max(1) } else { 1 };
-        heat.read_micro_halves += of(rate.peak.0, halves.saturating_mul(times));
-    }
-    heat
-}
-
-fn of_one_key(ran: &PatternReport) -> u64 {
-    ran.read_units().0.div_ceil(u64::from(ran.partitions.max(1)))
+/// Average size of an item: the author's word, else the sample's.
+fn bytes(report: &Report, entity: &Entity) -> u64 {
+    let seen = || report.entity(&entity.name)?.bytes_average();
+    entity.size_bytes.or_else(seen).unwrap_or(1)
 }

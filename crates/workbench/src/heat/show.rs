@@ -1,6 +1,6 @@
 //! The heat of keys as text, Markdown and JSON.
 
-use super::{HotKey, Verdict};
+use super::{HotKey, Spread, Verdict};
 use crate::exchange::json::Json;
 
 /// Millionths of half units in a hundredth of a unit.
@@ -66,7 +66,7 @@ pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
             ("verdict", own.share_ppm.map_or(Json::Null, |_| Json::text(verdict(own).to_lowercase()))),
             ("shards", Json::number(own.shards)),
             ("shardsNeeded", known(own.needed)),
-            ("shardsHelp", own.share_ppm.map_or(Json::Null, |_| Json::Bool(!is_read_too_much(own)))),
+            ("shardsHelp", own.share_ppm.map_or(Json::Null, |_| Json::Bool(!own.is_read_too_much()))),
         ])
     };
     let document = Json::object([
@@ -115,14 +115,10 @@ fn line(own: &HotKey) -> String {
     )
 }
 
-fn is_read_too_much(own: &HotKey) -> bool {
-    own.heat.verdict() == Verdict::Hot && !own.heat.is_written_more()
-}
-
 /// What the numbers do not say by themselves.
 fn said(keys: &[HotKey]) -> Vec<String> {
-    let read = keys.iter().filter(|own| own.share_ppm.is_some() && is_read_too_much(own)).map(|own| {
-        let why = if own.shards > 1 {
+    let read = keys.iter().filter(|own| own.share_ppm.is_some() && own.is_read_too_much()).map(|own| {
+        let why = if own.spreads.iter().any(|spread| spread.written > 1) {
             "every question asks all of them"
         } else {
             "they would spread its writes, not what reads it"
@@ -140,7 +136,11 @@ fn said(keys: &[HotKey]) -> Vec<String> {
             own.entities.join(", ")
         )
     });
-    read.chain(unknown).collect()
+    let narrow = keys.iter().filter(|own| own.share_ppm.is_some()).flat_map(|own| {
+        let faults = own.spreads.iter().filter_map(Spread::fault);
+        faults.map(|fault| format!("In `{}` of {}, {fault}.", own.key, place(own)))
+    });
+    read.chain(narrow).chain(unknown).collect()
 }
 
 /// Millionths as a percentage of four places.

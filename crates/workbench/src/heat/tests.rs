@@ -132,3 +132,101 @@ fn what_a_model_does_not_say_is_unknown_and_not_cool() {
     let last = heat.last().expect("the index");
     assert_eq!((last.index.as_deref(), last.share_ppm), (Some("byVoter"), None));
 }
+
+/// By what the declared workload is metered to take, as the command does.
+fn metered_heat_of(text: &str) -> Vec<HotKey> {
+    let model = crate::model::parse(text).expect("a model");
+    let no_files = |_: &str| Err("no files".to_owned());
+    let samples = crate::run::run(&model, &no_files, &mut |_| {}).expect("it runs").samples;
+    of_model(&model, &crate::run::measure(&model, &samples).expect("it is metered").report)
+}
+
+fn of_index<'a>(keys: &'a [HotKey], index: Option<&str>) -> &'a HotKey {
+    keys.iter().find(|own| own.index.as_deref() == index).expect("the key")
+}
+
+#[test]
+fn a_key_receives_what_was_metered_of_it_and_not_its_whole_items() {
+    let heat = metered_heat_of(
+        r#"
+format: 1
+model: states
+tables: {Tab: {key: {pk: S}, indexes: {byState: {pk: state, sk: at, project: keys}}}}
+entities:
+  Doc:
+    count: 1000000
+    size: 20000
+    key: {pk: "d#{id}"}
+    byState: {state: "{state}", at: "{at}"}
+    attrs: {id: {type: S, format: uuid, distinct: 1000000}, state: {type: S, distinct: 200}, at: {type: S, format: iso8601}, body: S}
+    skew: {state: hottest(0.6)}
+patterns:
+  - {id: Q, query: Doc, given: {state: eq}, order: desc, attributes: [id, at], returns: {avg: 5, page: 100, max: 100}, rate: {avg: 10, peak: 40}}
+  - {id: W, put: Doc, if: not-exists, rate: {avg: 10, peak: 100}}
+data: {generate: {seed: 7, sample: 40}}
+"#,
+    );
+    let index = of_index(&heat, Some("byState"));
+    // Half a unit a question and one unit a put, of which the hottest state has 60 %.
+    assert_eq!((index.heat.read_units(), index.heat.write_units()), (12, 60));
+}
+
+#[test]
+fn a_sparse_index_is_warmed_by_the_items_in_it_and_by_all_that_enter_and_leave() {
+    let heat = |change: &str| {
+        let keys = metered_heat_of(&format!(
+            r#"
+format: 1
+model: sparse
+tables: {{Tab: {{key: {{pk: S}}, indexes: {{open: {{pk: flag, sk: at, project: all}}}}}}}}
+entities:
+  Job:
+    count: 1000000
+    size: 900
+    key: {{pk: "j#{{id}}"}}
+    open: {{flag: "{{flag}}", at: "{{at}}"}}
+    attrs: {{id: S, flag: {{type: S, values: [open], present: 0.05}}, at: {{type: S, format: iso8601}}, note: S}}
+patterns:
+  - {{id: W, {change}, rate: 400}}
+data: {{generate: {{seed: 3, sample: 100}}}}
+"#
+        ));
+        of_index(&keys, Some("open")).heat.write_units()
+    };
+    assert_eq!(heat("put: Job, if: not-exists"), 20);
+    assert_eq!(heat("update: Job, set: \"note = :n\", if: exists"), 20);
+    assert_eq!(heat("update: Job, remove: flag, if: exists"), 400);
+}
+
+#[test]
+fn a_shard_by_what_the_key_holds_already_spreads_nothing_and_says_so() {
+    let text = VOTES.replace("v#{candidate}\"", "v#{candidate}#{candidate|shard(20)}\"");
+    let heat = heat_of(&text);
+    let table = of_index(&heat, None);
+    assert_eq!((table.share_ppm, table.shards, table.needed), (Some(1_000_000), 1, 20));
+    assert_eq!((table.heat.write_units(), table.heat.verdict()), (20_000, Verdict::Hot));
+    let said = super::text(&heat);
+    assert!(said.contains("`{candidate|shard(20)}` spreads nothing"), "{said}");
+}
+
+#[test]
+fn a_key_is_spread_over_no_more_shards_than_their_attribute_has_values() {
+    let text = |who: &str| {
+        format!(
+            r#"
+format: 1
+model: boards
+tables: {{Tab: {{key: {{pk: S, sk: S}}}}}}
+entities:
+  Ev: {{count: 1000000, size: 100, key: {{pk: "b#{{board}}#{{who|shard(50)}}", sk: "{{id}}"}}, attrs: {{board: {{type: S, distinct: 3}}, who: {{type: S, {who}}}, id: {{type: S, format: uuid}}}}, skew: {{{skew}}}}}
+patterns: [{{id: W, put: Ev, if: not-exists, rate: 9000}}]
+data: {{generate: {{seed: 1, sample: 20}}}}
+"#,
+            skew = if who.contains("1000") { "who: hottest(0.5)" } else { "" }
+        )
+    };
+    let (few, skewed) = (heat_of(&text("distinct: 2")), heat_of(&text("distinct: 1000")));
+    assert_eq!((of_index(&few, None).shards, of_index(&few, None).heat.write_units()), (2, 1501));
+    // The hottest value has one shard, however many there are.
+    assert_eq!((of_index(&skewed, None).shards, of_index(&skewed, None).heat.write_units()), (50, 1501));
+}

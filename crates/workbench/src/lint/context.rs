@@ -212,18 +212,7 @@ impl<'a> Context<'a> {
 
     /// How many different partition keys some templates make of an entity; `None` when unknown.
     pub(super) fn partitions(&self, entity: &Entity, templates: &[Template]) -> Option<u64> {
-        let mut product: u64 = 1;
-        for template in templates {
-            for part in &template.parts {
-                let factor = match part {
-                    crate::model::Part::Literal(_) => 1,
-                    crate::model::Part::Attribute { name, .. } => self.distinct(entity, name)?,
-                    crate::model::Part::Shard { shards, .. } => u64::from(*shards),
-                };
-                product = product.saturating_mul(factor);
-            }
-        }
-        Some(product)
+        crate::heat::different(self.model, entity, templates)
     }
 }
 

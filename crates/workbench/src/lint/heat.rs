@@ -2,7 +2,7 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::heat::{self, Heat, Verdict};
+use crate::heat::{self, Heat, HotKey, Verdict};
 use crate::model::{Entity, Index, Template};
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
 
@@ -11,15 +11,19 @@ const PARTITIONS_FEW: u64 = 100;
 /// So many times the shards needed are too many to gather.
 const SHARDS_SPARE: u64 = 4;
 
-/// What the hottest key of an entity in the table or an index takes at the peak; `None` when the file does not say enough.
-fn load(
-    context: &Context<'_>,
-    index: Option<&Index>,
-    entity: &Entity,
-    templates: &[Template],
-) -> Option<Heat> {
+/// The partition keys that the file says enough of, as `heat` finds them, each with its first entity.
+fn hot_keys<'a>(context: &Context<'a>) -> Vec<(HotKey, &'a Entity)> {
     let report = context.measured().map_or(context.report, |measured| &measured.report);
-    heat::load(context.model, report, index, entity, templates)
+    let keys = heat::of_model(context.model, report).into_iter().filter(|own| own.share_ppm.is_some());
+    keys.filter_map(|own| {
+        let entity = context.model.entity(own.entities.first()?)?;
+        Some((own, entity))
+    })
+    .collect()
+}
+
+fn place_of(key: &HotKey) -> String {
+    key.index.as_ref().map_or_else(|| "the table".to_owned(), |index| format!("index `{index}`"))
 }
 
 fn place(index: Option<&Index>) -> String {
@@ -36,30 +40,26 @@ pub(super) fn warm(context: &Context<'_>) -> Vec<Finding> {
 
 /// Keys whose peak is judged so.
 fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: Severity) -> Vec<Finding> {
-    let mut found = Vec::new();
-    context.each_partition(|_, index, entity, templates| {
-        let Some(load) = load(context, index, entity, templates).filter(|load| load.verdict() == verdict)
-        else {
-            return;
-        };
-        let (amount, what, limit) = if load.is_written_more() {
-            (load.write_units(), "write", PARTITION_WRITE_UNITS_MAX)
+    let hot = hot_keys(context).into_iter().filter(|(key, _)| key.heat.verdict() == verdict);
+    hot.map(|(key, entity)| {
+        let written = key.heat.is_written_more();
+        let (amount, what, limit) = if written {
+            (key.heat.write_units(), "write", PARTITION_WRITE_UNITS_MAX)
         } else {
-            (load.read_units(), "read", PARTITION_READ_UNITS_MAX)
+            (key.heat.read_units(), "read", PARTITION_READ_UNITS_MAX)
         };
-        let has: u64 = templates.iter().map(|template| u64::from(template.shards())).product();
-        let shards = (amount.div_ceil(limit) * has).max(2);
-        let (name, place) = (&entity.name, place(index));
-        found.push(finding(
-            rule,
-            severity,
-            entity.at,
-            name,
-            format!("the hottest key of {name} in {place} takes {amount} {what} units a second at the peak; a key has {limit}"),
-            format!("spread it over {shards} shards: `{{…|shard({shards})}}` in the partition key"),
-        ));
-    });
-    found
+        let needed = if verdict == Verdict::Hot { key.needed } else { key.needed_to_cool() };
+        let shards = needed.max(2);
+        let fix = if written {
+            format!("spread it over {shards} shards: `{{…|shard({shards})}}` in the partition key, by an attribute of many values within it")
+        } else {
+            "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every question asks all of them".to_owned()
+        };
+        let (names, place) = (key.entities.join(", "), place_of(&key));
+        let text = format!("the hottest key of {names} in {place} takes {amount} {what} units a second at the peak; a key has {limit}");
+        finding(rule, severity, entity.at, &entity.name, text, fix)
+    })
+    .collect()
 }
 
 pub(super) fn few_partitions(context: &Context<'_>) -> Vec<Finding> {
@@ -99,37 +99,44 @@ pub(super) fn hot_index(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn shard_count(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     context.each_partition(|_, index, entity, templates| {
-        let shards: u64 = templates.iter().map(|template| u64::from(template.shards())).product();
-        if shards <= 1 {
-            return;
-        }
-        let Some(load) = load(context, index, entity, templates) else { return };
-        // The load is per shard; rounding each shard up must not ask for more than there are.
-        let needed = load.times(shards).shards();
-        let writes = Heat { read_micro_halves: 0, ..load };
-        if writes.verdict() == Verdict::Hot {
+        for fault in heat::spreads(context.model, entity, templates).iter().filter_map(heat::Spread::fault) {
             found.push(finding(
                 "L025",
                 Severity::Warning,
                 entity.at,
                 &entity.name,
-                format!("{} has {shards} shards in {} and needs {needed}", entity.name, place(index)),
-                format!("write `shard({needed})`"),
-            ));
-        } else if load.write_units() > 0 && shards > needed.saturating_mul(SHARDS_SPARE) {
-            found.push(finding(
-                "L025",
-                Severity::Note,
-                entity.at,
-                &entity.name,
-                format!(
-                    "{} has {shards} shards in {} and needs {needed}: every question asks all of them",
-                    entity.name,
-                    place(index)
-                ),
-                format!("write `shard({needed})`"),
+                format!("{} in {}: {fault}", entity.name, place(index)),
+                "shard by an attribute that differs among the items of one key, such as their id",
             ));
         }
     });
+    for (key, entity) in hot_keys(context) {
+        let narrow = key.spreads.iter().any(|spread| spread.fault().is_some());
+        if key.shards <= 1 || narrow {
+            continue;
+        }
+        let (shards, needed) = (key.shards, key.needed);
+        let writes = Heat { read_micro_halves: 0, ..key.heat };
+        let (severity, more) = if writes.verdict() == Verdict::Hot {
+            (Severity::Warning, "")
+        } else if key.heat.write_units() > 0 && shards > needed.saturating_mul(SHARDS_SPARE) {
+            (Severity::Note, ": every question asks all of them")
+        } else {
+            continue;
+        };
+        let text = format!(
+            "{} has {shards} shards in {} and needs {needed}{more}",
+            key.entities.join(", "),
+            place_of(&key)
+        );
+        found.push(finding(
+            "L025",
+            severity,
+            entity.at,
+            &entity.name,
+            text,
+            format!("write `shard({needed})`"),
+        ));
+    }
     found
 }
