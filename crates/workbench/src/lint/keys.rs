@@ -8,6 +8,9 @@ use super::{Finding, Severity};
 use crate::model::{AttributeFormat, Condition, Entity, Part, Table, Template, WriteKind};
 use keywright_semantics::value::ValueType;
 
+/// Everything, in parts per million.
+const ALL_PPM: u64 = 1_000_000;
+
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (place, entity) in context.model.entities.iter().enumerate() {
@@ -126,6 +129,11 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
             "add an attribute that tells them apart to the sort key",
         ));
     }
+    for (table, entity) in context.entities() {
+        if !found.iter().any(|twins| twins.subject == entity.name) {
+            found.extend(too_few_values(context, table, entity));
+        }
+    }
     for (table, entity) in context.entities().filter(|(_, entity)| !guarded(context, entity)) {
         if let Some(text) = timed(context, table, entity) {
             let fix = "end the sort key with an id: `…#{time}#{id}`";
@@ -162,6 +170,37 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
                 "end the sort key with an id: `…#{time}#{id}`",
             ));
         }
+    }
+    found
+}
+
+/// An entity that is declared to have more items than its key, or what is unique of it, has values.
+fn too_few_values(context: &Context<'_>, table: &Table, entity: &Entity) -> Vec<Finding> {
+    let Some(count) = entity.count else { return Vec::new() };
+    let mut found = Vec::new();
+    let keys: Option<Vec<Template>> = table.key_parts().map(|part| entity.template(&part.name)).collect();
+    let values = keys.and_then(|keys| crate::heat::different(context.model, entity, &keys));
+    if let Some(values) = values.filter(|values| *values < count) {
+        let text = format!(
+            "{count} {} are declared, and their key has only {values} different values: later ones overwrite earlier ones",
+            entity.name
+        );
+        let fix = "add an attribute that tells them apart to the sort key, or correct `count` or `distinct`";
+        found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
+    }
+    for names in &entity.unique {
+        let mut values = names.iter().map(|name| context.distinct(entity, name));
+        let values = values.try_fold(1_u64, |product, values| Some(product.saturating_mul(values?)));
+        let present = names.iter().filter_map(|name| entity.attribute(name)?.present_ppm).min();
+        let having = u128::from(count) * u128::from(present.unwrap_or(ALL_PPM)) / u128::from(ALL_PPM);
+        let Some(values) = values.filter(|values| u128::from(*values) < having) else { continue };
+        let listed = names.join(", ");
+        let text = format!(
+            "{having} {} are to differ in [{listed}], which has only {values} different values",
+            entity.name
+        );
+        let fix = "correct `unique`, `count`, or how many values the attributes have";
+        found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
     }
     found
 }
