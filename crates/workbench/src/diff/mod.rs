@@ -16,7 +16,7 @@ use std::fmt;
 
 pub use plan::{Alternative, Place, Plan, Step, StepKind, Units, Who};
 pub use report::Terms;
-pub use subject::{Load, Subject, SubjectEntity, SubjectPattern, SubjectTable};
+pub use subject::{Load, Subject, SubjectEntity, SubjectPattern, SubjectTable, Touch, TouchKind};
 
 /// The comparison of two models.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,5 +94,7 @@ pub fn diff(before: &Subject, after: &Subject) -> Difference {
     Difference { changes: changes::changes(before, after), plan: planner::plan(before, after) }
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

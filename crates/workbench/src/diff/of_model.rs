@@ -2,7 +2,7 @@
 
 use keywright_semantics::schema::{IndexSchema, Projection};
 
-use super::subject::{Load, Subject, SubjectPattern, units};
+use super::subject::{Load, Subject, SubjectPattern, Touch, TouchKind, units};
 use crate::exchange::of_model::{Items, of_model};
 use crate::model::{Model, Operation, Pattern, Read, Write, WriteKind};
 
@@ -61,7 +61,34 @@ fn pattern(pattern: &Pattern) -> SubjectPattern {
         writes: writes(pattern),
         uses: pattern.uses.clone(),
         entities,
+        touches: touches(pattern),
         definition: definition(pattern),
+    }
+}
+
+fn touches(pattern: &Pattern) -> Vec<Touch> {
+    let steps: &[Write] = match &pattern.operation {
+        Operation::Read(_) => &[],
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => pattern.steps(),
+    };
+    steps.iter().map(touch).collect()
+}
+
+fn touch(write: &Write) -> Touch {
+    let kind = match write.kind {
+        WriteKind::Put => TouchKind::Put,
+        WriteKind::Update => TouchKind::Update,
+        WriteKind::Delete => TouchKind::Delete,
+        WriteKind::Check | WriteKind::Get => TouchKind::Read,
+    };
+    let is_of_name = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, '_' | '-' | '#' | ':');
+    let texts = [&write.set, &write.remove, &write.add];
+    let words = texts.into_iter().flatten().flat_map(|text| text.split(move |symbol| !is_of_name(symbol)));
+    let names = words.filter(|word| !word.is_empty() && !word.starts_with(':'));
+    Touch {
+        entity: write.entity.clone(),
+        kind,
+        attributes: names.map(|name| name.trim_start_matches('#').to_owned()).collect(),
     }
 }
 

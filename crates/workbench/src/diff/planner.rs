@@ -6,6 +6,7 @@
 //! examples or what is declared.
 
 use std::collections::BTreeSet;
+use std::slice;
 
 use keywright_semantics::request::parts::TableClass;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
@@ -13,7 +14,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema};
 use super::changes::{index_text, settings, slot_text};
 use super::plan::{Alternative, Place, Plan, Step, StepKind, Units, Who};
 use super::readers::switches;
-use super::slots::{Move, MoveKind, changed_types, filled, moves, rewritten};
+use super::slots::{Move, MoveKind, changed_types, filled, made_of, moves, rewritten};
 use super::subject::{Subject, SubjectEntity, SubjectPattern, SubjectTable};
 use crate::exchange::tables::Billing;
 
@@ -28,6 +29,7 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
         clauses: Vec::new(),
         scans: BTreeSet::new(),
         moved: BTreeSet::new(),
+        deleted: BTreeSet::new(),
     };
     for table in &after.tables {
         match before.table(&table.definition.name) {
@@ -48,7 +50,7 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
 }
 
 /// A table's key and its local indexes are fixed when it is created.
-fn must_be_copied(was: &SubjectTable, table: &SubjectTable) -> bool {
+pub(super) fn must_be_copied(was: &SubjectTable, table: &SubjectTable) -> bool {
     let local = |table: &SubjectTable| -> Vec<IndexSchema> {
         let mut indexes: Vec<IndexSchema> = table.definition.schema.indexes.clone();
         indexes.retain(|index| index.kind == IndexKind::Local);
@@ -102,9 +104,11 @@ struct Planner<'a> {
     scans: BTreeSet<(StepKind, String)>,
     /// Entities whose items get another primary key.
     moved: BTreeSet<String>,
+    /// Tables and entities whose old items a job deletes already.
+    deleted: BTreeSet<(String, String)>,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// What the application does, or a call that consumes nothing.
     fn say(&mut self, kind: StepKind, text: String) {
         self.consume(kind, String::new(), text, Some(Units::default()), Place::default());
@@ -135,14 +139,7 @@ impl Planner<'_> {
     /// An entity that the table did not have: its items come from another table, or from somewhere else.
     fn new_entity(&mut self, entity: &SubjectEntity, table: &SubjectTable) {
         let name = &table.definition.name;
-        let elsewhere = self.before.tables.iter().find(|from| {
-            from.entity(&entity.name).is_some()
-                && self
-                    .after
-                    .table(&from.definition.name)
-                    .is_none_or(|now| now.entity(&entity.name).is_none())
-        });
-        if let Some((from, old)) = elsewhere.and_then(|from| Some((from, from.entity(&entity.name)?))) {
+        if let Some((from, old)) = self.origin(&entity.name, table) {
             self.moved_items(old, entity, from, table);
             return;
         }
@@ -152,6 +149,27 @@ impl Planner<'_> {
             items(entity.count, &entity.name)
         );
         self.consume(StepKind::LoadItems, name.clone(), text, load_units(entity, table), place(table));
+    }
+
+    /// The table that an entity's items come from, if they are new in a table and go from another.
+    fn origin(&self, entity: &str, table: &SubjectTable) -> Option<(&'a SubjectTable, &'a SubjectEntity)> {
+        let known = self.before.table(&table.definition.name);
+        if table.entity(entity).is_none() || known.is_some_and(|was| was.entity(entity).is_some()) {
+            return None;
+        }
+        let goes = |from: &&SubjectTable| {
+            self.after.table(&from.definition.name).is_none_or(|now| now.entity(entity).is_none())
+        };
+        let mut from = self.before.tables.iter().filter(goes);
+        from.find_map(|from| Some((from, from.entity(entity)?)))
+    }
+
+    /// Whether an entity's items go from a table to another one: what becomes of the old ones is told there.
+    fn goes_elsewhere(&self, entity: &str, was: &SubjectTable) -> bool {
+        let from_here = |table: &SubjectTable| {
+            self.origin(entity, table).is_some_and(|(from, _)| from.definition.name == was.definition.name)
+        };
+        self.after.tables.iter().any(from_here)
     }
 
     fn copied_table(&mut self, was: &SubjectTable, table: &SubjectTable) {
@@ -208,6 +226,9 @@ impl Planner<'_> {
         }
         for entity in was.entities.iter().filter(|entity| table.entity(&entity.name).is_none()) {
             self.gone_writes(entity);
+            if self.goes_elsewhere(&entity.name, was) {
+                continue;
+            }
             let text =
                 format!("delete the {} from {}", items(entity.count, &entity.name), table.definition.name);
             self.scan(StepKind::DeleteItems, was, text, load_units(entity, was));
@@ -219,14 +240,9 @@ impl Planner<'_> {
         if self.after.tables.iter().any(|table| table.entity(&entity.name).is_some()) {
             return;
         }
-        let writers = names(
-            self.before
-                .patterns
-                .iter()
-                .filter(|pattern| pattern.writes && pattern.entities.contains(&entity.name)),
-        );
-        let writers = writers.unwrap_or_else(|| format!("whatever writes {}", entity.name));
-        self.say(StepKind::StopWrites, format!("{writers} no longer writes {}", entity.name));
+        let writers = self.before.patterns.iter().filter(|pattern| pattern.changes(&entity.name));
+        let who = Subjects::of(writers, || format!("whatever writes {}", entity.name));
+        self.say(StepKind::StopWrites, format!("{} {}", who.no_longer("writes", "write"), entity.name));
     }
 
     fn indexes(&mut self, was: &SubjectTable, table: &SubjectTable) {
@@ -276,15 +292,24 @@ impl Planner<'_> {
         for one in &moves {
             self.moved_entries(one, &counted, table);
         }
+        self.asked_by_both_keys(old, was, &moves);
         let types = changed_types(old, entity, table);
         for (name, before, now) in &types {
             self.say(
                 StepKind::ReadBoth,
-                format!("{} takes {name} of {} as {before} and as {now}", self.readers(entity), entity.name),
+                format!(
+                    "{} {name} of {} as {before} and as {now}",
+                    self.readers(entity).each("takes", "take"),
+                    entity.name
+                ),
             );
             self.say(
                 StepKind::WriteBoth,
-                format!("{} writes {name} of {} as {now}", self.writers(entity), entity.name),
+                format!(
+                    "{} {name} of {} as {now}",
+                    self.setters(entity, slice::from_ref(name)).each("writes", "write"),
+                    entity.name
+                ),
             );
             let text = format!(
                 "write {name} of the {} as {now}, each on condition that it is still what was read ({name} = :read)",
@@ -295,29 +320,51 @@ impl Planner<'_> {
         if moves.is_empty() && types.is_empty() {
             return;
         }
-        let changed: Vec<String> = moves
-            .iter()
-            .flat_map(|one| one.written.clone())
-            .chain(types.into_iter().map(|(name, ..)| name))
-            .collect();
-        let kind = if moves.iter().all(|one| one.kind == MoveKind::Leaves) && !moves.is_empty() {
-            StepKind::DeleteItems
-        } else {
-            StepKind::Backfill
+        // What leaves an index goes in a step of its own, after the reads have moved.
+        let (leaving, staying): (Vec<_>, Vec<_>) =
+            moves.into_iter().partition(|one| one.kind == MoveKind::Leaves);
+        let types: Vec<String> = types.into_iter().map(|(name, ..)| name).collect();
+        let steps = [(StepKind::Backfill, staying, types), (StepKind::DeleteItems, leaving, Vec::new())];
+        for (kind, moves, mut changed) in steps {
+            changed.extend(moves.iter().flat_map(|one| one.written.clone()));
+            if !changed.is_empty() {
+                let units = rewritten(&counted, old, &moves, &changed, was, table);
+                self.consume(kind, table.definition.name.clone(), String::new(), units, place(table));
+            }
+        }
+    }
+
+    /// An index whose key attributes are written anew shows both keys for a while, also if it goes in the end.
+    fn asked_by_both_keys(&mut self, old: &SubjectEntity, was: &SubjectTable, moves: &[Move<'_>]) {
+        let anew = |name: &str| {
+            let staying = moves.iter().filter(|one| one.kind != MoveKind::Leaves);
+            old.template_of(name).is_some() && staying.flat_map(|one| &one.written).any(|one| one == name)
         };
-        let units = rewritten(&counted, old, &moves, &changed, was, table);
-        self.consume(kind, table.definition.name.clone(), String::new(), units, place(table));
+        for index in was.definition.schema.indexes.iter().filter(|index| old.is_in(index)) {
+            if index.key.attributes().any(|key| anew(&key.name)) {
+                let asks = self.readers_of(old, &index.name).each("asks", "ask");
+                let text =
+                    format!("{asks} {} for {} by the old key and by the new one", index.name, old.name);
+                self.say(StepKind::ReadBoth, text);
+            }
+        }
     }
 
     /// Items of an entity enter an index, leave it or move within it.
     fn moved_entries(&mut self, one: &Move<'_>, entity: &SubjectEntity, table: &SubjectTable) {
         let (name, index) = (&table.definition.name, &one.index.name);
         let (written, of) = (one.written.join(" and "), items(entity.count, &entity.name));
-        let writers = self.writers(entity);
+        let inputs = one.written.iter().filter_map(|name| entity.template_of(name));
+        let inputs: Vec<String> =
+            inputs.flat_map(|template| made_of(&template).map(str::to_owned).collect::<Vec<_>>()).collect();
+        let setters = self.setters(entity, &[one.written.clone(), inputs].concat());
         let key = table.key_name();
         match one.kind {
             MoveKind::Enters => {
-                self.say(StepKind::WriteBoth, format!("{writers} also sets {written} of {}", entity.name));
+                self.say(
+                    StepKind::WriteBoth,
+                    format!("{} {written} of {}", setters.each("also sets", "also set"), entity.name),
+                );
                 let first = one.written.first().map(String::as_str).unwrap_or_default();
                 let text = format!(
                     "scan {name} and set {written} of the {of}, each on condition that it is there and has none yet (attribute_exists({key}) AND attribute_not_exists({first}))"
@@ -332,12 +379,8 @@ impl Planner<'_> {
             MoveKind::Changes => {
                 let readers = self.readers_of(entity, index);
                 self.say(
-                    StepKind::ReadBoth,
-                    format!("{readers} asks {index} for {} by the old key and by the new one", entity.name),
-                );
-                self.say(
                     StepKind::WriteBoth,
-                    format!("{writers} sets {written} of {} as {}", entity.name, one.now),
+                    format!("{} {written} of {} as {}", setters.each("sets", "set"), entity.name, one.now),
                 );
                 let first = one.written.first().map(String::as_str).unwrap_or_default();
                 let text = format!(
@@ -352,13 +395,17 @@ impl Planner<'_> {
                 );
                 self.say(
                     StepKind::SwitchReads,
-                    format!("{readers} asks {index} for {} by the new key alone", entity.name),
+                    format!(
+                        "{} {index} for {} by the new key alone",
+                        readers.each("asks", "ask"),
+                        entity.name
+                    ),
                 );
             }
             MoveKind::Leaves => {
                 self.say(
                     StepKind::StopWrites,
-                    format!("{writers} no longer sets {written} of {}", entity.name),
+                    format!("{} {written} of {}", setters.no_longer("sets", "set"), entity.name),
                 );
                 let text = format!("scan {name} and remove {written} from the {of}");
                 self.scan(StepKind::DeleteItems, table, text, Some(Units::default()));
@@ -389,7 +436,7 @@ impl Planner<'_> {
         };
         self.say(
             StepKind::WriteBoth,
-            format!("{writers} keeps {} {place_of}, both in one transaction", entity.name),
+            format!("{} {} {place_of}, both in one transaction", writers.each("keeps", "keep"), entity.name),
         );
         if within {
             self.seen_twice(old, entity, was, table);
@@ -417,13 +464,15 @@ impl Planner<'_> {
         self.say(
             StepKind::StopWrites,
             format!(
-                "{writers} no longer keeps {} under {out}{}",
+                "{} {} under {out}{}",
+                writers.no_longer("keeps", "keep"),
                 entity.name,
                 if within { String::new() } else { format!(" in {from}") }
             ),
         );
-        let table_stays = self.after.table(from).is_some() && !anew;
-        if table_stays {
+        // What goes with its table needs no writes; items that came to two places go once.
+        let table_stays = self.after.table(from).is_some_and(|now| !must_be_copied(was, now));
+        if table_stays && self.deleted.insert((from.clone(), old.name.clone())) {
             let text = format!("delete the {} under {out} from {from}", items(old.count, &old.name));
             self.scan(StepKind::DeleteItems, was, text, load_units(old, was));
         }
@@ -438,13 +487,13 @@ impl Planner<'_> {
         table: &SubjectTable,
     ) {
         let new = slot_text(entity, &table.definition.schema.key);
-        for index in &table.definition.schema.indexes {
-            let before = was.index(&index.name).is_some_and(|known| old.is_in(known));
-            if before && entity.is_in(index) {
-                let readers = self.readers_of(entity, &index.name);
+        for index in &was.definition.schema.indexes {
+            if old.is_in(index) && entity.is_in(index) {
                 let text = format!(
-                    "{readers} passes over the items of {} under {new} in {}, until the old ones go",
-                    entity.name, index.name
+                    "{} over the items of {} under {new} in {}, until the reads move",
+                    self.readers_of(entity, &index.name).each("passes", "pass"),
+                    entity.name,
+                    index.name
                 );
                 self.say(StepKind::ReadBoth, text);
             }
@@ -479,31 +528,35 @@ impl Planner<'_> {
         }
     }
 
-    fn writers(&self, entity: &SubjectEntity) -> String {
-        let writers = self
-            .after
-            .patterns
-            .iter()
-            .filter(|pattern| pattern.writes && pattern.entities.contains(&entity.name));
-        names(writers).unwrap_or_else(|| format!("whatever writes {}", entity.name))
+    /// Whatever writes while the plan is under way: also what will be asked no more.
+    fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> {
+        let (before, after) = (self.before, self.after);
+        let goes = |was: &&SubjectPattern| !after.patterns.iter().any(|pattern| pattern.id == was.id);
+        after.patterns.iter().chain(before.patterns.iter().filter(goes))
     }
 
-    fn readers(&self, entity: &SubjectEntity) -> String {
-        let readers = self
-            .before
-            .patterns
-            .iter()
-            .filter(|pattern| !pattern.writes && pattern.entities.contains(&entity.name));
-        names(readers).unwrap_or_else(|| format!("whatever reads {}", entity.name))
+    fn writers(&self, entity: &SubjectEntity) -> Subjects {
+        let writers = self.writes().filter(|pattern| pattern.changes(&entity.name));
+        Subjects::of(writers, || format!("whatever writes {}", entity.name))
     }
 
-    fn readers_of(&self, entity: &SubjectEntity, index: &str) -> String {
+    /// What writes one of the attributes, or what they are made of.
+    fn setters(&self, entity: &SubjectEntity, attributes: &[String]) -> Subjects {
+        let setters = self.writes().filter(|pattern| pattern.sets(&entity.name, attributes));
+        Subjects::of(setters, || format!("whatever writes {}", entity.name))
+    }
+
+    fn readers(&self, entity: &SubjectEntity) -> Subjects {
+        let reads = |pattern: &&SubjectPattern| pattern.read_entities().any(|read| read == entity.name);
+        let readers = self.before.patterns.iter().filter(reads);
+        Subjects::of(readers, || format!("whatever reads {}", entity.name))
+    }
+
+    fn readers_of(&self, entity: &SubjectEntity, index: &str) -> Subjects {
         let readers = self.before.patterns.iter().filter(|pattern| {
-            !pattern.writes
-                && pattern.entities.contains(&entity.name)
-                && pattern.uses.as_deref() == Some(index)
+            pattern.uses.as_deref() == Some(index) && pattern.read_entities().any(|read| read == entity.name)
         });
-        names(readers).unwrap_or_else(|| format!("whatever asks {index}"))
+        Subjects::of(readers, || format!("whatever asks {index}"))
     }
 
     fn new_patterns(&mut self) {
@@ -534,10 +587,31 @@ impl Planner<'_> {
     }
 }
 
-/// The ids of patterns, as the subject of a sentence.
-fn names<'a>(patterns: impl Iterator<Item = &'a SubjectPattern>) -> Option<String> {
-    let ids: Vec<&str> = patterns.map(|pattern| pattern.id.as_str()).collect();
-    (!ids.is_empty()).then(|| ids.join(", "))
+/// The patterns that a sentence is about.
+struct Subjects {
+    names: String,
+    many: bool,
+}
+
+impl Subjects {
+    fn of<'p>(patterns: impl Iterator<Item = &'p SubjectPattern>, unknown: impl FnOnce() -> String) -> Self {
+        let ids: Vec<&str> = patterns.map(|pattern| pattern.id.as_str()).collect();
+        let names = match ids.split_last() {
+            None => unknown(),
+            Some((only, [])) => (*only).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+        };
+        Self { names, many: ids.len() > 1 }
+    }
+
+    /// The subjects with their verb, as one or as many do it.
+    fn each(&self, one: &str, many: &str) -> String {
+        format!("{} {}", self.names, if self.many { many } else { one })
+    }
+
+    fn no_longer(&self, one: &str, many: &str) -> String {
+        format!("{} no longer {}", self.names, if self.many { many } else { one })
+    }
 }
 
 fn items(count: u64, entity: &str) -> String {

@@ -41,16 +41,19 @@ pub(super) fn moves<'a>(
             (Some(_), Some(_)) | (None, None) => continue,
             (Some(_), None) => MoveKind::Leaves,
             // A new index fills itself with what has its key already.
-            (None, Some(_)) if known.is_none() && has_key(old, index, was) => continue,
+            (None, Some(_)) if known.is_none() && has_key(old, index, was) => {
+                if slot_text(old, &index.key) == slot_text(entity, &index.key) {
+                    continue;
+                }
+                MoveKind::Changes
+            }
             (None, Some(_)) => MoveKind::Enters,
         };
         let names = index.key.attributes().map(|key| &key.name);
         let own = |name: &&String| was.definition.schema.key.contains(name);
-        let written = match kind {
+        let mut written: Vec<String> = match kind {
             MoveKind::Enters => names
-                .filter(|name| {
-                    !own(name) && !old.attributes.contains_key(*name) && !old.templates.contains_key(*name)
-                })
+                .filter(|name| !own(name) && old.template_of(name) != entity.template_of(name))
                 .cloned()
                 .collect(),
             MoveKind::Changes => {
@@ -60,9 +63,17 @@ pub(super) fn moves<'a>(
                 names.filter(|name| !own(name) && entity.template_of(name).is_none()).cloned().collect()
             }
         };
+        // What the items lack comes first: it tells which of them were not written yet.
+        written.sort_by_key(|name| old.template_of(name).is_some());
         found.push(Move { index, kind, written, now: now.unwrap_or_default() });
     }
     found
+}
+
+/// The attributes that a template is made of.
+pub(super) fn made_of(template: &str) -> impl Iterator<Item = &str> {
+    let parts = template.split('{').skip(1);
+    parts.filter_map(|part| part.split(['}', '|', ':']).next())
 }
 
 /// Whether the items as they were have all that an index's key takes.

@@ -60,8 +60,54 @@ pub struct SubjectPattern {
     pub uses: Option<String>,
     /// The entities it returns or writes.
     pub entities: Vec<String>,
+    /// What a write does to each entity; empty for a read.
+    pub touches: Vec<Touch>,
     /// Everything else about it, in one canonical text.
     pub definition: String,
+}
+
+/// What one part of a write does to an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Touch {
+    pub entity: String,
+    pub kind: TouchKind,
+    /// The attributes that an update names.
+    pub attributes: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TouchKind {
+    Put,
+    Update,
+    Delete,
+    /// A condition check or a get.
+    Read,
+}
+
+impl SubjectPattern {
+    /// The entities it reads. A write reads what it checks or gets beside.
+    pub fn read_entities(&self) -> impl Iterator<Item = &str> {
+        let all = self.entities.iter().filter(|_| !self.writes).map(String::as_str);
+        let beside = self.touches.iter().filter(|touch| self.writes && touch.kind == TouchKind::Read);
+        all.chain(beside.map(|touch| touch.entity.as_str()))
+    }
+
+    /// Whether it puts, changes or deletes items of an entity.
+    pub fn changes(&self, entity: &str) -> bool {
+        self.touches.iter().any(|touch| touch.entity == entity && touch.kind != TouchKind::Read)
+    }
+
+    /// Whether what it writes of an entity depends on one of the attributes: a put writes all there are.
+    pub fn sets(&self, entity: &str, attributes: &[String]) -> bool {
+        self.touches.iter().any(|touch| {
+            touch.entity == entity
+                && match touch.kind {
+                    TouchKind::Put => true,
+                    TouchKind::Update => touch.attributes.iter().any(|name| attributes.contains(name)),
+                    TouchKind::Delete | TouchKind::Read => false,
+                }
+        })
+    }
 }
 
 impl Subject {

@@ -96,6 +96,7 @@ fn pattern(id: &str, uses: Option<&str>, entity: &str) -> SubjectPattern {
         writes: false,
         uses: uses.map(str::to_owned),
         entities: vec![entity.to_owned()],
+        touches: Vec::new(),
         definition: String::new(),
     }
 }
@@ -333,4 +334,62 @@ fn what_nobody_measured_is_unknown_and_not_nought() {
     assert_eq!((difference.plan.units(), difference.plan.cost(&prices)), (None, None));
     let text = difference.text(Terms { prices: &prices, rate: 1000 });
     assert!(text.contains("units unknown") && text.contains("Together: unknown"), "{text}");
+}
+
+const CHANGES: &str = "  - {id: W1, put: Order, rate: 1}\n  - {id: W2, update: Order, set: \"note = :n\", rate: 1}\n  - {id: W3, delete: Order, rate: 1}\n";
+
+#[test]
+fn a_table_made_anew_moves_the_questions_to_its_indexes_before_the_old_one_goes() {
+    let slot = format!(", gsi1: {{customer: \"{{customer}}\"}}{ATTRIBUTES}");
+    let patterns = format!("{PUT}{GET}{OF_CUSTOMER}");
+    let before = model(PLAIN, ", indexes: {gsi1: {pk: customer}}", &slot, &patterns);
+    let mut after = before.clone();
+    let mut local = after.tables[0].definition.schema.indexes[0].clone();
+    local.name = "near".to_owned();
+    local.kind = keywright_semantics::schema::IndexKind::Local;
+    after.tables[0].definition.schema.indexes.push(local);
+    let plan = diff(&before, &after).plan;
+    let switch = plan.steps.iter().find(|step| step.kind == SwitchReads).expect("a switch");
+    assert_eq!(switch.clauses, ["R1 asks the new table Orders", "Q2 asks the new index gsi1 of Orders"]);
+    assert_eq!(plan.steps.last().map(|step| step.kind), Some(DeleteTable));
+}
+
+#[test]
+fn items_that_go_to_another_table_are_deleted_from_the_old_one_once() {
+    let text = |table: &str| {
+        format!(
+            "format: 1\nmodel: m\ntables:\n  Shop: {{key: {{pk: S, sk: S}}}}\n  Orders: {{key: {{pk: S, sk: S}}}}\nentities:\n  User: {{table: Shop, count: 5, size: 100, key: {{pk: \"u#{{id}}\", sk: u}}, attrs: {{id: S}}}}\n  Log: {{table: Orders, count: 5, size: 100, key: {{pk: \"l#{{id}}\", sk: l}}, attrs: {{id: S}}}}\n  Order: {{table: {table}, count: 1000, size: 700, key: {PLAIN}, attrs: {{id: S, customer: S, at: S, note: S}}}}\npatterns:\n{CHANGES}{GET}"
+        )
+    };
+    let made = |table: &str| {
+        let text = text(table);
+        let made = parse(&text).unwrap_or_else(|faults| panic!("{faults:?}\n{text}"));
+        Subject::of_model(&made, &Items::new())
+    };
+    let plan = diff(&made("Shop"), &made("Orders")).plan;
+    let step = |kind: StepKind| plan.steps.iter().find(|step| step.kind == kind).expect("a step");
+    assert_eq!(
+        step(StepKind::DeleteItems).clauses,
+        ["delete the 1000 items of Order under o#{id}, o from Shop"]
+    );
+    assert_eq!(step(StepKind::DeleteItems).units.map(Units::writes), Some(1000));
+    assert_eq!(step(SwitchReads).clauses, ["R1 asks table Orders instead of table Shop"]);
+    assert_eq!(
+        step(WriteBoth).clauses,
+        ["W1, W2 and W3 keep Order in Shop and as o#{id}, o in Orders, both in one transaction"]
+    );
+}
+
+#[test]
+fn a_key_that_changes_within_an_index_is_set_by_what_writes_it_and_by_nothing_else() {
+    let indexes = ", indexes: {gsi1: {pk: g1}}";
+    let attributes = ", attrs: {id: S, customer: S, at: S, note: S}";
+    let slot = |template: &str| format!(", gsi1: {{g1: \"{template}\"}}{attributes}");
+    let moves = "  - {id: W4, update: Order, set: \"customer = :c\", rate: 1}\n";
+    let patterns = format!("{CHANGES}{moves}{OF_CUSTOMER}");
+    let before = model(PLAIN, indexes, &slot("c#{customer}"), &patterns);
+    let after = model(PLAIN, indexes, &slot("customer#{customer}"), &patterns);
+    let plan = diff(&before, &after).plan;
+    let step = plan.steps.iter().find(|step| step.kind == WriteBoth).expect("a step");
+    assert_eq!(step.clauses, ["W1 and W4 set g1 of Order as customer#{customer}"]);
 }
