@@ -201,6 +201,44 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_a_third_of_the_items_are_in_is_keyed_by_an_attribute_that_a_third_have() {
+        let description = Json::parse(
+            r#"{"Table":{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},{"AttributeName":"GSI1PK","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"GlobalSecondaryIndexes":[{"IndexName":"GSI1","KeySchema":[{"AttributeName":"GSI1PK","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"Projection":{"ProjectionType":"ALL"}}],"BillingMode":"PAY_PER_REQUEST"}}"#,
+        )
+        .expect("JSON");
+        for word in ["OPEN", "STATUS#OPEN"] {
+            let item = |at: u32| {
+                let slot = if at.is_multiple_of(3) {
+                    format!(r#","GSI1PK":{{"S":"{word}"}}"#)
+                } else {
+                    String::new()
+                };
+                let text = format!(r#"{{"pk":{{"S":"USER#{at}"}},"sk":{{"S":"TASK#t{at}"}}{slot}}}"#);
+                Json::parse(&text).expect("JSON")
+            };
+            let live = LiveTable {
+                description: description.clone(),
+                time_to_live: None,
+                backups: None,
+                besides: Vec::new(),
+                unanswered: Vec::new(),
+                items: (10..19).map(item).collect(),
+            };
+            let made = crate::exchange::to_model::to_model(&draft("m", &[live]).expect("a draft"));
+            let entity = &made.model.entities[0];
+            let template = entity.template("GSI1PK").map(|template| template.to_string());
+            assert_eq!(template.as_deref(), Some("{GSI1PK}"), "{word}");
+            let shares: Vec<(&str, Option<u64>)> = entity
+                .attributes
+                .iter()
+                .filter(|attribute| attribute.name.starts_with("GSI1PK"))
+                .map(|attribute| (attribute.name.as_str(), attribute.present_ppm))
+                .collect();
+            assert_eq!(shares, [("GSI1PK", Some(333_333))], "{word}");
+        }
+    }
+
+    #[test]
     fn of_attributes_with_equal_values_the_one_whose_name_goes_with_the_place_is_taken_and_the_others_are_told()
      {
         let description = Json::parse(

@@ -296,6 +296,17 @@ impl Maker {
                 definition.name
             ));
         }
+        let alone = match scaling {
+            Some(AutoScaling { read: Some(_), write: None }) => Some(("reads", "writes")),
+            Some(AutoScaling { read: None, write: Some(_) }) => Some(("writes", "reads")),
+            _ => None,
+        };
+        if let Some((scaled, fixed)) = alone {
+            self.notes.push(format!(
+                "{}: only {scaled} scale; the model has one range for both, so its {fixed} scale too",
+                definition.name
+            ));
+        }
         let autoscale = scaling.and_then(AutoScaling::together).map(|scaling| AutoScale {
             min: scaling.units_min,
             max: scaling.units_max,

@@ -179,7 +179,11 @@ impl Reader<'_> {
                 self.note(&path, "it scales no table of this template; left out");
                 continue;
             };
-            let percent = self.policy_percent(resources, target_id, &resource);
+            let Some(policy) = policy_of(resources, target_id, &resource, dimension) else {
+                self.note(&path, "no target-tracking policy of this template goes with it, and without one nothing scales; left out");
+                continue;
+            };
+            let percent = self.policy_percent(policy);
             let number = |name: &str| properties.get(name).and_then(Json::as_u64);
             let (Some(units_min), Some(units_max), Some(target_percent)) =
                 (number("MinCapacity"), number("MaxCapacity"), percent)
@@ -194,26 +198,30 @@ impl Reader<'_> {
         }
     }
 
-    fn policy_percent(
-        &mut self,
-        resources: &[(String, Json)],
-        target_id: &str,
-        resource: &str,
-    ) -> Option<u64> {
-        let policies = resources.iter().filter(|(_, found)| found.str_at("Type") == Some(POLICY));
-        let found = policies.filter_map(|(id, policy)| Some((id, policy.get("Properties")?))).find(
-            |(_, properties)| {
-                let by_target = properties
-                    .get("ScalingTargetId")
-                    .is_some_and(|target| mentions(&target.compact(), target_id));
-                by_target || properties.get("ResourceId").is_some_and(|named| named.compact() == resource)
-            },
-        );
-        let (id, properties) = found?;
-        let value = properties.at(&["TargetTrackingScalingPolicyConfiguration", "TargetValue"])?;
+    fn policy_percent(&mut self, (id, value): (&str, &Json)) -> Option<u64> {
         let path = format!("Resources.{id}.Properties.TargetTrackingScalingPolicyConfiguration.TargetValue");
         whole(&self.functions.resolve(value, &path))
     }
+}
+
+/// The policy that tracks a target, with the value it aims at: it names the target, or the same resource and dimension.
+fn policy_of<'a>(
+    resources: &'a [(String, Json)],
+    target_id: &str,
+    resource: &str,
+    dimension: &str,
+) -> Option<(&'a str, &'a Json)> {
+    let policies = resources.iter().filter(|(_, found)| found.str_at("Type") == Some(POLICY));
+    policies.filter_map(|(id, policy)| Some((id, policy.get("Properties")?))).find_map(|(id, properties)| {
+        let by_target =
+            properties.get("ScalingTargetId").is_some_and(|target| mentions(&target.compact(), target_id));
+        let same_dimension = properties
+            .str_at("ScalableDimension")
+            .is_none_or(|named| named.strip_prefix("dynamodb:") == Some(dimension));
+        let by_resource = properties.get("ResourceId").is_some_and(|named| named.compact() == resource);
+        let value = properties.at(&["TargetTrackingScalingPolicyConfiguration", "TargetValue"])?;
+        (by_target || by_resource && same_dimension).then_some((id.as_str(), value))
+    })
 }
 
 /// What is said of a resource that is no table but may stand for some.

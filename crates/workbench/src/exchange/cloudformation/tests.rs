@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::exchange::create_table::{key_type_name, read_table};
+use crate::exchange::draft::Draft;
+use crate::exchange::live::of_items;
 use crate::exchange::tables::{AutoScaling, Billing, Provisioned, Scaling, Units};
+use crate::exchange::to_model::to_model;
 
 const TEMPLATE: &str = r#"
 Parameters:
@@ -248,4 +251,69 @@ fn a_table_with_replicas_is_a_global_table_with_one_in_the_region_of_the_stack()
     assert_eq!((kind("ordersprod"), kind("Unnamed")), (GLOBAL_TABLE, TABLE));
     let read = parse(&yaml::write(&template)).expect("YAML");
     assert_eq!((read.tables, read.notes), (tables, Vec::new()));
+}
+
+/// A table with a target of its own, and what follows.
+fn scaled_template(rest: &str) -> Read {
+    let text = format!(
+        r#"Resources:
+  Orders:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      BillingMode: PROVISIONED
+      ProvisionedThroughput: {{ReadCapacityUnits: 5, WriteCapacityUnits: 6}}
+      AttributeDefinitions: [{{AttributeName: id, AttributeType: S}}]
+      KeySchema: [{{AttributeName: id, KeyType: HASH}}]
+  Scale:
+    Type: AWS::ApplicationAutoScaling::ScalableTarget
+    Properties: {{MaxCapacity: 100, MinCapacity: 5, ResourceId: !Sub "table/${{Orders}}", ScalableDimension: dynamodb:table:ReadCapacityUnits, ServiceNamespace: dynamodb}}
+{rest}"#
+    );
+    parse(&text).expect("a template")
+}
+
+fn policy(id: &str, dimension: &str, percent: u64) -> String {
+    format!(
+        r#"  {id}:
+    Type: AWS::ApplicationAutoScaling::ScalingPolicy
+    Properties: {{PolicyType: TargetTrackingScaling, ResourceId: !Sub "table/${{Orders}}", ScalableDimension: "dynamodb:table:{dimension}CapacityUnits", TargetTrackingScalingPolicyConfiguration: {{TargetValue: {percent}}}}}
+"#
+    )
+}
+
+#[test]
+fn a_target_that_names_its_table_within_a_text_scales_it_by_the_policy_of_its_dimension() {
+    let read = scaled_template(&format!("{}{}", policy("Writes", "Write", 50), policy("Reads", "Read", 60)));
+    let Billing::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
+    let scaling = Scaling { units_min: 5, units_max: 100, target_percent: 60 };
+    assert_eq!(capacity.autoscaling, Some(AutoScaling { read: Some(scaling), write: None }));
+    assert_eq!(read.notes, Vec::<String>::new());
+}
+
+#[test]
+fn a_target_without_a_policy_scales_nothing_and_that_is_said() {
+    let read = scaled_template("");
+    let Billing::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
+    assert_eq!(capacity.autoscaling, None);
+    assert_eq!(
+        read.notes,
+        [
+            "line 11: Scale: no target-tracking policy of this template goes with it, and without one nothing scales; left out"
+        ]
+    );
+}
+
+#[test]
+fn a_global_table_whose_writes_alone_scale_says_that_the_model_scales_both() {
+    let text = "Resources:\n  Glob:\n    Type: AWS::DynamoDB::GlobalTable\n    Properties:\n      BillingMode: PROVISIONED\n      WriteProvisionedThroughputSettings: {WriteCapacityAutoScalingSettings: {MinCapacity: 3, MaxCapacity: 30, TargetTrackingScalingPolicyConfiguration: {TargetValue: 60}}}\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n      Replicas:\n        - {Region: us-east-1, ReadProvisionedThroughputSettings: {ReadCapacityUnits: 11}}\n        - {Region: eu-west-1, ReadProvisionedThroughputSettings: {ReadCapacityUnits: 11}}\n";
+    let tables = parse(text).expect("a template").tables;
+    let draft = Draft {
+        name: "m".to_owned(),
+        description: String::new(),
+        tables: tables.into_iter().map(|table| of_items(table, Vec::new())).collect(),
+    };
+    assert_eq!(
+        to_model(&draft).notes,
+        ["Glob: only writes scale; the model has one range for both, so its reads scale too"]
+    );
 }

@@ -79,7 +79,16 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
             naming.take(alias, &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(place, &values);
-            let template = naming.print(place, pieces);
+            let words = pieces.iter().all(|piece| match piece {
+                Piece::Word(_) => true,
+                Piece::Hole { column, .. } => column.len() > 1 && constant(column).is_some(),
+            });
+            let sparse = place.role == Role::Partition && values.len() < group.members.len();
+            let template = if words && sparse && !values.is_empty() {
+                format!("{{{}}}", place.name)
+            } else {
+                naming.print(place, pieces)
+            };
             found.guessed |= template != format!("{{{}}}", place.name);
             template
         } else {
@@ -288,7 +297,8 @@ impl Naming<'_> {
         let expected = self.expected(prefix, hint.as_deref());
         let (name, held) = if let Some(name) = self.attribute_of(place, column, prefix, &expected) {
             (name, true)
-        } else if alone && !is_generic(place.name) {
+        } else if alone && (!is_generic(place.name) || column.len() < self.group.members.len()) {
+            // What only some items have keeps others out of an index: nothing that all have can fill it.
             (place.name.to_owned(), true)
         } else {
             let wanted = hint.unwrap_or_else(|| self.invent(place, column, prefix));
