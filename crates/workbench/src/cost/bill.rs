@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::provision::provisions;
-use super::stored::{share_ppm, sizes};
+use super::stored::sizes;
 use super::workload::ALL_PPM;
 use super::{
-    BreakEvens, Capacity, Class, Costing, Demand, Load, Missing, Mode, Throughput, Workload,
+    Allowance, BreakEvens, Capacity, Class, Costing, Demand, Load, Missing, Mode, Throughput, Workload,
     write_amplification,
 };
-use crate::model::{Billing, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, WriteKind};
+use crate::model::{
+    Billing, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, Write, WriteKind,
+};
 use crate::price::{Item, Money};
-use crate::run::{EntityReport, Measured, Note};
+use crate::run::{EntityReport, Measured, Note, PatternReport, written_ppm};
 
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;
@@ -158,7 +160,8 @@ impl Bill {
 
     /// Whether something that costs money is not in the sum because the model does not say it.
     pub fn is_whole(&self) -> bool {
-        let left_out = |note: &Note| matches!(note, Note::NoCount { .. } | Note::NotRun { .. });
+        let left_out =
+            |note: &Note| matches!(note, Note::NoCount { .. } | Note::NotRun { .. } | Note::NotFailed { .. });
         self.without_rate.is_empty() && !self.notes.iter().any(left_out)
     }
 }
@@ -185,8 +188,9 @@ pub fn bill(model: &Model, measured: &Measured, costing: &Costing<'_>) -> Result
     let mut bill = Bill { notes: measured.notes.clone(), ..Bill::default() };
     let silent = |pattern: &&Pattern| pattern.rate.is_none();
     bill.without_rate = model.patterns.iter().filter(silent).map(|pattern| pattern.id.clone()).collect();
+    let mut free = costing.allowance();
     for table in &model.tables {
-        OfTable { model, measured, table, costing: *costing }.add_to(&mut bill)?;
+        OfTable { model, measured, table, costing: *costing }.add_to(&mut bill, &mut free)?;
     }
     let place = |id: &str| model.patterns.iter().position(|pattern| pattern.id == id);
     bill.lines.sort_by_key(|line| place(&line.pattern));
@@ -218,7 +222,7 @@ struct OfTable<'a> {
 }
 
 impl<'a> OfTable<'a> {
-    fn add_to(&self, bill: &mut Bill) -> Result<(), Missing> {
+    fn add_to(&self, bill: &mut Bill, free: &mut Allowance) -> Result<(), Missing> {
         let (class, mode) = self.declared();
         let touches = self.touches();
         let demands = self.demands(&touches);
@@ -230,21 +234,24 @@ impl<'a> OfTable<'a> {
         let mut lines = self.lines(&touches, &capacity, class, mode)?;
         let capacity = unused(self.table, capacity, &lines);
         let sizes = sizes(self.model, &self.measured.report, self.table);
+        let whole = *free;
+        let mut storage = Vec::new();
         for (target, bytes) in &sizes {
             let price = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
-            let monthly = self.costing.storage(*bytes, class)?;
-            bill.storage.push(Storage { target: target.clone(), bytes: *bytes, price, monthly });
+            let monthly = self.costing.storage_after(*bytes, class, free)?;
+            storage.push(Storage { target: target.clone(), bytes: *bytes, price, monthly });
         }
         let workload = Workload {
             demands: demands.values().copied().collect(),
             bytes: sizes.iter().map(|(_, bytes)| *bytes).sum(),
             replicas: u32::try_from(self.table.replicas.len()).unwrap_or(u32::MAX),
+            free: whole,
         };
-        let features = self.features(&sizes, &demands, &touches)?;
+        let features = self.features(&sizes, &demands, &touches, free)?;
         let name = self.table.name.clone();
         let modes = self.costing.cheapest(&workload, self.costing.settings.used_ppm)?;
         if touches.iter().all(|touch| touch.pattern.rate.is_some()) && !touches.is_empty() {
-            let now = self.now(&lines, &capacity, &sizes, &features, class)?;
+            let now = now(&lines, &capacity, &storage, &features);
             bill.savings.extend(self.saving((class, mode, now), &modes));
         }
         bill.modes.push((name.clone(), modes));
@@ -252,6 +259,7 @@ impl<'a> OfTable<'a> {
         bill.written.push(self.written(&touches));
         bill.lines.append(&mut lines);
         bill.capacity.extend(capacity);
+        bill.storage.append(&mut storage);
         bill.features.extend(features);
         Ok(())
     }
@@ -294,27 +302,34 @@ impl<'a> OfTable<'a> {
         found
     }
 
-    /// How many of a pattern's writes reach an index: where it writes one entity of the index, its share.
+    /// How many of a pattern's writes reach an index: of several steps each its own share, by what it takes alone.
     fn share(&self, pattern: &Pattern, target: &Target) -> u64 {
         let Some(index) = target.index.as_ref().and_then(|name| self.table.index(name)) else {
             return ALL_PPM;
         };
-        let mut entities: Vec<&str> = pattern.steps().iter().map(|step| &*step.entity).collect();
-        entities.sort_unstable();
-        entities.dedup();
-        let shares: Vec<u64> = entities
-            .iter()
-            .filter_map(|name| {
-                let entity = self.model.entity(name).filter(|entity| entity.table == self.table.name)?;
-                let seen = self.measured.report.entity(name)?;
-                let is_in = index.key_parts().all(|part| entity.template(&part.name).is_some());
-                is_in.then(|| share_ppm(entity, index, seen))
-            })
-            .collect();
-        match shares.as_slice() {
-            [one] if *one > 0 => *one,
-            _ => ALL_PPM,
-        }
+        let share = |step: &Write| {
+            let entity = self.model.entity(&step.entity).filter(|entity| entity.table == self.table.name)?;
+            let seen = self.measured.report.entity(&step.entity)?;
+            let is_in = index.key_parts().all(|part| entity.template(&part.name).is_some());
+            is_in.then(|| written_ppm(pattern, step, entity, index, seen))
+        };
+        let Some(parts) = self.measured.steps.get(&pattern.id) else {
+            // What is not known of each is that of the one that writes there most often.
+            return pattern.steps().iter().filter_map(share).max().unwrap_or(ALL_PPM);
+        };
+        let units = |ran: &PatternReport| -> u128 {
+            let here = ran.capacity.iter().filter(|own| own.table == self.table.name);
+            let own = here.filter_map(|own| {
+                let usage = &own.usage;
+                usage.global_indexes.get(&index.name).or_else(|| usage.local_indexes.get(&index.name))
+            });
+            own.map(|usage| u128::from(usage.write.0)).sum()
+        };
+        let steps = || pattern.steps().iter().zip(parts);
+        let all: u128 = steps().map(|(_, ran)| units(ran)).sum();
+        let written: u128 =
+            steps().map(|(step, ran)| units(ran) * u128::from(share(step).unwrap_or(ALL_PPM))).sum();
+        written.checked_div(all).and_then(|ppm| u64::try_from(ppm).ok()).unwrap_or(ALL_PPM)
     }
 
     /// What the table, its local indexes included, and each global index are asked; all of them, asked or not.
@@ -394,23 +409,6 @@ impl<'a> OfTable<'a> {
         Ok(lines)
     }
 
-    /// What the table costs now, besides what every mode costs alike.
-    fn now(
-        &self,
-        lines: &[Line],
-        capacity: &[Capacity],
-        sizes: &[(Target, u128)],
-        features: &[Feature],
-        class: Class,
-    ) -> Result<Money, Missing> {
-        let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
-        let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();
-        let bytes = sizes.iter().map(|(_, bytes)| *bytes).sum();
-        let replicas: Money =
-            features.iter().filter(|own| REPLICAS.contains(&own.name)).map(|own| own.monthly).sum();
-        Ok(lines + unused + replicas + self.costing.storage(bytes, class)?)
-    }
-
     /// What the table would save; nothing when it has the cheapest already. Whether auto scaling, which follows in minutes,
     /// keeps up with the load a model does not say: it is no advice.
     fn saving(&self, now: (Class, Mode, Money), all: &Modes) -> Option<Saving> {
@@ -442,6 +440,7 @@ impl<'a> OfTable<'a> {
         sizes: &[(Target, u128)],
         demands: &BTreeMap<Target, Demand>,
         touches: &[Touch<'_>],
+        free: &mut Allowance,
     ) -> Result<Vec<Feature>, Missing> {
         let (costing, habits) = (&self.costing, self.costing.settings.habits);
         let own: u128 =
@@ -461,14 +460,14 @@ impl<'a> OfTable<'a> {
             }
         }
         if self.table.stream.is_some() && habits.stream_reads.0 > 0 {
-            found.push(("stream reads", vec![Item::StreamRead], costing.stream(habits.stream_reads)?));
+            found.push(("stream reads", vec![Item::StreamRead], costing.stream(habits.stream_reads, free)?));
         }
         if habits.change_capture {
             let cost = costing.change_capture(self.changes(touches))?;
             found.push(("change capture", vec![Item::ChangeCapture], cost));
         }
         if !self.table.replicas.is_empty() {
-            found.extend(self.replicas(sizes, demands)?);
+            found.extend(self.replicas(sizes, demands, free)?);
         }
         let found = found.into_iter().filter(|(_, _, cost)| *cost > Money::ZERO);
         let table = || self.table.name.clone();
@@ -502,6 +501,7 @@ impl<'a> OfTable<'a> {
         &self,
         sizes: &[(Target, u128)],
         demands: &BTreeMap<Target, Demand>,
+        free: &mut Allowance,
     ) -> Result<Vec<Charge>, Missing> {
         let (class, mode) = self.declared();
         let regions = i128::try_from(self.table.replicas.len()).unwrap_or(i128::MAX);
@@ -517,7 +517,9 @@ impl<'a> OfTable<'a> {
             let sum = if target.index.is_none() { &mut written } else { &mut indexes };
             *sum += cost.writes.times(regions, 1);
         }
+        let copies = u128::try_from(self.table.replicas.len()).unwrap_or(u128::MAX);
         let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
+        let stored = self.costing.storage_after(all * copies, class, free)?;
         let [write, write_index, read] = [
             Costing::write_price(class, mode, true),
             Costing::write_price(class, mode, false),
@@ -529,7 +531,7 @@ impl<'a> OfTable<'a> {
             (writes_name, vec![write], written),
             (indexes_name, vec![write_index], indexes),
             (reads_name, vec![read], reads),
-            (storage_name, vec![storage], self.costing.storage(all, class)?.times(regions, 1)),
+            (storage_name, vec![storage], stored),
         ])
     }
 }
@@ -537,6 +539,15 @@ impl<'a> OfTable<'a> {
 /// What other regions cost, by name.
 const REPLICAS: [&str; 4] =
     ["replicated writes", "replicas' indexes", "replicas' provisioned reads", "replicas' storage"];
+
+/// What a table costs now, besides what every mode costs alike.
+fn now(lines: &[Line], capacity: &[Capacity], storage: &[Storage], features: &[Feature]) -> Money {
+    let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
+    let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();
+    let storage: Money = storage.iter().map(|own| own.monthly).sum();
+    let replicas = features.iter().filter(|own| REPLICAS.contains(&own.name)).map(|own| own.monthly).sum();
+    lines + unused + storage + replicas
+}
 
 /// The capacity with what the lines leave of it.
 fn unused(table: &Table, capacity: Vec<Capacity>, lines: &[Line]) -> Vec<Capacity> {
@@ -549,8 +560,12 @@ fn unused(table: &Table, capacity: Vec<Capacity>, lines: &[Line]) -> Vec<Capacit
             reads: sum.reads + line.monthly.reads,
             writes: sum.writes + line.monthly.writes,
         });
-        let unused =
-            Throughput { reads: own.monthly.reads - used.reads, writes: own.monthly.writes - used.writes };
+        // The lines are rounded each by itself: where all is used they may be a few nano-dollars more.
+        let rest = |all: Money, used: Money| (all - used).max(Money::ZERO);
+        let unused = Throughput {
+            reads: rest(own.monthly.reads, used.reads),
+            writes: rest(own.monthly.writes, used.writes),
+        };
         Capacity { unused, ..own }
     };
     capacity.into_iter().map(left).collect()

@@ -11,11 +11,11 @@ mod stored;
 mod text;
 mod workload;
 
+pub(crate) use crate::run::share_ppm;
 pub use bill::{Bill, Feature, Line, Modes, Saving, Storage, Target, Written, bill};
 pub use json::json;
 pub use markdown::markdown;
 pub use provision::{Capacity, Provision};
-pub(crate) use stored::share_ppm;
 pub use text::text;
 pub use workload::{BreakEvens, Demand, Workload};
 
@@ -193,6 +193,15 @@ impl Load {
     }
 }
 
+/// What is left of what an account has free each month: once, not for each table, index or region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Allowance {
+    /// Bytes of Standard storage.
+    pub storage_bytes: u128,
+    /// Millionths of reads of streams.
+    pub stream_reads_micro: i128,
+}
+
 /// The price table lacks a price that is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Missing(pub Item);
@@ -312,19 +321,32 @@ impl Costing<'_> {
         Ok(self.price(hour)? + self.price(upfront)?.times(1, years * YEAR_HOURS))
     }
 
-    /// A month of storage.
+    /// A month of storage at its price.
     pub fn storage(&self, bytes: u128, class: Class) -> Result<Money, Missing> {
-        let free = match class {
-            Class::Standard if self.settings.free_tier => {
-                u128::from(self.prices.free.storage_gb) * self.settings.gigabyte.bytes().unsigned_abs()
-            }
-            _ => 0,
-        };
         let item = match class {
             Class::Standard => Item::Storage,
             Class::Infrequent => Item::InfrequentStorage,
         };
-        self.gigabytes(item, bytes.saturating_sub(free))
+        self.gigabytes(item, bytes)
+    }
+
+    /// A month of storage, of which what is free goes off as long as some is left.
+    pub fn storage_after(&self, bytes: u128, class: Class, free: &mut Allowance) -> Result<Money, Missing> {
+        let taken = if class == Class::Standard { bytes.min(free.storage_bytes) } else { 0 };
+        free.storage_bytes -= taken;
+        self.storage(bytes - taken, class)
+    }
+
+    /// What is free each month of one account.
+    pub fn allowance(&self) -> Allowance {
+        if !self.settings.free_tier {
+            return Allowance::default();
+        }
+        let gigabyte = self.settings.gigabyte.bytes().unsigned_abs();
+        Allowance {
+            storage_bytes: u128::from(self.prices.free.storage_gb) * gigabyte,
+            stream_reads_micro: i128::from(self.prices.free.stream_reads) * MICRO,
+        }
     }
 
     /// A month, or one act, of a feature that is charged by the gigabyte: continuous and on-demand backups, restores,
@@ -334,12 +356,12 @@ impl Costing<'_> {
         Ok(self.price(item)?.times(bytes, self.settings.gigabyte.bytes()))
     }
 
-    /// A month of reading a stream this often.
-    pub fn stream(&self, reads: MicroPerSecond) -> Result<Money, Missing> {
+    /// A month of reading a stream this often, after what is left of the free reads.
+    pub fn stream(&self, reads: MicroPerSecond, free: &mut Allowance) -> Result<Money, Missing> {
         let micro = i128::from(reads.0) * self.hours() * HOUR_SECONDS;
-        let free =
-            if self.settings.free_tier { i128::from(self.prices.free.stream_reads) * MICRO } else { 0 };
-        Ok(self.price(Item::StreamRead)?.times((micro - free).max(0), MICRO))
+        let taken = micro.min(free.stream_reads_micro);
+        free.stream_reads_micro -= taken;
+        Ok(self.price(Item::StreamRead)?.times(micro - taken, MICRO))
     }
 
     /// A month of sending every change to a Kinesis stream.

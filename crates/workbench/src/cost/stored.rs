@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Target;
 use super::workload::ALL_PPM;
-use crate::model::{Entity, Index, Model, Projection, Table};
-use crate::run::{EntityReport, Report};
+use crate::model::{Index, Model, Projection, Table};
+use crate::run::{EntityReport, Report, share_ppm};
 
 /// Bytes that the service adds to every item and index entry it stores.
 const ENTRY_OVERHEAD_BYTES: u128 = 100;
@@ -39,18 +39,5 @@ fn entry_bytes(index: &Index, seen: &EntityReport, measured: u64, declared: u64)
     Some(match index.projection {
         Projection::All => entry.saturating_sub(measured.saturating_sub(declared)),
         Projection::KeysOnly | Projection::Include(_) => entry,
-    })
-}
-
-/// The share of an entity's items that are in an index: what its author says of the attributes of the index's key, else
-/// what the items show.
-pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> u64 {
-    let templates = index.key_parts().filter_map(|part| entity.template(&part.name));
-    let names: Vec<String> =
-        templates.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>()).collect();
-    let said = names.iter().filter_map(|name| entity.attribute(name)?.present_ppm).min();
-    said.unwrap_or_else(|| {
-        let entries = seen.indexes.iter().find(|own| own.name == index.name).map_or(0, |own| own.items);
-        (entries * ALL_PPM).checked_div(seen.items).unwrap_or(0)
     })
 }

@@ -17,7 +17,12 @@ fn load(reads_per_second: u64, writes_per_second: u64) -> Load {
 }
 
 fn workload(load: Load, bytes: u128) -> Workload {
-    Workload { demands: vec![Demand { average: load, peak: load, replicated: false }], bytes, replicas: 0 }
+    Workload {
+        demands: vec![Demand { average: load, peak: load, replicated: false }],
+        bytes,
+        replicas: 0,
+        free: Allowance::default(),
+    }
 }
 
 #[test]
@@ -96,10 +101,19 @@ fn storage_and_features_are_charged_by_the_gigabyte_after_the_free_part() {
     let plain = costing(&prices);
     let free = Costing { settings: Settings { free_tier: true, ..Settings::default() }, ..plain };
     assert_eq!(plain.storage(gigabytes, Class::Standard), Ok(Money::nanos(31_250_000_000)));
-    assert_eq!(free.storage(gigabytes, Class::Standard), Ok(Money::dollars(25)));
-    assert_eq!(free.storage(gigabytes, Class::Infrequent), Ok(Money::nanos(12_500_000_000)));
+    let mut left = free.allowance();
+    assert_eq!(free.storage_after(gigabytes, Class::Infrequent, &mut left), Ok(Money::nanos(12_500_000_000)));
+    assert_eq!(free.storage_after(gigabytes, Class::Standard, &mut left), Ok(Money::dollars(25)));
+    assert_eq!(
+        free.storage_after(gigabytes, Class::Standard, &mut left),
+        Ok(Money::nanos(31_250_000_000)),
+        "once"
+    );
     assert_eq!(plain.gigabytes(Item::PointInTimeRecovery, gigabytes), Ok(Money::dollars(25)));
-    assert_eq!(plain.stream(MicroPerSecond(1_000_000)), Ok(Money::nanos(200 * 730 * 3600)));
+    assert_eq!(
+        plain.stream(MicroPerSecond(1_000_000), &mut plain.allowance()),
+        Ok(Money::nanos(200 * 730 * 3600))
+    );
 }
 
 #[test]
@@ -426,7 +440,7 @@ fn scaled_units_follow_the_average_between_their_bounds() {
 fn fixed_units_hold_the_peak_and_scaled_ones_follow_the_average_in_every_mode() {
     let prices = prices(TODAY);
     let demand = Demand { average: load(10, 0), peak: load(70, 0), replicated: false };
-    let asked = Workload { demands: vec![demand], bytes: 0, replicas: 0 };
+    let asked = Workload { demands: vec![demand], bytes: 0, replicas: 0, free: Allowance::default() };
     let cost = |mode| costing(&prices).month(&asked, Class::Standard, mode).expect("priced");
     let hour = |units: i128| Money::nanos(130_000 * 730 * units) + Money::nanos(650_000 * 730);
     assert_eq!(cost(Mode::Provisioned { used_ppm: 700_000 }), hour(100));
@@ -516,4 +530,131 @@ fn a_bill_names_the_prices_it_used_and_marks_those_nobody_confirmed() {
 fn break_evens_are_rounded_not_cut() {
     assert_eq!(super::text::percent(288_888), "28.9 %");
     assert_eq!(super::text::percent(288_449), "28.8 %");
+}
+
+const SCANNED: &str = r#"
+format: 1
+model: scan
+tables:
+  Tab: {key: {pk: S, sk: S}, indexes: {gix: {pk: k, project: all}}}
+entities:
+  Doc: {count: 5000000, size: 2000, key: {pk: "d#{id}", sk: x}, attrs: {id: S, k: {type: S, distinct: 2000, present: 0.1}, body: S}, gix: {k: "{k}"}}
+  Note: {COUNTsize: 1000, key: {pk: "n#{nid}", sk: x}, attrs: {nid: S, text: S}}
+patterns:
+  - {id: S, scan: Doc, admin: true, rate: 0.01}
+  - {id: R, scan: Doc, admin: true, returns: {avg: 5}, rate: 0.01}
+  - {id: I, scan: Doc, uses: gix, admin: true, rate: 0.01}
+data: {generate: {seed: 1, sample: 100}}
+"#;
+
+/// 10¹⁰ bytes of documents and as many of notes, in blocks of 4 KB of half a unit: 2,441,406 units in all, each page of a
+/// megabyte rounded up. The index has a tenth of the documents.
+#[test]
+fn a_scan_is_billed_for_all_that_its_table_holds_whatever_it_returns() {
+    let units = |bill: &Bill, pattern: &str| {
+        let line = bill.lines.iter().find(|line| line.pattern == pattern).expect("a line");
+        line.read.0 / 2
+    };
+    let bill = billed(&SCANNED.replace("COUNT", "count: 10000000, "), Settings::default());
+    for (pattern, wanted) in [("S", 2_441_406), ("R", 2_441_406), ("I", 122_070)] {
+        let found = units(&bill, pattern);
+        assert!(found.abs_diff(wanted) * 200 < wanted, "{pattern}: {found}");
+    }
+    let of = |id: &str| {
+        let own = |note: &&crate::run::Note| matches!(note, crate::run::Note::Extended { pattern, .. } if pattern == id);
+        bill.notes.iter().any(|note| own(&note))
+    };
+    assert!(of("S") && of("R") && of("I") && bill.is_whole(), "{:?}", bill.notes);
+    let uncounted = billed(&SCANNED.replace("COUNT", ""), Settings::default());
+    assert!(units(&uncounted, "S").abs_diff(1_220_703) < 6000 && !uncounted.is_whole());
+}
+
+const SPARSE: &str = r#"
+format: 1
+model: pres
+tables:
+  Tab: {key: {pk: S}, indexes: {open: {pk: assignee, sk: due, project: all}}}
+entities:
+  Task: {count: 1000000, size: 900, key: {pk: "t#{id}"}, open: {assignee: "{assignee}", due: "{due}"}, attrs: {id: {type: S, format: uuid}, assignee: {type: S, VALUES, present: 0.02}, due: {type: S, format: date}, txt: S}}
+patterns:
+  - {id: A, update: Task, set: "assignee = :a", if: exists, rate: 50}
+  - {id: F, update: Task, remove: assignee, if: exists, rate: 50}
+  - {id: N, put: Task, if: not-exists, example: {assignee: joe, due: "2026-01-01"}, rate: 50}
+  - {id: O, put: Task, if: not-exists, rate: 50}
+  - {id: T, update: Task, set: "txt = :t", if: exists, rate: 50}
+  - {id: C, update: Task, set: "txt = :t", if: "attribute_exists(assignee)", rate: 50}
+data: {generate: {seed: 1, sample: SAMPLE}}
+"#;
+
+#[test]
+fn writes_that_enter_leave_or_stay_in_a_sparse_index_are_billed_whole_and_others_by_its_share() {
+    for (values, sample) in [("distinct: 2000", "500"), ("values: [joe]", "200"), ("values: [joe]", "1")] {
+        let bill = billed(&SPARSE.replace("VALUES", values).replace("SAMPLE", sample), Settings::default());
+        for (pattern, whole) in
+            [("A", true), ("F", true), ("N", true), ("O", false), ("T", false), ("C", true)]
+        {
+            let wanted = if whole { pair("1 W", "$82.13") } else { pair("1 W × 2.0 %", "$1.64") };
+            assert_eq!(taken(&bill, pattern, Some("open")), Some(wanted), "{pattern} {values} {sample}");
+        }
+    }
+}
+
+const TWO: &str = r#"
+format: 1
+model: two
+tables:
+  Tab: {key: {pk: S}, indexes: {gix: {pk: flag, project: all}}}
+entities:
+  A: {count: 1000000, size: 900, key: {pk: "a#{id}"}, gix: {flag: "{flag}"}, attrs: {id: S, flag: {type: S, distinct: 1000, present: 0.1}, body: S}}
+  B: {count: 1000000, size: 1900, key: {pk: "b#{bid}"}, gix: {flag: "b#{bflag}"}, attrs: {bid: S, bflag: {type: S, distinct: 1000, present: 0.4}, body: S}}
+patterns:
+  - {id: A1, put: A, if: not-exists, rate: 100}
+  - {id: B1, put: B, if: not-exists, rate: 100}
+  - {id: T, transact: [{put: A, if: not-exists}, {put: B, if: not-exists}], rate: 100}
+  - {id: L, batch: [{put: A, n: 2}, {put: B}], rate: 100}
+"#;
+
+/// A tenth of one unit and four tenths of two.
+#[test]
+fn each_step_of_a_transaction_or_batch_reaches_a_sparse_index_as_often_as_its_own_items_do() {
+    let bill = billed(TWO, Settings::default());
+    let cost = |pattern: &str| taken(&bill, pattern, Some("gix")).expect("a line").1;
+    assert_eq!((cost("A1"), cost("B1")), ("$16.43".to_owned(), "$131.40".to_owned()));
+    assert_eq!(cost("T"), "$147.83");
+    assert_eq!(cost("L"), "$164.25");
+}
+
+#[test]
+fn the_free_tier_goes_off_all_storage_once_and_the_mode_table_agrees() {
+    let free = Settings { free_tier: true, ..Settings::default() };
+    let text = LARGE.replace("DATA", "").replace("size: 5000", "size: 2584");
+    let two = text
+        .replace("tables:", "tables:\n  Others: {key: {pk: S}}")
+        .replace("patterns:", "  Other: {table: Others, count: 10000000, size: 2584, key: {pk: \"x#{id}\"}, attrs: {id: S}}\npatterns:")
+        .replace("Order: {count", "Order: {table: Orders, count");
+    let stored = |bill: &Bill| bill.storage.iter().map(|own| own.monthly.as_nanos()).sum::<i128>();
+    let plain = stored(&billed(&two, Settings::default()));
+    // 25 GB at 0.25.
+    assert!((plain - stored(&billed(&two, free)) - 6_250_000_000).abs() < 10);
+    let region = text.replace(
+        "key: {pk: S}",
+        "key: {pk: S}, replicas: [eu-west-1], indexes: {byId: {pk: id, project: all}}",
+    );
+    let (bill, plain) = (billed(&region, free), billed(&region, Settings::default()));
+    assert!((plain.total().as_nanos() - bill.total().as_nanos() - 6_250_000_000).abs() < 10);
+    let modes = &bill.modes.first().expect("a table").1;
+    let on_demand =
+        modes.iter().find(|(class, mode, _)| (*class, *mode) == (Class::Standard, Mode::OnDemand));
+    assert!((on_demand.expect("on-demand").2.as_nanos() - bill.total().as_nanos()).abs() < 100);
+}
+
+#[test]
+fn a_failure_that_does_not_happen_is_named_and_the_bill_is_not_whole() {
+    let text = LARGE.replace("DATA", "").replace(
+        "if: not-exists, rate: 10}",
+        "if: not-exists, rate: 10, expect: {fails-when: null, reason: ConditionalCheckFailed}}",
+    );
+    let bill = billed(&text, Settings::default());
+    let named = |note: &crate::run::Note| note.to_string().starts_with("W1 is expected to fail and does not");
+    assert!(bill.notes.iter().any(named) && !bill.is_whole(), "{:?}", bill.notes);
 }

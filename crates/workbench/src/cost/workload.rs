@@ -4,7 +4,7 @@
 //! fixed units must hold the peak. Whoever provisions leaves headroom: of the units only the settings' share is used, by
 //! the average where they are scaled and by the peak where they are fixed. A table or index has one unit at least.
 
-use super::{Class, Costing, Load, MICRO, Missing, Mode};
+use super::{Allowance, Class, Costing, Load, MICRO, Missing, Mode};
 use crate::price::{Item, Money};
 
 /// Millionths of half units in a unit.
@@ -32,6 +32,8 @@ pub struct Workload {
     pub bytes: u128,
     /// Regions besides the table's own.
     pub replicas: u32,
+    /// What is free of it, if it is of the Standard class.
+    pub free: Allowance,
 }
 
 /// Where two ways of paying cost the same.
@@ -104,7 +106,8 @@ impl Costing<'_> {
     /// is; who reads them is not known, so they have the reads that are provisioned at the least.
     pub fn month(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
         let regions = i128::from(workload.replicas);
-        let mut sum = self.storage(workload.bytes, class)?.times(1 + regions, 1);
+        let everywhere = workload.bytes * (1 + u128::from(workload.replicas));
+        let mut sum = self.storage_after(everywhere, class, &mut workload.free.clone())?;
         for demand in &workload.demands {
             sum += self.units(demand.paid(mode), demand.replicated, class, mode)?.total();
             let unread = |load: Load| Load { read_micro_halves: 0, ..load };

@@ -5,6 +5,7 @@
 //! model does not say, and what therefore rests on the sample, is noted by name.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
@@ -15,6 +16,7 @@ use super::database::{Database, Purpose};
 use super::example::asked;
 use super::execute::pattern as execute;
 use super::report::{Outcome, PatternReport, Report};
+use super::shares::{alone, enters, key_names, population, sets};
 use super::sizes::average;
 use super::tables;
 use crate::data::{FillFault, Further, Sample, further, generate, pad};
@@ -27,6 +29,8 @@ use crate::model::{
 const COLLECTION_ITEMS_MAX: u64 = 20_000;
 /// The same in bytes.
 const COLLECTION_BYTES_MAX: u64 = 64 << 20;
+/// The same of a scan, whose pages are all alike.
+const SCAN_BYTES_MAX: u64 = 8 << 20;
 /// A page without a limit ends at so many bytes (developer guide: Query).
 const PAGE_BYTES_MAX: u64 = 1 << 20;
 /// Items of the most numerous entity among those made up because the model has no data.
@@ -39,6 +43,8 @@ pub struct Measured {
     pub report: Report,
     /// What the figures rest on that the model does not say.
     pub notes: Vec<Note>,
+    /// What each step of a transaction or batch takes alone, by pattern, where there are several and all of them run so.
+    pub steps: BTreeMap<String, Vec<PatternReport>>,
 }
 
 /// Something that the model leaves open, and what was taken instead.
@@ -52,6 +58,8 @@ pub enum Note {
     Larger { entity: String, declared: u64, bytes: u64 },
     /// A question that does not say how much it returns: what it returned from the sample.
     NoAverage { pattern: String, items: u64 },
+    /// A scan of a table of which no entity has a count.
+    Uncounted { pattern: String, items: u64 },
     /// A question whose given values leave fewer different keys than it is said to return.
     FewerKeys { pattern: String, items: u64, wanted: u64 },
     /// So many items were metered in whole pages, the rest taken in proportion.
@@ -60,13 +68,18 @@ pub enum Note {
     Filtered { pattern: String, read: u64, returned: u64 },
     /// It did not run, so nothing was metered.
     NotRun { pattern: String, reason: String },
+    /// A change that is said to fail, and did not: what it takes is not known.
+    NotFailed { pattern: String },
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoCount { entity } => {
-                write!(f, "{entity} has no count: its storage is not in the total; write `count: 1000`")
+                write!(
+                    f,
+                    "{entity} has no count: its storage and scans of it are not in the total; write `count: 1000`"
+                )
             }
             Self::NoSize { entity, bytes } => write!(
                 f,
@@ -81,6 +94,11 @@ impl fmt::Display for Note {
                 "{pattern} does not say how much it returns: metered on {}; write `returns: {{avg: 10}}`",
                 of(*items, "item of the sample", "items of the sample")
             ),
+            Self::Uncounted { pattern, items } => write!(
+                f,
+                "{pattern} reads all there is, which nobody counts: metered on {}; write the entities' `count: 1000`",
+                of(*items, "item of the sample", "items of the sample")
+            ),
             Self::FewerKeys { pattern, items, wanted } => write!(
                 f,
                 "{pattern} is said to return {wanted}, but its given values leave {}",
@@ -90,12 +108,21 @@ impl fmt::Display for Note {
                 f,
                 "{pattern}: {items} of its {wanted} items were metered, in whole pages; the rest is in proportion"
             ),
+            Self::Filtered { pattern, read, returned: 0 } => write!(
+                f,
+                "{pattern} filters, and none of {} comes back: taken as if all that is read did; write an `example` that some pass",
+                of(*read, "item of the sample", "items of the sample")
+            ),
             Self::Filtered { pattern, read, returned } => {
                 write!(f, "{pattern} filters: of {read} items read {returned} come back, as in the sample")
             }
             Self::NotRun { pattern, reason } => {
                 write!(f, "{pattern} did not run and is not in the total: {reason}")
             }
+            Self::NotFailed { pattern } => write!(
+                f,
+                "{pattern} is expected to fail and does not: it is not in the total; write an `example` with which it fails, or drop `fails-when`"
+            ),
         }
     }
 }
@@ -107,28 +134,127 @@ fn of(number: u64, one: &str, many: &str) -> String {
 
 /// Meters a model's workload. The samples are its own data, as loaded; faults are what keeps it from running at all.
 pub fn measure(model: &Model, samples: &[Sample]) -> Result<Measured, Faults> {
-    let given = samples;
-    let samples = completed(model, given)?;
-    let model = measuring(model);
+    let (said, given) = (model, samples);
+    let samples = completed(said, given)?;
+    let model = measuring(said);
     let samples = padded(&model, samples);
     let mut notes = unsaid(&model, &samples, given);
     let mut database = open(&model, &model.tables.iter().map(|table| &*table.name).collect::<Vec<_>>())?;
     load(&mut database, &model, &samples)?;
-    let mut patterns = Vec::new();
-    for pattern in &model.patterns {
-        let mut ran = execute(&mut database, &model, &samples, pattern);
-        if let Some(reason) = why_not(&ran) {
-            notes.push(Note::NotRun { pattern: pattern.id.clone(), reason });
-        } else if let Some(read) = pattern.read() {
-            let sized = Sized { model: &model, samples: &samples, pattern, read, notes: &mut notes };
-            sized.resize(&mut ran)?;
-        }
-        patterns.push(ran);
-    }
-    let tables = tables::measure(&model, &samples);
     let (name, text) = (model.name.clone(), model.text.clone());
-    let report = Report { model: name, text, patterns, tables, collisions: Vec::new(), samples };
-    Ok(Measured { report, notes })
+    let tables = tables::measure(&model, &samples);
+    let mut report =
+        Report { model: name, text, patterns: Vec::new(), tables, collisions: Vec::new(), samples };
+    let mut steps = BTreeMap::new();
+    for pattern in &model.patterns {
+        let ran = if let Some(read) = pattern.read() {
+            let mut ran = execute(&mut database, &model, &report.samples, pattern);
+            if why_not(&ran).is_none() {
+                let notes = &mut notes;
+                let mut sized = Sized { said, model: &model, report: &report, pattern, read, notes };
+                sized.resize(&mut ran)?;
+            }
+            ran
+        } else {
+            let (ran, parts) = changed(said, &model, &mut database, &report, pattern)?;
+            if !parts.is_empty() {
+                steps.insert(pattern.id.clone(), parts);
+            }
+            ran
+        };
+        notes.extend(not_metered(pattern, &ran));
+        report.patterns.push(ran);
+    }
+    Ok(Measured { report, notes, steps })
+}
+
+/// What keeps a pattern from being billed.
+fn not_metered(pattern: &Pattern, ran: &PatternReport) -> Option<Note> {
+    if let Some(reason) = why_not(ran) {
+        return Some(Note::NotRun { pattern: pattern.id.clone(), reason });
+    }
+    let fails = pattern.expect.as_ref().is_some_and(|expect| expect.fails.is_some());
+    (fails && ran.capacity.is_empty()).then(|| Note::NotFailed { pattern: pattern.id.clone() })
+}
+
+/// What a change takes, and what each of its steps does alone. One that puts items into an index that most are not in runs
+/// on items that are not, unless its condition asks for others.
+fn changed(
+    said: &Model,
+    model: &Model,
+    database: &mut Database,
+    report: &Report,
+    pattern: &Pattern,
+) -> Result<(PatternReport, Vec<PatternReport>), Faults> {
+    if let Some(outside) = outside(said, model, report, pattern) {
+        let mut own = open(model, &model.tables.iter().map(|table| &*table.name).collect::<Vec<_>>())?;
+        load(&mut own, model, &outside)?;
+        let ran = execute(&mut own, model, &outside, pattern);
+        if why_not(&ran).is_none() && !ran.capacity.is_empty() {
+            let parts = parts(&mut own, model, &outside, pattern);
+            return Ok((ran, parts));
+        }
+    }
+    let ran = execute(database, model, &report.samples, pattern);
+    Ok((ran, parts(database, model, &report.samples, pattern)))
+}
+
+/// The steps of a pattern that has several, each run alone; none if one of them does not run so.
+fn parts(
+    database: &mut Database,
+    model: &Model,
+    samples: &[Sample],
+    pattern: &Pattern,
+) -> Vec<PatternReport> {
+    if pattern.steps().len() < 2 || pattern.expect.is_some() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for step in pattern.steps() {
+        let ran = execute(database, model, samples, &alone(pattern, step));
+        if why_not(&ran).is_some() {
+            return Vec::new();
+        }
+        found.push(ran);
+    }
+    found
+}
+
+/// The samples without what a pattern sets and few items have, with the keys made of it; `None` where it sets nothing such.
+fn outside(said: &Model, model: &Model, report: &Report, pattern: &Pattern) -> Option<Vec<Sample>> {
+    let mut absent: Vec<(&str, String)> = Vec::new();
+    for step in pattern.steps() {
+        let (Some(entity), Some(seen)) = (said.entity(&step.entity), report.entity(&step.entity)) else {
+            continue;
+        };
+        let indexes = said.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
+        for index in indexes.iter().filter(|index| enters(step, entity, index, seen)) {
+            let set = step.set.as_deref().unwrap_or_default();
+            let own = key_names(entity, index);
+            absent.extend(own.into_iter().filter(|name| sets(set, name)).map(|name| (&*entity.name, name)));
+        }
+    }
+    if absent.is_empty() {
+        return None;
+    }
+    let without = |sample: &Sample| {
+        let entity = sample.entity.as_deref().and_then(|name| model.entity(name))?;
+        let own: Vec<&String> =
+            absent.iter().filter(|(name, _)| *name == entity.name).map(|(_, name)| name).collect();
+        let mut item = sample.item.clone();
+        for name in &own {
+            item.remove(*name);
+        }
+        let indexes = model.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
+        for part in indexes.iter().flat_map(Index::key_parts) {
+            let Some(template) = entity.template(&part.name) else { continue };
+            if template.attributes().any(|name| own.iter().any(|own| *own == name)) {
+                item.remove(&part.name);
+            }
+        }
+        Some(Sample { item, ..sample.clone() })
+    };
+    Some(report.samples.iter().map(|sample| without(sample).unwrap_or_else(|| sample.clone())).collect())
 }
 
 fn why_not(ran: &PatternReport) -> Option<String> {
@@ -296,8 +422,10 @@ fn padded(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
 
 /// One question on a collection of the declared size.
 struct Sized<'a> {
+    /// The model as its author wrote it.
+    said: &'a Model,
     model: &'a Model,
-    samples: &'a [Sample],
+    report: &'a Report,
     pattern: &'a Pattern,
     read: &'a Read,
     notes: &'a mut Vec<Note>,
@@ -305,10 +433,15 @@ struct Sized<'a> {
 
 impl Sized<'_> {
     /// Replaces what the question did on the sample by what it does on as many items as it is said to return.
-    fn resize(self, ran: &mut PatternReport) -> Result<(), Faults> {
-        if !matches!(self.read.kind, ReadKind::Query | ReadKind::ScatterGather) {
-            return Ok(());
+    fn resize(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
+        match self.read.kind {
+            ReadKind::Get => Ok(()),
+            ReadKind::Scan => self.resize_scan(ran),
+            ReadKind::Query | ReadKind::ScatterGather => self.resize_query(ran),
         }
+    }
+
+    fn resize_query(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
         let id = || self.pattern.id.clone();
         let returns = self.pattern.returns.unwrap_or_default();
         let Some(average) = returns.average.or(returns.max.filter(|most| *most == 1)) else {
@@ -319,37 +452,103 @@ impl Sized<'_> {
         };
         let returned = self.read.limit.map_or(average, |limit| average.min(limit));
         let mut wanted = returned;
-        if ran.filter.is_some() && ran.items_returned > 0 && ran.items_read > ran.items_returned {
+        if ran.filter.is_some() && ran.items_read > ran.items_returned {
             let (read, returned) = (ran.items_read, ran.items_returned);
             self.notes.push(Note::Filtered { pattern: id(), read, returned });
-            wanted = wanted.saturating_mul(read).div_ceil(returned);
+            wanted = wanted
+                .saturating_mul(read)
+                .checked_div(returned)
+                .map_or(wanted, |_| wanted.saturating_mul(read).div_ceil(returned));
         }
-        let Some(loaded) = self.on_a_collection(ran, wanted)? else { return Ok(()) };
-        if loaded.items < loaded.tried {
-            self.notes.push(Note::FewerKeys { pattern: id(), items: loaded.items, wanted });
+        let entities = self.read.entities.iter().filter_map(|name| self.model.entity(name));
+        let bytes = entities.filter_map(|own| self.bytes(own)).max().unwrap_or(1);
+        let tried = self.bounded(wanted, bytes, COLLECTION_BYTES_MAX);
+        self.on_so_many(ran, self.model, self.read, (tried, wanted))
+    }
+
+    /// A scan reads all that the table or index holds, whatever it returns: as many items as are counted.
+    fn resize_scan(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
+        let Some(table) = self.said.table(&ran.table) else { return Ok(()) };
+        let index = ran.index.as_deref().and_then(|name| table.index(name));
+        let there = population(self.said, &table.name, index, |name| self.report.entity(name));
+        let all: u64 = there.iter().fold(0, |sum, (_, number)| sum.saturating_add(*number));
+        if all == 0 {
+            let (pattern, items) = (self.pattern.id.clone(), ran.items_read);
+            self.notes.push(Note::Uncounted { pattern, items });
             return Ok(());
         }
-        if loaded.tried < wanted {
-            self.notes.push(Note::Extended { pattern: id(), items: loaded.tried, wanted });
-            extend(ran, wanted, loaded.tried);
+        let mut model = self.model.clone();
+        for entity in &mut model.entities {
+            let number = there.iter().find(|(name, _)| *name == entity.name).map(|(_, number)| *number);
+            entity.count = number.or(entity.count);
+        }
+        let mut read = self.read.clone();
+        read.entities = there.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let wanted = read.limit.map_or(all, |limit| limit.min(all));
+        let sum: u128 = there
+            .iter()
+            .filter_map(|(name, number)| {
+                Some(u128::from(self.bytes(model.entity(name)?)?) * u128::from(*number))
+            })
+            .sum();
+        let bytes = u64::try_from(sum / u128::from(all)).unwrap_or(u64::MAX).max(1);
+        let tried = self.bounded(wanted, bytes, SCAN_BYTES_MAX);
+        self.on_so_many(ran, &model, &read, (tried, wanted))
+    }
+
+    fn bytes(&self, entity: &Entity) -> Option<u64> {
+        entity.size_bytes.or_else(|| average(entity, &self.report.samples))
+    }
+
+    /// Asks so many items instead of the sample's, and takes what all that are wanted do.
+    fn on_so_many(
+        &mut self,
+        ran: &mut PatternReport,
+        model: &Model,
+        read: &Read,
+        (tried, wanted): (u64, u64),
+    ) -> Result<(), Faults> {
+        let pattern = self.pattern.id.clone();
+        let Some(items) = self.on_a_collection(ran, model, read, tried)? else { return Ok(()) };
+        if items < tried {
+            // A scan of few keys is of them, all the same; it reads as many as are counted.
+            if read.kind != ReadKind::Scan {
+                self.notes.push(Note::FewerKeys { pattern, items, wanted });
+                return Ok(());
+            }
+        }
+        if items.min(tried) < wanted {
+            self.notes.push(Note::Extended { pattern, items: items.min(tried), wanted });
+            extend(ran, wanted, items.min(tried));
         }
         Ok(())
     }
 
-    fn on_a_collection(&self, ran: &mut PatternReport, wanted: u64) -> Result<Option<Loaded>, Faults> {
-        let model = self.model;
+    /// How many items were read of those that were made for it.
+    fn on_a_collection(
+        &self,
+        ran: &mut PatternReport,
+        model: &Model,
+        read: &Read,
+        tried: u64,
+    ) -> Result<Option<u64>, Faults> {
         let Some(table) = model.table(&ran.table) else { return Ok(None) };
         let index = ran.index.as_deref().and_then(|name| table.index(name));
-        let tried = self.bounded(wanted);
+        let samples = &self.report.samples;
         let pattern = self.whole_collection(ran, tried);
-        let Operation::Read(read) = &pattern.operation else { return Ok(None) };
-        let Ok(asked) = asked(model, self.samples, &pattern, read) else { return Ok(None) };
-        let place = Place { model, table, index, known: &asked.known, samples: self.samples, ran };
+        let Operation::Read(asking) = &pattern.operation else { return Ok(None) };
+        let Ok(asked) = asked(model, samples, &pattern, asking) else { return Ok(None) };
+        let mut seen = ran.clone();
+        if read.kind == ReadKind::Scan {
+            // It reads whatever is there, not what it found on the sample.
+            seen.read.clear();
+        }
+        let place = Place { model, table, index, known: &asked.known, samples, ran: &seen };
         let items = place.items(read, tried);
         let mut database = open(model, &[&table.name])?;
         load(&mut database, model, &items)?;
-        let mut sized = execute(&mut database, model, self.samples, &pattern);
-        if why_not(&sized).is_some() || (sized.items_read == 0 && wanted > 0) {
+        let mut sized = execute(&mut database, model, samples, &pattern);
+        if why_not(&sized).is_some() || (sized.items_read == 0 && tried > 0) {
             return Ok(None);
         }
         let items = sized.items_read;
@@ -358,15 +557,13 @@ impl Sized<'_> {
         sized.strangers.clear();
         sized.filter.clone_from(&ran.filter);
         *ran = PatternReport { key: ran.key.clone(), touched: Vec::new(), ..sized };
-        Ok(Some(Loaded { items, tried }))
+        Ok(Some(items))
     }
 
-    /// No more items than fit, in whole pages.
-    fn bounded(&self, wanted: u64) -> u64 {
-        let entities = self.read.entities.iter().filter_map(|name| self.model.entity(name));
-        let sizes = entities.filter_map(|own| own.size_bytes.or_else(|| average(own, self.samples)));
-        let bytes = sizes.max().unwrap_or(1).max(1);
-        let most = COLLECTION_ITEMS_MAX.min((COLLECTION_BYTES_MAX / bytes).max(1));
+    /// No more items of this size than fit, in whole pages.
+    fn bounded(&self, wanted: u64, bytes: u64, bytes_max: u64) -> u64 {
+        let bytes = bytes.max(1);
+        let most = COLLECTION_ITEMS_MAX.min((bytes_max / bytes).max(1));
         if wanted <= most {
             return wanted;
         }
@@ -388,12 +585,6 @@ impl Sized<'_> {
         }
         pattern
     }
-}
-
-/// Items that a question was metered on, and that it was meant to be.
-struct Loaded {
-    items: u64,
-    tried: u64,
 }
 
 /// What all items take when some of them took this.

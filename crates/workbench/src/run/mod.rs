@@ -15,6 +15,7 @@ mod plan;
 mod range;
 mod report;
 mod requests;
+mod shares;
 mod sizes;
 mod steps;
 mod tables;
@@ -31,6 +32,7 @@ pub use report::{
     CapacityOf, Collision, EntityReport, IndexReport, ItemKey, OperationKind, Outcome, PatternReport, Report,
     TableReport,
 };
+pub(crate) use shares::{share_ppm, written_ppm};
 pub(crate) use steps::{Changed, Done};
 pub(crate) use tables::IndexNumbers;
 
