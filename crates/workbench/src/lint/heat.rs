@@ -50,7 +50,9 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
         };
         let needed = if verdict == Verdict::Hot { key.needed } else { key.needed_to_cool() };
         let shards = needed.max(2);
-        let fix = if written {
+        let fix = if written && key.shards >= shards {
+            "shard by an attribute that is even within the key: a value of it has one shard, however often it comes".to_owned()
+        } else if written {
             format!("spread it over {shards} shards: `{{…|shard({shards})}}` in the partition key, by an attribute of many values within it")
         } else {
             "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every question asks all of them".to_owned()
