@@ -360,7 +360,32 @@ fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken(
 fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
     let text = format!("{BY_ID_AND_BY_X}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n");
     let (found, _) = redesigned(&text);
-    assert!(matches!(found.proof, Proof::Impossible { gsis: 0, .. }), "{:?}", found.proof);
+    let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
+    let said = unless.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(said, ["second items of A by x would do if besides what identifies it W2 knew x"]);
+}
+
+fn not_designed(text: &str) -> String {
+    let model = model(text);
+    let table = model.tables.first().expect("a table");
+    let problem = design::from_model(&model, table).expect("a problem");
+    let faults = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect_err("no design");
+    faults.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn where_strong_reads_leave_no_design_it_is_not_said_that_more_indexes_would_help() {
+    let text = BY_ID_AND_BY_X.replace("rate: 5", "consistency: strong, rate: 5");
+    let fault = not_designed(&format!("{text}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n"));
+    assert!(
+        fault.starts_with("no number of indexes lets one request answer every pattern of A: "),
+        "{fault}"
+    );
+    assert!(fault.contains("global indexes are not strongly consistent, as P1, P2 must be"), "{fault}");
+    assert!(
+        fault.ends_with("second items of A by x would do if besides what identifies it W2 knew x"),
+        "{fault}"
+    );
 }
 
 const FLAGGED: &str = r#"

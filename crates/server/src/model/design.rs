@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use keywright_workbench::cost::Class;
 use keywright_workbench::design::{
-    Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Verified, VerifiedWrite, Without,
-    carry, explain, from_model, index_name, keep, name, solve, to_model, unordered, verify, verify_writes,
+    Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Unless, Verified, VerifiedWrite,
+    Without, carry, explain, from_model, index_name, keep, name, solve, to_model, unordered, verify,
+    verify_writes,
 };
 use keywright_workbench::model::{Billing, Model, write};
 use keywright_workbench::price::{Money, Prices};
@@ -154,13 +155,7 @@ fn proof(proof: &Proof) -> String {
     let (gsis, by, with, same) = match proof {
         Proof::NoIndexes => return "No index is needed.".to_owned(),
         Proof::AllKept => return "All of them exist and stay.".to_owned(),
-        Proof::Impossible { gsis, entities } => {
-            return format!(
-                "With {gsis} it is impossible to answer every pattern with one request, even with second items, local \
-                 indexes and lists: {} cannot.",
-                entities.join(", ")
-            );
-        }
+        Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
     let costs = |by: &Money| {
@@ -181,6 +176,22 @@ fn proof(proof: &Proof) -> String {
             costs(by)
         ),
     }
+}
+
+fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
+    let entities = entities.join(", ");
+    if unless.is_empty() {
+        return format!(
+            "With {gsis} it is impossible to answer every pattern with one request, even with second items, local indexes \
+             and lists: {entities} cannot."
+        );
+    }
+    let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
+    format!(
+        "With {gsis} it is impossible to answer every pattern with one request as long as an update or a delete knows only \
+         what identifies its item: {entities} cannot; {}.",
+        unless.join("; ")
+    )
 }
 
 fn means(with: &Without) -> String {
@@ -339,8 +350,9 @@ fn report_writes(writes: &[VerifiedWrite]) -> bool {
     if writes.is_empty() {
         return true;
     }
-    let (wrong, right): (Vec<&VerifiedWrite>, Vec<&VerifiedWrite>) =
-        writes.iter().partition(|own| !own.agrees());
+    let wrong: Vec<&VerifiedWrite> = writes.iter().filter(|own| !own.agrees()).collect();
+    // A write that was refused has changed nothing, and so shows nothing.
+    let right: Vec<&VerifiedWrite> = writes.iter().filter(|own| own.agrees() && !own.refused).collect();
     let reads: usize = right.iter().map(|own| own.reads.len()).sum();
     banner::say(&format!(
         "{} of {} writes leave every key and second item current at the predicted units; {reads} reads after them return what they should.",
@@ -348,7 +360,10 @@ fn report_writes(writes: &[VerifiedWrite]) -> bool {
         writes.len()
     ));
     for own in writes.iter().filter(|own| own.refused) {
-        banner::say(&format!("{}: its condition does not hold on the generated items.", own.pattern));
+        banner::say(&format!(
+            "{}: not shown, as its condition does not hold on the generated items.",
+            own.pattern
+        ));
     }
     for own in &wrong {
         let id = &own.pattern;

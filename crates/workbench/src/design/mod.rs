@@ -18,6 +18,7 @@ mod problem;
 mod program;
 mod proof;
 mod to_model;
+mod unless;
 mod verify;
 mod verify_writes;
 mod view;
@@ -36,6 +37,7 @@ pub use problem::{
 };
 pub use proof::{Proof, Same, Without};
 pub use to_model::{index_name, to_model};
+pub use unless::Unless;
 pub use verify::{Verified, verify};
 pub use verify_writes::{VerifiedWrite, verify_writes};
 pub use view::View;

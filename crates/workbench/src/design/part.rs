@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::layout::Offer;
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::program::{self, Choice, Part};
+use super::unless::{Unless, unless};
 use super::view::{self, Candidate, Tariff};
 use crate::cost::Class;
 use crate::price::{Money, Prices};
-use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
+use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_COLLECTION_BYTES_MAX};
 
 /// A month's saving below which nobody wants a second table.
 const SAVING_MIN: Money = Money::dollars(1);
@@ -42,6 +43,11 @@ pub(super) struct Tariffs {
 }
 
 impl Tariffs {
+    /// Those of the class that is tried first.
+    pub(super) fn first(&self) -> &Tariff {
+        &self.first
+    }
+
     pub(super) fn of(problem: &Problem, prices: &Prices) -> Result<Self, Fault> {
         let class = problem.class.unwrap_or(Class::Standard);
         let other = match problem.class {
@@ -60,12 +66,28 @@ pub(super) fn solve(problem: &Problem, tariffs: &Tariffs) -> Result<Vec<Solved>,
         let most = globals(problem, &part);
         match one(problem, tariffs, &part, most) {
             Ok(Some(own)) => solved.push(own),
-            Ok(None) => faults
-                .push(Fault::TooManyIndexes { entities: names(problem, &part), allowed: problem.gsi_max }),
+            Ok(None) => faults.push(too_many(problem, tariffs, &part)),
             Err(fault) => faults.push(fault),
         }
     }
     if faults.is_empty() { Ok(solved) } else { Err(faults) }
+}
+
+/// Why a part has no design with the indexes allowed, and what would help: more of them, or writers that know more.
+fn too_many(problem: &Problem, tariffs: &Tariffs, part: &Part) -> Fault {
+    let allowed = problem.gsi_max;
+    let more = Problem { gsi_max: GLOBAL_INDEXES_MAX, ..problem.clone() };
+    let all = globals(&more, part);
+    let solvable = |most: usize| again(&more, tariffs, part.with(Offer::All), most);
+    let more_help = all > allowed && matches!(solvable(all), Ok(Some(_)));
+    let own = part.patterns.iter().filter_map(|place| problem.patterns.get(*place));
+    Fault::TooManyIndexes {
+        entities: names(problem, part),
+        allowed,
+        more_help,
+        strong: own.filter(|pattern| pattern.strong).map(|pattern| pattern.id.clone()).collect(),
+        unless: unless(problem, tariffs, part, allowed).unwrap_or_default(),
+    }
 }
 
 /// Solves one part with at most so many global indexes; where these are fewer than the part could use, second items and
@@ -84,6 +106,14 @@ fn again(problem: &Problem, tariffs: &Tariffs, part: Part, most: usize) -> Resul
     Ok(Some(better.unwrap_or(own)))
 }
 
+/// A part that cannot do with so few indexes.
+#[derive(Default)]
+pub(super) struct Unable {
+    pub(super) entities: Vec<String>,
+    /// What its writers would have to know.
+    pub(super) unless: Vec<Unless>,
+}
+
 /// The solved parts with fewer global indexes; parts that have no more stay as they are. The names are those of a part that
 /// cannot do with so few.
 pub(super) fn fewer(
@@ -92,17 +122,18 @@ pub(super) fn fewer(
     solved: &[Solved],
     gsis: usize,
     offer: Offer,
-) -> Result<Result<Vec<Option<Solved>>, Vec<String>>, Fault> {
+) -> Result<Result<Vec<Option<Solved>>, Unable>, Fault> {
     let mut found = Vec::new();
     for own in solved {
         if own.choice.globals() <= gsis {
             found.push(None);
             continue;
         }
-        match again(problem, tariffs, own.part.with(offer), gsis)? {
-            Some(other) => found.push(Some(other)),
-            None => return Ok(Err(names(problem, &own.part))),
-        }
+        let Some(other) = again(problem, tariffs, own.part.with(offer), gsis)? else {
+            let unless = unless(problem, tariffs, &own.part, gsis)?;
+            return Ok(Err(Unable { entities: names(problem, &own.part), unless }));
+        };
+        found.push(Some(other));
     }
     Ok(Ok(found))
 }

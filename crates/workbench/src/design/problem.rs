@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::View;
+use super::{Unless, View};
 use crate::cost::Class;
 use crate::model::MicroPerSecond;
 
@@ -274,6 +274,12 @@ pub enum Fault {
         entities: Vec<String>,
         /// The indexes allowed.
         allowed: usize,
+        /// Whether any larger number of them helps.
+        more_help: bool,
+        /// The patterns among them that are strongly consistent, which a global index never is.
+        strong: Vec<String>,
+        /// The second items with which they could do if writers knew more than the identity.
+        unless: Vec<Unless>,
     },
     /// The solver stopped without an answer.
     Solver(String),
@@ -295,10 +301,19 @@ impl fmt::Display for Fault {
             Self::NoBaseKey(entity) => {
                 write!(f, "entity {entity} has no attributes that stay the same and identify it")
             }
-            Self::TooManyIndexes { entities, allowed } => {
+            Self::TooManyIndexes { entities, allowed, more_help, strong, unless } => {
                 let entities = entities.join(", ");
                 let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
-                write!(f, "{entities} need more than {more}, even with second items and local indexes")
+                if *more_help {
+                    write!(f, "{entities} need more than {more}, even with second items and local indexes")?;
+                } else {
+                    write!(f, "no number of indexes lets one request answer every pattern of {entities}")?;
+                    if !strong.is_empty() {
+                        let strong = strong.join(", ");
+                        write!(f, ": global indexes are not strongly consistent, as {strong} must be")?;
+                    }
+                }
+                unless.iter().try_for_each(|own| write!(f, "; {own}"))
             }
             Self::Solver(fault) => write!(f, "the solver gave up: {fault}"),
             Self::NoPrice(what) => write!(f, "the price file has no price of {what}"),

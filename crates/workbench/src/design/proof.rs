@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 use super::Way;
 use super::embed::Embedded;
 use super::layout::Offer;
-use super::part::{self, Solved, Tariffs};
+use super::part::{self, Solved, Tariffs, Unable};
 use super::problem::{Fault, Slot};
+use super::unless::Unless;
 use super::view::View;
 use crate::price::Money;
 
@@ -18,12 +19,15 @@ pub enum Proof {
     NoIndexes,
     /// All of them exist and stay.
     AllKept,
-    /// With one less no request answers every pattern, whatever second items, local indexes and lists there are.
+    /// With one less no request answers every pattern, whatever second items, local indexes and lists there are that writers
+    /// can keep who know what identifies an item.
     Impossible {
         /// The number of indexes that was tried.
         gsis: usize,
         /// The entities that cannot do with it.
         entities: Vec<String>,
+        /// The second items with which they could if writers knew more than the identity.
+        unless: Vec<Unless>,
     },
     /// With one less there is a design, and it costs more.
     Possible {
@@ -90,7 +94,7 @@ pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Proof
     }
     let less = match cheapest(tariffs, ways, gsis, Offer::All)? {
         Ok(less) => less,
-        Err(entities) => return Ok(Proof::Impossible { gsis, entities }),
+        Err(Unable { entities, unless }) => return Ok(Proof::Impossible { gsis, entities, unless }),
     };
     let by = less.monthly - best.monthly();
     let with = besides(&less, best);
@@ -100,7 +104,7 @@ pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Proof
     } else {
         match cheapest(tariffs, std::slice::from_ref(best), gsis, Offer::Entries)? {
             Ok(less) => Same::Dearer(less.monthly - best.monthly()),
-            Err(entities) => Same::Impossible(entities),
+            Err(unable) => Same::Impossible(unable.entities),
         }
     };
     Ok(Proof::Possible { gsis, by, with, same })
@@ -112,9 +116,9 @@ fn cheapest<'a>(
     ways: &'a [Way],
     gsis: usize,
     offer: Offer,
-) -> Result<Result<Less<'a>, Vec<String>>, Fault> {
+) -> Result<Result<Less<'a>, Unable>, Fault> {
     let mut best: Option<Less<'a>> = None;
-    let mut unable = Vec::new();
+    let mut unable = None;
     for way in ways {
         match part::fewer(&way.problem, tariffs, &way.solved, gsis, offer)? {
             Ok(solved) => {
@@ -124,11 +128,10 @@ fn cheapest<'a>(
                     best = Some(less);
                 }
             }
-            Err(entities) if unable.is_empty() => unable = entities,
-            Err(_) => {}
+            Err(own) => unable = unable.or(Some(own)),
         }
     }
-    Ok(best.ok_or(unable))
+    Ok(best.ok_or_else(|| unable.unwrap_or_default()))
 }
 
 fn besides(less: &Less<'_>, best: &Way) -> Without {
