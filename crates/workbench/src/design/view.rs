@@ -210,11 +210,13 @@ impl View {
     }
 }
 
-/// The average size of a pattern's items when they are whole.
+/// The average size of a pattern's items when they are whole: of several entities each counts by how many items it has, as
+/// it does in the answers, whose keys all of them share.
 pub(super) fn whole_bytes(problem: &Problem, pattern: &Pattern) -> u64 {
-    let sizes =
-        pattern.entities.iter().filter_map(|name| problem.entity(name)).map(|entity| entity.size_bytes);
-    sizes.sum::<u64>() / u64::try_from(pattern.entities.len()).unwrap_or(1).max(1)
+    let entities = || pattern.entities.iter().filter_map(|name| problem.entity(name));
+    let bytes: u128 = entities().map(|own| u128::from(own.size_bytes) * u128::from(own.count.max(1))).sum();
+    let items: u128 = entities().map(|own| u128::from(own.count.max(1))).sum();
+    u64::try_from(bytes / items.max(1)).unwrap_or(u64::MAX)
 }
 
 /// Half read units of one execution: the sum of the sizes, then rounded up, on each shard.
