@@ -165,3 +165,23 @@ fn the_writes_of_every_published_model_designed_anew_do_what_was_predicted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(ran >= 15, "{ran}");
 }
+
+#[test]
+fn what_fills_a_second_item_to_its_size_is_nobodys_copy() {
+    let text = r"
+format: 1
+model: by-two
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  A: {count: 1000, size: 100, unique: [[id]], attrs: {id: S, x: {type: S, distinct: 100}, y: S}}
+patterns:
+  - {id: P1, query: A, given: {id: eq}, consistency: strong, returns: {avg: 1, max: 1}, rate: 5}
+  - {id: P2, query: A, given: {x: eq}, consistency: strong, returns: {avg: 10, max: 10}, rate: 5}
+  - {id: W1, put: A, if: not-exists, rate: 1}
+";
+    for text in [text.to_owned(), text.replace("size: 100", "size: 5000")] {
+        let model = designed(&text);
+        assert!(model.entity("AByX").is_some() || model.entity("AById").is_some(), "{:?}", model.entities);
+        all_agree(&model);
+    }
+}

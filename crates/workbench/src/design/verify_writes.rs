@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, seconds, size};
-use crate::data::{Sample, complete};
+use crate::data::{FILLER, Sample, complete};
 use crate::model::{
     Entity, Faults, HalfUnits, Index, Model, Node, Operation, Pattern, Projection, Read, Table, Write,
     WriteKind,
@@ -85,7 +85,7 @@ fn write(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Verifie
     verified.predicted =
         HalfUnits(2 * changes.iter().map(|change| predicted(model, change, times)).sum::<u64>());
     let after = after(model, samples, &changes);
-    let plain = plain(model, &after);
+    let plain = filled_alike(model, plain(model, &after), &after);
     verified.stale = stale(model, &changes, &after, &plain);
     let asks = asks(model, &changes);
     verified.reads = ask(model, after, &plain, asks)?;
@@ -171,6 +171,27 @@ fn after(model: &Model, samples: &[Sample], changes: &[Changed]) -> Vec<Sample> 
         Some(Sample { table, entity, item, at: crate::model::At::default() })
     }));
     after
+}
+
+/// Second items filled to their size as the stored ones are: what fills is data's own and nobody's copy.
+fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<Sample> {
+    let seconds = seconds(model);
+    let key = |sample: &Sample| {
+        let table = model.table(&sample.table)?;
+        Some((sample.entity.clone()?, key_texts(table, &sample.item)))
+    };
+    let stored: BTreeMap<_, &Sample> = after.iter().filter_map(|own| Some((key(own)?, own))).collect();
+    for sample in &mut plain {
+        let second = seconds.iter().any(|(second, _)| sample.entity.as_deref() == Some(*second));
+        let declared = sample.entity.as_deref().and_then(|name| model.entity(name)?.attribute(FILLER));
+        if !second || declared.is_some() {
+            continue;
+        }
+        let Some(stored) = key(sample).and_then(|key| stored.get(&key)) else { continue };
+        sample.item.remove(FILLER);
+        sample.item.extend(stored.item.get(FILLER).map(|filler| (FILLER.to_owned(), filler.clone())));
+    }
+    plain
 }
 
 /// What of the written items is not as the templates have it, and what of all second items is not as the first ones have it.
