@@ -565,3 +565,102 @@ fn a_designed_model_passes_its_check_on_generated_items_of_every_size_of_sample(
         assert_eq!(twins.map(|finding| &finding.text).collect::<Vec<_>>(), Vec::<&String>::new(), "{sample}");
     }
 }
+
+const STRONG: &str = r"
+format: 1
+model: strong
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Acct: {count: 1000, size: 200, unique: [[acct]], attrs: {acct: S, balance: N}}
+  Post: {count: 10000, size: 200, parent: Acct, unique: [[acct, seq]], attrs: {acct: S, seq: S, day: {type: S, format: date}}}
+patterns:
+  - {id: P1, get: Acct, given: {acct: eq}, consistency: strong, rate: 5}
+  - {id: P2, query: Post, given: {acct: eq, seq: between}, consistency: strong, returns: {avg: 10, max: 5000, page: 20}, rate: 1}
+  - {id: P3, query: Post, given: {acct: eq, day: ge}, consistency: strong, returns: {avg: 10, max: 5000, page: 20}, rate: 1}
+  - {id: W1, transact: [{put: Post, if: not-exists}, {update: Acct, set: 'balance = balance + :a', if: exists}], rate: 5}
+";
+
+#[test]
+fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_table() {
+    let (_, model) = redesigned(STRONG);
+    let slot = model.entity("Post").and_then(|post| post.slot("lsi1")).expect("a local index");
+    assert_eq!(slot.templates.len(), 1, "{slot:?}");
+    runs(&model);
+}
+
+#[test]
+fn what_a_kept_local_index_says_is_left_as_it_was_written() {
+    for (said, templates) in [(r#"pk: "T#{id}", due: "{due}""#, 2), (r#"due: "{due}""#, 1)] {
+        let text = format!(
+            r#"
+format: 1
+model: keepme
+tables: {{Main: {{key: {{pk: S, sk: S}}, indexes: {{loc: {{local: true, sk: due, project: all}}}}}}}}
+entities:
+  One: {{count: 1000, size: 500, key: {{pk: "T#{{id}}", sk: "M"}}, loc: {{{said}}}, attrs: {{id: S, due: S, c: {{type: S, distinct: 100}}}}}}
+patterns:
+  - {{id: P1, get: One, given: {{id: eq}}, rate: 1}}
+  - {{id: P2, query: One, given: {{c: eq}}, returns: {{avg: 10, max: 20}}, rate: 1}}
+  - {{id: W1, put: One, rate: 1}}
+"#
+        );
+        let written = design::to_model(&model(&text), "Main", &kept(&text)).expect("templates");
+        let again = self::model(&keywright_workbench::model::write(&written));
+        let slot = again.entity("One").and_then(|one| one.slot("loc")).expect("kept");
+        assert_eq!(slot.templates.len(), templates, "{slot:?}");
+        runs(&again);
+    }
+}
+
+const ADDRESSES: &str = r"
+format: 1
+model: emb
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  User: {count: 1000, size: 200, unique: [[userId]], attrs: {userId: S, name: S}}
+  Address: {count: 3000, size: 100, parent: User, unique: [[userId, label]], attrs: {userId: S, label: {type: S, values: [home, work]}, street: S}}
+patterns:
+  - {id: P1, query: [User, Address], given: {userId: eq}, returns: {avg: 4, max: 4}, rate: 50}
+  - {id: W1, put: Address, rate: 5}
+";
+
+#[test]
+fn what_is_appended_to_a_list_has_the_attributes_of_the_item_it_stands_for() {
+    let (found, model) = redesigned(ADDRESSES);
+    assert_eq!(found.embedded.first().map(|own| own.list.as_str()), Some("addresses"));
+    let written = keywright_workbench::model::write(&model);
+    assert!(written.contains("more: [{label: home, street: street}]"), "{written}");
+}
+
+#[test]
+fn an_item_whose_write_is_conditional_or_changes_one_alone_is_not_taken_into_a_list() {
+    for write in
+        ["put: Address, if: not-exists", "update: Address, set: 'street = :street'", "delete: Address"]
+    {
+        let (found, model) = redesigned(&ADDRESSES.replace("put: Address", write));
+        assert_eq!(found.embedded, [], "{write}");
+        assert!(model.entity("Address").is_some(), "{write}");
+    }
+}
+
+#[test]
+fn an_order_by_a_number_below_zero_or_with_a_fraction_is_refused_in_a_sentence() {
+    for value in ["-5", "1.5"] {
+        let text = format!(
+            r"
+format: 1
+model: scores
+tables: {{Tab: {{key: {{pk: S, sk: S}}}}}}
+entities:
+  Score: {{count: 1000, size: 200, unique: [[match, id]], attrs: {{match: {{type: S, distinct: 10}}, id: S, score: N}}}}
+patterns:
+  - {{id: P1, query: Score, given: {{match: eq}}, order: {{by: score}}, returns: {{avg: 10, max: 20}}, rate: 1}}
+data: {{inline: {{Score: [{{match: m, id: a, score: {value}}}]}}}}
+"
+        );
+        let model = model(&text);
+        let faults = design::from_model(&model, &model.tables[0]).expect_err(value);
+        let said: String = faults.iter().map(|fault| fault.in_file("x.yaml")).collect();
+        assert!(said.contains("sorts by the number `score`") && said.contains(value), "{said}");
+    }
+}

@@ -20,11 +20,20 @@ pub struct Embedded {
     pub list: String,
 }
 
-/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`.
+/// The attribute that lists embedded items of an entity: `OrderItem` becomes `orderItems`, `Address` becomes `addresses`.
 pub fn list_name(entity: &str) -> String {
     let mut letters = entity.chars();
     let first: String = letters.next().into_iter().flat_map(char::to_lowercase).collect();
-    format!("{first}{}s", letters.as_str())
+    let one = format!("{first}{}", letters.as_str());
+    let hisses = ["ss", "x", "ch", "sh"].iter().any(|end| one.ends_with(end));
+    let vowel = |stem: &str| stem.ends_with(['a', 'e', 'i', 'o', 'u']);
+    match one.strip_suffix('y') {
+        Some(stem) if !vowel(stem) => format!("{stem}ies"),
+        _ if hisses => format!("{one}es"),
+        // A name that may be a plural already.
+        _ if one.ends_with('s') => format!("{one}List"),
+        _ => format!("{one}s"),
+    }
 }
 
 /// Every way of embedding at least one entity, with the problem that is left.
@@ -81,7 +90,10 @@ fn embedded(problem: &Problem, children: &[&Entity]) -> Option<(Vec<Embedded>, P
             Some((_, bytes)) => *bytes += bound,
             None => most.push((parent.name.clone(), parent.size_bytes + bound)),
         }
-        let list = list_name(&child.name);
+        let mut list = list_name(&child.name);
+        if parent.attribute(&list).is_some() {
+            list.push_str("List");
+        }
         let each = child.count.div_ceil(parent.count.max(1)).max(1);
         for own in left.entities.iter_mut().filter(|own| own.name == parent.name) {
             own.size_bytes += each * child.size_bytes;

@@ -10,8 +10,8 @@ use super::{Asked, Design, View};
 use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::model::{
-    self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, Model, Operation,
-    Part, Projection, Rate, ReadKind, Table, Template,
+    self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, Model, Node,
+    NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
 };
 use keywright_semantics::value::ValueType;
 
@@ -45,6 +45,7 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         match &own.operation {
             Operation::Read(read) => {
                 faults.extend(ordered_elsewise(own, read));
+                faults.extend(unpaddable(model, table, own, read));
                 patterns.push(pattern(table, own, read, rate));
             }
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
@@ -71,6 +72,61 @@ fn ordered_elsewise(own: &model::Pattern, read: &model::Read) -> Option<Fault> {
              order it by `{range}`, or give no range and let the application leave out what it does not want"
         ),
     ))
+}
+
+/// A number that a pattern orders by stands padded in a text key, which sorts whole numbers from 0 up and nothing else: a
+/// value below 0 or with a fraction, wherever the model shows one, is a fault of the question and not of the run.
+fn unpaddable(model: &Model, table: &Table, own: &model::Pattern, read: &model::Read) -> Option<Fault> {
+    // A key that is a number already may be kept, and sorts them all.
+    let keyed = |name: &str| {
+        let mut parts = table.key_parts().chain(table.indexes.iter().flat_map(model::Index::key_parts));
+        parts.any(|part| part.name == name && part.key_type == KeyType::N)
+    };
+    let ranges = read.given.iter().filter(|given| given.op != GivenOp::Eq).map(|given| &given.attribute);
+    let sorted: Vec<&String> = ranges.chain(read.order_by.as_ref().map(|by| &by.attribute)).collect();
+    let found = sorted.into_iter().filter(|name| !keyed(name)).find_map(|name| {
+        let value = shown(model, &read.entities, name)
+            .find(|text| !text.is_empty() && !text.bytes().all(|byte| byte.is_ascii_digit()))?;
+        Some((name, value))
+    });
+    let ((name, value), id) = (found?, &own.id);
+    Some(Fault::new(
+        own.at,
+        format!(
+            "pattern `{id}` sorts by the number `{name}`, of which `{value}` is one: the designer sorts by whole numbers \
+             from 0 up, padded in a text key; store `{name}` shifted and scaled to such, or write an index whose sort key \
+             is `{name}` of type N and design with `--keep`"
+        ),
+    ))
+}
+
+/// The values that a model shows of a number: those it lists, those of its records and those of its examples.
+fn shown<'a>(model: &'a Model, entities: &'a [String], name: &'a str) -> impl Iterator<Item = &'a str> {
+    let here = |own: &str| entities.iter().any(|entity| entity == own);
+    let number = move |entity: &&'a model::Entity| {
+        here(&entity.name)
+            && entity.attribute(name).is_some_and(|attribute| attribute.value_type == ValueType::N)
+    };
+    let numbers = model.entities.iter().filter(number);
+    let listed = numbers.clone().filter_map(|entity| entity.attribute(name)).flat_map(|own| &own.values);
+    let is_number = numbers.count() > 0;
+    let of = move |node: &'a Node| match &node.kind {
+        NodeKind::Map(entries) => entries
+            .iter()
+            .find(|(own, _)| matches!(&own.kind, NodeKind::Text(text) if text == name))
+            .map(|(_, value)| value),
+        _ => None,
+    };
+    let records = model.data.records.iter().filter(move |records| here(&records.entity));
+    let stored = records.flat_map(|records| &records.records).filter_map(of);
+    let steps = |own: &'a model::Pattern| own.steps().iter().flat_map(|step| step.examples.iter().flatten());
+    let examples = model.patterns.iter().flat_map(move |own| own.example.iter().chain(steps(own)));
+    let examples = examples.filter(move |(own, _)| own == name).map(|(_, value)| value);
+    let shown = listed.chain(stored).chain(examples).filter(move |_| is_number);
+    shown.filter_map(|node| match &node.kind {
+        NodeKind::Number(text) | NodeKind::Text(text) => Some(text.as_str()),
+        _ => None,
+    })
 }
 
 /// The patterns that ask for an order without saying of what, where no range and no existing key says it either: whatever
@@ -193,6 +249,9 @@ fn kept_key(
 /// The parent of an entity of which no more than a known number belong to each.
 fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
     let [parent] = own.parents.as_slice() else { return None };
+    if !appends_only(model, &own.name, parent) {
+        return None;
+    }
     let reads = model
         .patterns
         .iter()
@@ -200,6 +259,29 @@ fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
     let most: Option<Vec<u64>> =
         reads.map(|pattern| pattern.returns.and_then(|returns| returns.max)).collect();
     Some(Parent { name: parent.clone(), children_max: most?.into_iter().max()? })
+}
+
+/// Whether a list says all that the writes of a child say: an append has no condition on the one element, and an update or
+/// delete of one element needs its place in the list, which the writer does not know. What is written together with
+/// the whole parent is part of it; a condition is then the parent's.
+fn appends_only(model: &Model, child: &str, parent: &str) -> bool {
+    let of_parent = |own: &model::Pattern, kind: model::WriteKind, conditional: bool| {
+        let mut steps = own.steps().iter();
+        steps.any(|step| {
+            step.entity == parent && step.kind == kind && (!conditional || step.condition.is_some())
+        })
+    };
+    model.patterns.iter().all(|own| {
+        own.steps().iter().filter(|step| step.entity == child).all(|step| {
+            let conditional = step.condition.is_some();
+            match step.kind {
+                model::WriteKind::Put => !conditional || of_parent(own, model::WriteKind::Put, true),
+                model::WriteKind::Update => of_parent(own, model::WriteKind::Put, conditional),
+                model::WriteKind::Delete => of_parent(own, model::WriteKind::Delete, conditional),
+                model::WriteKind::Check | model::WriteKind::Get => false,
+            }
+        })
+    })
 }
 
 fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {

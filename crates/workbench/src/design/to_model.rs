@@ -38,7 +38,9 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
     let places = tables(&mut model, table, design);
     let named = name(design);
     for (table, own) in &places {
-        for entity in own.entities.iter().filter_map(|place| design.problem.entities.get(*place)) {
+        for (entity_place, entity) in
+            own.entities.iter().filter_map(|place| Some((place, design.problem.entities.get(*place)?)))
+        {
             let of =
                 |slot: Slot| named.iter().find(|named| named.entity == entity.name && named.slot == slot);
             let Some(written) = model.entities.iter_mut().find(|written| written.name == entity.name) else {
@@ -48,12 +50,19 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
             if let Some(named) = of(Slot::Table) {
                 written.key = slot(table, None, named)?;
             }
+            let before = std::mem::take(&mut written.slots);
             written.slots = table
                 .indexes
                 .iter()
                 .zip(slots(own))
-                .filter_map(|(index, slot)| Some((index, of(slot)?)))
-                .map(|(index, named)| Ok((index.name.clone(), slot(table, Some(index), named)?)))
+                .filter_map(|(index, place)| Some((index, place, of(place)?)))
+                .map(|(index, place, named)| {
+                    // What is kept is left as its author wrote it.
+                    let kept = design.problem.kept.key(*entity_place, place).is_some();
+                    let old = before.iter().find(|(name, _)| kept && *name == index.name);
+                    let made = || Ok((index.name.clone(), slot(table, Some(index), named)?));
+                    old.map_or_else(made, |old| Ok(old.clone()))
+                })
                 .collect::<Result<_, String>>()?;
         }
     }
@@ -218,6 +227,11 @@ fn with_second(steps: &[Write], entity: &str, second: &str) -> Option<Vec<Write>
 fn embed(model: &mut Model, embedded: &Embedded) {
     let Some(child) = model.entity(&embedded.child).cloned() else { return };
     model.entities.retain(|entity| entity.name != embedded.child);
+    let own_attributes: Vec<String> = model
+        .entity(&embedded.parent)
+        .map(|parent| parent.attributes.iter().map(|own| own.name.clone()).collect())
+        .unwrap_or_default();
+    let own_attributes = own_attributes.as_slice();
     if let Some(parent) = model.entities.iter_mut().find(|entity| entity.name == embedded.parent) {
         let each = child.count.unwrap_or(0).div_ceil(parent.count.unwrap_or(1).max(1)).max(1);
         let bytes = each * child.size_bytes.unwrap_or(0);
@@ -243,7 +257,7 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                 }
             }
             Operation::Write(step) => {
-                if write_parent(step, embedded) {
+                if write_parent(step, &mut pattern.example, &child, own_attributes, embedded) {
                     // A lone change has its values with the pattern.
                     pattern.example.extend(step.examples.drain(..).flatten());
                     pattern.expect = None;
@@ -260,7 +274,7 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                     pattern.expect = None;
                 }
                 for step in steps {
-                    write_parent(step, embedded);
+                    write_parent(step, &mut pattern.example, &child, own_attributes, embedded);
                 }
             }
         }
@@ -277,7 +291,15 @@ fn read_parent(read: &mut Read, embedded: &Embedded) -> bool {
     true
 }
 
-fn write_parent(step: &mut Write, embedded: &Embedded) -> bool {
+/// A write of the child as an append of one element, which has what the parent does not have already: the values that the
+/// pattern's example gives, or ones of its kind.
+fn write_parent(
+    step: &mut Write,
+    example: &mut Vec<(String, Node)>,
+    child: &Entity,
+    parent: &[String],
+    embedded: &Embedded,
+) -> bool {
     if step.entity != embedded.child {
         return false;
     }
@@ -288,9 +310,29 @@ fn write_parent(step: &mut Write, embedded: &Embedded) -> bool {
     step.condition = None;
     (step.remove, step.add) = (None, None);
     step.set = Some(format!("{list} = list_append(if_not_exists({list}, :none), :more)"));
-    step.examples = vec![vec![
+    let given: Vec<(String, Node)> =
+        step.examples.first().into_iter().flatten().chain(&*example).cloned().collect();
+    let own = |name: &str| child.attribute(name).is_some() && !parent.iter().any(|known| known == name);
+    let element = child.attributes.iter().filter(|attribute| own(&attribute.name)).filter_map(|attribute| {
+        let said = given.iter().find(|(name, _)| *name == attribute.name).map(|(_, value)| value.clone());
+        let value = said.or_else(|| attribute.values.first().cloned()).or_else(|| {
+            Some(node(match attribute.value_type {
+                ValueType::S => NodeKind::Text(attribute.name.clone()),
+                ValueType::N => NodeKind::Number("1".to_owned()),
+                _ => return None,
+            }))
+        })?;
+        Some((node(NodeKind::Text(attribute.name.clone())), value))
+    });
+    let element = node(NodeKind::Map(element.collect()));
+    let kept = given.iter().filter(|(name, _)| parent.iter().any(|known| known == name)).cloned();
+    let more = [
         ("none".to_owned(), node(NodeKind::List(Vec::new()))),
-        ("more".to_owned(), node(NodeKind::List(vec![node(NodeKind::Map(Vec::new()))]))),
-    ]];
+        ("more".to_owned(), node(NodeKind::List(vec![element]))),
+    ];
+    let said: Vec<(String, Node)> =
+        kept.filter(|(name, _)| !example.iter().any(|(own, _)| own == name)).collect();
+    step.examples = vec![said.into_iter().chain(more).collect()];
+    example.retain(|(name, _)| !own(name));
     true
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::ast::{
-    Condition, Entity, Index, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write,
-    WriteKind,
+    Condition, Entity, Index, IndexKind, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table,
+    Write, WriteKind,
 };
 use super::expression::{attributes_in, hashed_in, values_in};
 use super::fault::At;
@@ -147,7 +147,10 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
     check_slot(reader, this, &this.key, table.key_parts());
     for (name, slot) in &this.slots {
         if let Some(index) = table.index(name) {
-            check_slot(reader, this, slot, index.key_parts());
+            // An entry of a local index is in its item's partition: the table's template is the slot's too.
+            let shared =
+                |part: &&KeyPart| index.kind == IndexKind::Local && this.key.template(&part.name).is_some();
+            check_slot(reader, this, slot, index.key_parts().filter(|part| !shared(part)));
             continue;
         }
         if reader.is_broken(name) {
