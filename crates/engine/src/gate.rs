@@ -6,13 +6,15 @@
 //! Gates are told apart by the hashes of their keys. Two keys of one hash, if they ever meet, share a gate: one waits
 //! without need.
 
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+
+use keywright_store::ByHash;
 
 /// How many independently locked parts the gates have; a power of two.
 const SHARDS: usize = 64;
@@ -45,23 +47,7 @@ impl Queue {
 /// A key's hash.
 type Gate = u64;
 
-/// For what is a hash already.
-#[derive(Default)]
-struct Taken(u64);
-
-impl Hasher for Taken {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {}
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
-type Shard = HashMap<Gate, Queue, BuildHasherDefault<Taken>>;
+type Shard = ByHash<Queue>;
 
 /// All gates of one engine. Invariant: a gate with no ticket has no queue.
 pub(crate) struct Gates {

@@ -2,9 +2,10 @@
 //!
 //! It knows hashes only: two keys with one hash cost a needless retry, never a missed conflict.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 
+use keywright_store::ByHash;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Beyond this many keys the older half is forgotten; transactions begun before are refused as conflicts.
@@ -25,25 +26,9 @@ impl KeyHasher {
     }
 }
 
-/// For what is a hash already.
-#[derive(Default)]
-pub(crate) struct Taken(u64);
-
-impl Hasher for Taken {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, _: &[u8]) {}
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
-}
-
 /// Invariant: every key committed at a version above `floor` is in `versions` with the newest such version.
 pub(crate) struct RecentKeys {
-    versions: HashMap<u64, u64, BuildHasherDefault<Taken>>,
+    versions: ByHash<u64>,
     /// Commits in order, oldest first.
     order: VecDeque<(u64, u64)>,
     /// What was committed at or before this version is forgotten.
@@ -52,7 +37,7 @@ pub(crate) struct RecentKeys {
 
 impl RecentKeys {
     pub(crate) fn new(version: u64) -> Self {
-        Self { versions: HashMap::default(), order: VecDeque::new(), floor: version }
+        Self { versions: ByHash::default(), order: VecDeque::new(), floor: version }
     }
 
     /// Whether any of the keys may have been committed after `started`.

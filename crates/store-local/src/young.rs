@@ -6,13 +6,10 @@
 //! What stands here is always the newest commit of its key: the writing thread enters a group before it publishes it. A
 //! view that is older than an entry does not see it, and has to ask the engine.
 
-use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fjall::Slice;
-
-use crate::recent::Taken;
+use keywright_store::ByHash;
 
 /// How much all rows may take, with their keys and places.
 pub(crate) const BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -37,7 +34,7 @@ impl Young {
     }
 }
 
-type Rows = HashMap<u64, Young, BuildHasherDefault<Taken>>;
+type Rows = ByHash<Young>;
 
 /// Two generations: when the younger one is full, the older one goes. Invariant: a row in the older one is the newest of
 /// its key unless the younger one has the key too.

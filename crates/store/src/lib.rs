@@ -6,6 +6,7 @@
 mod changed;
 pub mod contract;
 pub mod faulty;
+mod hashed;
 #[cfg(feature = "kit")]
 pub mod kit;
 pub mod memory;
@@ -16,3 +17,4 @@ pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
+pub use hashed::ByHash;

@@ -11,7 +11,6 @@ mod stored;
 mod text;
 mod workload;
 
-pub(crate) use crate::run::share_ppm;
 pub use bill::{Bill, Feature, Line, Modes, Saving, Storage, Target, Written, bill};
 pub use json::json;
 pub use markdown::markdown;

@@ -28,16 +28,25 @@ pub fn carry(
     let mut source = old.clone();
     source.data.generate = None;
     let samples = data::load(&source, read_file)?;
-    let mut carried = Carried { old, new, samples: Vec::new(), moves: Moves::new(), notices: &mut notices };
+    let seconds = new_seconds(old, new);
+    let mut carried = Carried {
+        old,
+        new,
+        seconds: &seconds,
+        samples: Vec::new(),
+        moves: Moves::new(),
+        notices: &mut notices,
+    };
     for sample in &samples {
         carried.sample(sample);
     }
-    for sample in samples.iter().filter(|_| !embedded.is_empty()) {
+    // Their parents have their places now.
+    for sample in &samples {
         carried.embed(sample, embedded);
     }
     let Carried { samples, moves, .. } = carried;
     if records_alone(old) && embedded.is_empty() {
-        let more = second_records(old, new);
+        let more = second_records(&seconds, new);
         new.data.records.extend(more);
     } else {
         new.data =
@@ -70,8 +79,7 @@ fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
     found.map(|(second, first)| (second.to_owned(), first.to_owned())).collect()
 }
 
-fn second_records(old: &Model, new: &Model) -> Vec<Records> {
-    let seconds = new_seconds(old, new);
+fn second_records(seconds: &[(String, String)], new: &Model) -> Vec<Records> {
     let of = |(second, first): &(String, String)| -> Vec<Records> {
         let firsts = new.data.records.iter().filter(|records| records.entity == *first);
         firsts.map(|records| Records { entity: second.clone(), ..records.clone() }).collect()
@@ -93,6 +101,7 @@ fn raw(model: &Model, samples: &[Sample]) -> Vec<RawItems> {
 struct Carried<'a> {
     old: &'a Model,
     new: &'a Model,
+    seconds: &'a [(String, String)],
     samples: Vec<Sample>,
     moves: Moves,
     notices: &'a mut Vec<String>,
@@ -114,8 +123,7 @@ impl Carried<'_> {
             return;
         };
         let own = self.attributes(entity, &sample.item);
-        let seconds = new_seconds(self.old, self.new);
-        let others = seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
+        let others = self.seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
         for name in std::iter::once(&entity.name).chain(others) {
             if let Some(now) = self.new.entity(name) {
                 self.place(sample, now, own.clone());

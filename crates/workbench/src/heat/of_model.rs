@@ -3,11 +3,10 @@
 
 use super::share::{share, spreads};
 use super::{ALL_PPM, Heat, Spread, Verdict};
-use crate::cost::share_ppm;
 use crate::model::{
     Entity, HalfUnits, Index, IndexKind, Model, Pattern, ReadKind, Table, Template, Write, WriteKind,
 };
-use crate::run::Report;
+use crate::run::{Report, written_ppm};
 
 /// Bytes that one write unit covers.
 const WRITE_UNIT_BYTES: u64 = 1024;
@@ -191,34 +190,11 @@ impl Metered<'_> {
         all.checked_mul(own).and_then(|product| product.checked_div(whole)).unwrap_or(0)
     }
 
-    /// How many of a pattern's writes reach an index that holds few items: all of those that bring items in or take them out.
+    /// How many of a pattern's writes of the entity reach an index, as they are billed.
     fn in_index(&self, pattern: &Pattern, index: &Index) -> u64 {
-        let named: Vec<String> = index
-            .key_parts()
-            .filter_map(|part| self.entity.template(&part.name))
-            .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
-            .filter(|name| self.entity.attribute(name).is_some_and(|own| own.present_ppm.is_some()))
-            .collect();
-        let own = pattern.steps().iter().filter(|step| step.entity == self.entity.name);
-        let moved = own.filter(|step| changes(step)).any(|step| moves(pattern, step, &named));
-        let share = self.report.entity(&self.entity.name).map(|seen| share_ppm(self.entity, index, seen));
-        share.filter(|share| !moved && *share > 0).unwrap_or(ALL_PPM)
-    }
-}
-
-/// Whether a change brings its item into an index or takes it out, by the attributes that few items have.
-fn moves(pattern: &Pattern, step: &Write, few: &[String]) -> bool {
-    let is_few = |name: &str| few.iter().any(|own| own == name);
-    let mut given = step.examples.iter().flatten().chain(&pattern.example);
-    let clauses = [&step.set, &step.remove, &step.add].into_iter().flatten();
-    let mut changed = clauses.flat_map(|text| text.split(',')).filter_map(|clause| {
-        let target = clause.split('=').next()?;
-        target.split_whitespace().next()
-    });
-    match step.kind {
-        WriteKind::Put => given.any(|(name, _)| is_few(name)),
-        WriteKind::Update => changed.any(is_few),
-        WriteKind::Delete | WriteKind::Check | WriteKind::Get => false,
+        let Some(seen) = self.report.entity(&self.entity.name) else { return ALL_PPM };
+        let own = pattern.steps().iter().filter(|step| step.entity == self.entity.name && changes(step));
+        own.map(|step| written_ppm(pattern, step, self.entity, index, seen)).max().unwrap_or(ALL_PPM)
     }
 }
 

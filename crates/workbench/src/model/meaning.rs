@@ -7,42 +7,17 @@ use super::read_pattern::{PATTERN_FIELDS, STEP_FIELDS};
 /// Fields that every pattern may have.
 const COMMON: &[&str] = &["id", "text", "rate", "example", "expect", "admin"];
 
-/// The fields that a kind of pattern has besides.
+/// The fields that a kind of pattern has besides these and its own name.
 fn of_pattern(kind: &str) -> &'static [&'static str] {
     match kind {
-        "get" => &["get", "after", "given", "attributes", "consistency", "uses"],
-        "query" => &[
-            "query",
-            "after",
-            "given",
-            "order",
-            "filter",
-            "attributes",
-            "returns",
-            "limit",
-            "consistency",
-            "uses",
-        ],
-        "scatter-gather" => &[
-            "scatter-gather",
-            "after",
-            "given",
-            "order",
-            "filter",
-            "attributes",
-            "returns",
-            "limit",
-            "consistency",
-            "uses",
-        ],
-        "scan" => {
-            &["scan", "after", "given", "filter", "attributes", "returns", "limit", "consistency", "uses"]
+        "get" => &["after", "given", "attributes", "consistency", "uses"],
+        "query" | "scatter-gather" => {
+            &["after", "given", "order", "filter", "attributes", "returns", "limit", "consistency", "uses"]
         }
-        "put" => &["put", "if", "returnValues"],
-        "update" => &["update", "if", "set", "remove", "add", "returnValues"],
-        "delete" => &["delete", "if", "returnValues"],
-        "transact" => &["transact"],
-        "batch" => &["batch", "consistency"],
+        "scan" => &["after", "given", "filter", "attributes", "returns", "limit", "consistency", "uses"],
+        "put" | "delete" => &["if", "returnValues"],
+        "update" => &["if", "set", "remove", "add", "returnValues"],
+        "batch" => &["consistency"],
         _ => &[],
     }
 }
@@ -104,7 +79,7 @@ fn instead_in_step(kind: &str, field: &str) -> &'static str {
 pub(super) fn check_pattern(reader: &mut Reader, fields: &Fields<'_>, kind: &str) {
     let own = of_pattern(kind);
     for (field, at) in fields.names() {
-        let known = own.contains(&field.as_str()) || COMMON.contains(&field.as_str());
+        let known = field == kind || own.contains(&field.as_str()) || COMMON.contains(&field.as_str());
         // A field that no kind has is told as such.
         if !known && PATTERN_FIELDS.contains(&field.as_str()) {
             let advice = instead(kind, &field);
