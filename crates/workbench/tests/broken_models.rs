@@ -73,6 +73,26 @@ const CASES: &[(&str, &str, &str)] = &[
         "    key: {pk: S, sk: S}\n",
         "    key: {pk: S, sk: S}\n    billing: {provisioned: {rcu: 5, wcu: 5, autoscale: {min: 9, max: 3}}}\n",
     ),
+    (
+        "units of nothing",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    billing: {provisioned: {rcu: 0, wcu: 0}}\n",
+    ),
+    (
+        "scaling to nothing and beyond what it can aim at",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    billing: {provisioned: {autoscale: {min: 0, max: 9, target: 95}}}\n",
+    ),
+    (
+        "scaling that aims at nothing",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    billing: {provisioned: {autoscale: {max: 9, target: 0}}}\n",
+    ),
+    (
+        "scaling without an upper bound",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    billing: {provisioned: {autoscale: {min: 1}}}\n",
+    ),
     ("a stream of no view", "    key: {pk: S, sk: S}\n", "    key: {pk: S, sk: S}\n    stream: newest\n"),
     (
         "a switch that is neither true nor false",
@@ -119,6 +139,9 @@ const CASES: &[(&str, &str, &str)] = &[
     ("a template for an attribute the key has not", "sk: ORDER}", "sort: ORDER}"),
     ("an attribute of no type", "total: N", "total: number"),
     ("a format that is none", "placed: S", "placed: {type: S, format: iso}"),
+    ("values of another type", "total: N", "total: {type: N, values: [1, much]}"),
+    ("a value that is none", "placed: S", "placed: {type: S, values: [null, b]}"),
+    ("no different values", "placed: S", "placed: {type: S, distinct: 0}"),
     ("an unknown field of an attribute", "placed: S", "placed: {type: S, length: 20}"),
     ("a copy of what is not named", "placed: S", "placed: {type: S, copyOf: Product}"),
     ("a copy of what is not there", "placed: S", "placed: {type: S, copyOf: Order.at}"),
@@ -153,6 +176,13 @@ const CASES: &[(&str, &str, &str)] = &[
     ("a rate with too many decimals", "    get: Order\n", "    get: Order\n    rate: 0.0000001\n"),
     ("a peak below the average", "    get: Order\n", "    get: Order\n    rate: {avg: 5, peak: 1}\n"),
     ("an unknown field of a rate", "    get: Order\n", "    get: Order\n    rate: {average: 5}\n"),
+    (
+        "more on average than at most",
+        "    get: Order\n",
+        "    query: Order\n    returns: {avg: 10, max: 5}\n",
+    ),
+    ("a page of nothing", "    get: Order\n", "    query: Order\n    returns: {avg: 10, page: 0}\n"),
+    ("a limit of nothing", "    get: Order\n", "    query: Order\n    limit: 0\n"),
     ("an unknown field of what returns", "    get: Order\n", "    query: Order\n    returns: {most: 5}\n"),
     ("an unknown field of what is expected", "    get: Order\n", "    get: Order\n    expect: {item: 5}\n"),
     ("a quarter of a unit", "    get: Order\n", "    get: Order\n    expect: {rcu: 0.25}\n"),
@@ -169,6 +199,7 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("a transaction of nothing", "    get: Order\n    given: {id: eq}\n", "    transact: []\n"),
     ("a step that is none", "    get: Order\n    given: {id: eq}\n", "    transact: [{upsert: Order}]\n"),
+    ("a step of no items", "    get: Order\n    given: {id: eq}\n", "    batch: [{put: Order, n: 0}]\n"),
     (
         "a step of an unknown entity",
         "    get: Order\n    given: {id: eq}\n",

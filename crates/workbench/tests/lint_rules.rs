@@ -106,6 +106,21 @@ fn a_question_without_a_plan_is_told_by_one_rule() {
     }
 }
 
+/// What to do about a finding is something that is not so already.
+#[test]
+fn advice_is_not_what_the_model_does_already() {
+    for (name, rule, said, unsaid) in [
+        ("L009-bad.yaml", "L009", "such as `#`", "such as `-`"),
+        ("L009-hash-bad.yaml", "L009", "such as `|`", "`#`"),
+        ("L037-bad.yaml", "L037", "make the index sparse", "however few"),
+        ("L037-sparse-bad.yaml", "L037", "keep what changes often out", "sparse"),
+    ] {
+        let checked = found(name).expect(name);
+        let own = checked.findings.iter().find(|finding| finding.rule == rule).expect(rule);
+        assert!(own.fix.contains(said) && !own.fix.contains(unsaid), "{name}: {}", own.fix);
+    }
+}
+
 /// A rule that the specification gives several severities has a model for each.
 #[test]
 fn every_severity_of_a_rule_is_reached_by_one_of_its_models() {

@@ -321,6 +321,105 @@ fn what_the_service_refuses_is_told_with_what_to_change() {
     }
 }
 
+const STOCK: &str = "
+format: 1
+model: stock
+tables: {Tab: {key: {pk: S}}}
+entities:
+  Part: {count: 40, key: {pk: \"p#{p}\"}, attrs: {p: S, n: N}}
+  Bin: {count: 400, key: {pk: \"b#{b}\"}, attrs: {b: S}}
+patterns:
+  - {id: P, PATTERN, rate: 1}
+data: DATA
+";
+
+fn stock(pattern: &str, data: &str) -> Result<(), String> {
+    let report = ran(&STOCK.replace("PATTERN", pattern).replace("DATA", data));
+    let own = report.patterns.first().expect("the pattern");
+    match &own.outcome {
+        Outcome::Failed(text) => {
+            assert!(own.capacity.is_empty(), "what is refused has no units");
+            Err(text.clone())
+        }
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many() {
+    let generated = "{generate: {seed: 1, sample: 400}}";
+    for (pattern, told) in [
+        (
+            "batch: [{put: Bin, n: 26}]",
+            "a BatchWriteItem takes at most 25 items, and this one has 26: give it a lower `n`, or write several patterns",
+        ),
+        (
+            "batch: [{get: Bin, n: 101}]",
+            "a BatchGetItem takes at most 100 items, and this one has 101: give it a lower `n`, ",
+        ),
+        (
+            "transact: [{put: Bin, n: 101}]",
+            "a TransactWriteItems takes at most 100 items, and this one has 101: give it a lower `n`, ",
+        ),
+        (
+            "transact: [{get: Bin, n: 99}, {get: Part, n: 2}]",
+            "a TransactGetItems takes at most 100 items, and this one has 101",
+        ),
+    ] {
+        let text = stock(pattern, generated).expect_err(pattern);
+        assert!(text.starts_with(told), "{pattern}: {text}");
+    }
+    for pattern in
+        ["batch: [{put: Bin, n: 25}]", "batch: [{get: Bin, n: 100}]", "transact: [{put: Bin, n: 100}]"]
+    {
+        assert_eq!(stock(pattern, generated), Ok(()), "{pattern}");
+    }
+    let puts = vec!["{put: Bin}"; 26].join(", ");
+    let text = stock(&format!("batch: [{puts}]"), generated).expect_err("26 steps");
+    assert!(text.contains("give it fewer steps"), "{text}");
+}
+
+/// What is told to be written makes it run.
+#[test]
+fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_write_where() {
+    let generated = |sample: u64| format!("{{generate: {{seed: 1, sample: {sample}}}}}");
+    let inline = "{inline: {Part: [{p: a, n: 1}, {p: b, n: 2}], Bin: [{b: x}]}}";
+    for (pattern, data, told) in [
+        (
+            "batch: [{get: Part, n: 20}]",
+            generated(40),
+            "it takes 20 of Part that are there, each once, and there are 4: write `sample: 200` of `generate`, or give it a lower `n`",
+        ),
+        (
+            "batch: [{get: Part, n: 60}]",
+            generated(40),
+            "there are 4: write `count: 60` of Part and `sample: 400` of `generate`, or",
+        ),
+        (
+            "transact: [{update: Part, set: \"n = :n\"}, {delete: Part}, {update: Part, set: \"n = n + :m\"}]",
+            inline.to_owned(),
+            "it takes 3 of Part that are there, each once, and there are 2: write 1 more into `data`, or give it fewer steps",
+        ),
+        (
+            "batch: [{delete: Bin, n: 3}]",
+            inline.to_owned(),
+            "there is 1: write 2 more into `data`, or give it a lower `n`",
+        ),
+        (
+            "update: Part, set: \"n = :n\"",
+            "{inline: {Bin: [{b: x}]}}".to_owned(),
+            "it takes 1 of Part that are there, each once, and there are 0: write 1 into `data`, or `data: {generate: {seed: 1, sample: 1}}`",
+        ),
+    ] {
+        let text = stock(pattern, &data).expect_err(pattern);
+        assert!(text.contains(told), "{pattern}: {text}");
+    }
+    assert_eq!(stock("batch: [{get: Part, n: 20}]", &generated(200)), Ok(()));
+    let grown = STOCK.replace("count: 40,", "count: 60,").replace("PATTERN", "batch: [{get: Part, n: 60}]");
+    let report = ran(&grown.replace("DATA", &generated(400)));
+    assert!(report.patterns[0].outcome.is_good(), "{:?}", report.patterns[0].outcome);
+}
+
 #[test]
 fn the_planner_finds_a_local_index_by_itself() {
     let report = family("  - {id: P, query: Order, given: {c: eq, at: le}, example: {c: \"1\", at: b}}");

@@ -1,6 +1,6 @@
 //! A bill for pull requests and documents.
 
-use super::text::{even, headroom, open, short, taken};
+use super::text::{amplified, even, headroom, open, short, taken};
 use super::{Bill, Costing};
 
 /// A bill as Markdown.
@@ -33,6 +33,11 @@ pub fn markdown(model: &str, bill: &Bill, costing: &Costing<'_>) -> String {
     if !said.is_empty() {
         lines.extend([String::new(), "## What the model leaves open".to_owned(), String::new()]);
         lines.extend(said.iter().map(|text| format!("- {text}")));
+    }
+    let writes = amplified(bill);
+    if !writes.is_empty() {
+        lines.extend([String::new(), "## What a write becomes".to_owned(), String::new()]);
+        lines.extend(writes.iter().map(|text| format!("- {}", cell(text))));
     }
     for (table, modes) in &bill.modes {
         lines.extend([String::new(), format!("## Ways to pay for {}", cell(table)), String::new()]);

@@ -224,6 +224,12 @@ fn r74_writes_are_amplified_as_the_meter_says() {
     let written = bill.written.first().expect("the table");
     assert_eq!(written.percent(), Some(400), "the table and three indexes");
     assert_eq!(bill.amplification.first().map(|(_, writes)| *writes), Some(4));
+    let prices = prices(TODAY);
+    let costing = costing(&prices);
+    for report in [super::text(&bill, &costing), super::markdown("shop", &bill, &costing)] {
+        assert!(report.contains("Each write unit of Shop becomes 4.00 with its indexes"), "{report}");
+        assert!(report.contains("A write of Order is 4 writes"), "{report}");
+    }
 }
 
 #[test]
@@ -351,6 +357,29 @@ fn what_the_model_does_not_say_is_named_and_never_silently_missing() {
     assert!(!bill.is_whole() && bill.storage.is_empty());
 }
 
+/// 60 items of 390,000 bytes are 23 MB; what does not fit into an answer is not billed as if it had come.
+#[test]
+fn a_batch_that_one_answer_does_not_hold_is_named_and_not_billed_in_part() {
+    let batch = |items: u64| {
+        let step = format!("  - {{id: B, batch: [{{get: Order, n: {items}}}], rate: 1}}");
+        let text = LARGE.replace("DATA", &format!("{step}\ndata: {{generate: {{seed: 1, sample: 5}}}}"));
+        billed(&text.replace("size: 5000", "size: 390000"), Settings::default())
+    };
+    let fits = batch(40);
+    assert_eq!(
+        taken(&fits, "B", None).map(|(units, _)| units).as_deref(),
+        Some("1920 R"),
+        "{:?}",
+        fits.notes
+    );
+    let bill = batch(60);
+    assert_eq!(taken(&bill, "B", None), None);
+    let said = bill.notes.iter().map(ToString::to_string).find(|note| note.starts_with("B did not run"));
+    let said = said.expect("a note");
+    assert!(said.contains("its items have 23 MB, and one answer holds at most 16 MB"), "{said}");
+    assert!(!bill.is_whole());
+}
+
 const STATUS: &str = r#"
 format: 1
 model: upd
@@ -397,6 +426,20 @@ fn fixed_units_are_billed_whether_they_are_used_or_not() {
     assert_eq!(indexed.total().to_string(), "$5694.00");
     let saving = bill.savings.first().expect("fewer would do");
     assert_eq!((saving.now.2.to_string(), saving.best.1), ("$2847.00".to_owned(), Mode::OnDemand));
+}
+
+/// Lines are rounded each by itself: together they may be more than what is provided, of which nothing is left then.
+#[test]
+fn nothing_is_left_of_units_that_are_all_used_however_the_lines_are_rounded() {
+    for rate in 1..40 {
+        let more = format!(
+            "  - {{id: R2, get: A, given: {{id: eq}}, rate: {rate}.3}}\n  - {{id: R3, get: A, given: {{id: eq}}, rate: 7.{rate}}}\n"
+        );
+        let text = FIXED.replace("UNITS", "rcu: 3, wcu: 1").replace("INDEXES", "") + &more;
+        let bill = billed(&text, Settings::default());
+        let unused = bill.capacity.first().map(|own| own.unused.reads);
+        assert_eq!(unused.map(|own| (0..9).contains(&own.as_nanos())), Some(true), "{rate}: {unused:?}");
+    }
 }
 
 /// 5 read units on average, 50 at the peak.

@@ -25,12 +25,7 @@ pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
     lines.push(format!("{:<52} {:>14}", "total", bill.total()));
     lines.extend(open(bill));
     lines.extend(bill.capacity.iter().flat_map(short));
-    lines.extend(bill.written.iter().filter_map(written));
-    for (entity, writes) in bill.amplification.iter().filter(|(_, writes)| *writes > 1) {
-        let more = writes - 1;
-        let indexes = if more == 1 { "an index" } else { "indexes" };
-        lines.push(format!("A write of {entity} is {writes} writes: one to its table, {more} to {indexes}."));
-    }
+    lines.extend(amplified(bill));
     for (table, modes) in &bill.modes {
         lines.push(format!("\n{table}, from the cheapest ({}):", headroom(costing)));
         lines.extend(
@@ -95,6 +90,17 @@ pub(super) fn short(own: &Capacity) -> Vec<String> {
         })
     };
     say(&own.read, "read").into_iter().chain(say(&own.write, "write")).collect()
+}
+
+/// What writes become with their indexes, in sentences.
+pub(super) fn amplified(bill: &Bill) -> Vec<String> {
+    let entity = |(entity, writes): &(String, u64)| {
+        let more = writes - 1;
+        let indexes = if more == 1 { "an index" } else { "indexes" };
+        format!("A write of {entity} is {writes} writes: one to its table, {more} to {indexes}.")
+    };
+    let entities = bill.amplification.iter().filter(|(_, writes)| *writes > 1).map(entity);
+    bill.written.iter().filter_map(written).chain(entities).collect()
 }
 
 fn written(own: &Written) -> Option<String> {

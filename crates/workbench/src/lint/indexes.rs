@@ -255,13 +255,29 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
                     })
             });
             if moves {
+                let lacked = |name: &str| entity.attribute(name).is_some_and(|own| own.present_ppm.is_some());
+                let sparse = index.key_parts().any(|part| {
+                    let template = entity.template(&part.name);
+                    lacked(&part.name) || template.is_some_and(|own| own.attributes().any(lacked))
+                });
+                let (does, fix) = if sparse {
+                    (
+                        "each change writes the index, however few items are in it",
+                        "keep what changes often out of index keys",
+                    )
+                } else {
+                    (
+                        "each change deletes one entry and writes another",
+                        "keep what changes often out of index keys, or make the index sparse",
+                    )
+                };
                 found.push(finding(
                     "L037",
                     Severity::Warning,
                     step.at,
                     &pattern.id,
-                    format!("{} often changes a key of index `{}`: each change deletes one entry and writes another", pattern.id, index.name),
-                    "keep what changes often out of index keys, or make the index sparse",
+                    format!("{} often changes a key of index `{}`: {does}", pattern.id, index.name),
+                    fix,
                 ));
             }
         }

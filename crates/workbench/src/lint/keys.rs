@@ -10,6 +10,8 @@ use keywright_semantics::value::ValueType;
 
 /// Everything, in parts per million.
 const ALL_PPM: u64 = 1_000_000;
+/// Delimiters to choose among.
+const DELIMITERS: [char; 4] = ['#', '|', '~', '^'];
 
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -84,7 +86,7 @@ pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
                 };
                 let Some(Part::Literal(text)) = template.parts.get(place + 1) else { continue };
                 let Some(delimiter) = text.chars().next() else { continue };
-                let contains = match attribute.format {
+                let may_contain = |delimiter: char| match attribute.format {
                     Some(AttributeFormat::Iso8601 | AttributeFormat::LocalTime) => {
                         "-:T.Z".contains(delimiter)
                     }
@@ -97,14 +99,16 @@ pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
                         values.any(|text| text.contains(delimiter))
                     }
                 };
-                if contains {
+                if may_contain(delimiter) {
+                    let other = DELIMITERS.iter().find(|other| **other != delimiter && !may_contain(**other));
+                    let such = other.map(|other| format!(", such as `{other}`,")).unwrap_or_default();
                     found.push(finding(
                         "L009",
                         Severity::Warning,
                         entity.at,
                         &entity.name,
                         format!("`{}` may contain `{delimiter}`, which delimits it in `{template}`", attribute.name),
-                        "choose a delimiter that no value has, such as `#`, and keep the attribute itself instead of splitting the key",
+                        format!("choose a delimiter that no value has{such} and keep the attribute itself instead of splitting the key"),
                     ));
                 }
             }

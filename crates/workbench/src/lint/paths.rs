@@ -180,7 +180,9 @@ pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
             let stored = context.recorded(&read.entities, &given.attribute);
             let cut = |value: &String| value.len() > upper.len() && value.starts_with(&upper);
             let short = !followed && (upper.len() < full || stored.iter().any(cut));
-            if short || upper.ends_with("T23:59:00") || upper.ends_with("T23:59") {
+            // Where more follows, a bound of a whole minute takes all of it; `:00` takes that second only.
+            let minute = upper.ends_with("T23:59:00") || !followed && upper.ends_with("T23:59");
+            if short || minute {
                 found.push(finding(
                     "L006",
                     Severity::Warning,

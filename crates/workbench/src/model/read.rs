@@ -306,6 +306,15 @@ impl Reader {
         fields.get(name).and_then(|node| self.integer(node, &format!("`{name}`")))
     }
 
+    /// A whole number of which none would mean nothing: the place is told, and what to write.
+    pub(super) fn optional_positive(&mut self, fields: &Fields<'_>, name: &str) -> Option<u64> {
+        let number = self.optional_integer(fields, name);
+        if number == Some(0) {
+            self.fault(fields.at(name), format!("`{name}` is 0 here: write a whole number from 1"));
+        }
+        number
+    }
+
     /// A decimal number, not negative, with at most so many decimals, in units of the last of them.
     pub(super) fn decimal(&mut self, node: &Node, what: &str, decimals: usize) -> Option<u64> {
         let number = node.scalar().and_then(|text| scaled(&text, decimals));

@@ -152,8 +152,14 @@ fn attribute(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Att
         attribute.value_type = value_type(reader, node)?;
     }
     attribute.size_bytes = reader.optional_integer(&fields, "size");
-    attribute.distinct = reader.optional_integer(&fields, "distinct");
+    attribute.distinct = reader.optional_positive(&fields, "distinct");
     attribute.values = fields.get("values").map(|node| node.elements().to_vec()).unwrap_or_default();
+    for node in &attribute.values {
+        if let Err(fault) = crate::data::from_node(node, attribute.value_type) {
+            let text = format!("a value of `{name}`: {fault}; write such values, or another `type`");
+            reader.fault(node.at, text);
+        }
+    }
     attribute.format = fields.get("format").and_then(|node| reader.choice(node, "`format`", FORMATS));
     attribute.copy_of = fields.get("copyOf").and_then(|node| {
         let text = reader.text(node, "`copyOf`")?;

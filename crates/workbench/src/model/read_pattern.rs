@@ -153,7 +153,7 @@ fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node)
         filter: reader.optional_text(fields, "filter"),
         attributes: reader.optional_texts(fields, "attributes"),
         consistency: consistency(reader, fields),
-        limit: reader.optional_integer(fields, "limit"),
+        limit: reader.optional_positive(fields, "limit"),
     }
 }
 
@@ -241,7 +241,7 @@ fn step(reader: &mut Reader, node: &Node, fields: &Fields<'_>) -> Option<Write> 
     reader.mark(node.at, fields, TARGETS);
     reader.mark(node.at, fields, NAMING);
     let examples = fields.get("example").map(|node| examples(reader, node)).unwrap_or_default();
-    let n = reader.optional_integer(fields, "n");
+    let n = reader.optional_positive(fields, "n");
     let examples_of_step = node.get("transact").is_none() && node.get("id").is_none();
     Some(Write {
         kind: *kind,
@@ -281,11 +281,15 @@ fn values(reader: &mut Reader, node: &Node) -> Vec<(String, Node)> {
 
 fn returns(reader: &mut Reader, node: &Node) -> Option<Returns> {
     let fields = reader.fields(node, "`returns`", RETURNS_FIELDS)?;
-    Some(Returns {
+    let returns = Returns {
         average: reader.optional_integer(&fields, "avg"),
         max: reader.optional_integer(&fields, "max"),
-        page: reader.optional_integer(&fields, "page"),
-    })
+        page: reader.optional_positive(&fields, "page"),
+    };
+    if returns.max.zip(returns.average).is_some_and(|(max, average)| max < average) {
+        reader.fault(fields.at("max"), "`max` is below `avg`: no question returns more than its most");
+    }
+    Some(returns)
 }
 
 fn rate(reader: &mut Reader, node: &Node) -> Option<Rate> {

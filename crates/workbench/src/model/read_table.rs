@@ -28,6 +28,8 @@ pub(super) const AUTOSCALE_FIELDS: &[&str] = &["min", "max", "target"];
 
 /// The use that automatic scaling aims at when the file does not say (developer guide: `AutoScaling`).
 const TARGET_PERCENT: u64 = 70;
+/// What it can aim at (developer guide: `AutoScaling`).
+const TARGET_PERCENTS: std::ops::RangeInclusive<u64> = 20..=90;
 
 pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
     ("keys-only", Some(StreamView::KeysOnly)),
@@ -119,19 +121,29 @@ fn billing(reader: &mut Reader, node: &Node) -> Billing {
         .and_then(|node| reader.fields(node, "`provisioned`", PROVISIONED_FIELDS));
     let Some(fields) = provisioned else { return Billing::OnDemand };
     Billing::Provisioned {
-        read_units: reader.optional_integer(&fields, "rcu").unwrap_or(1),
-        write_units: reader.optional_integer(&fields, "wcu").unwrap_or(1),
+        read_units: reader.optional_positive(&fields, "rcu").unwrap_or(1),
+        write_units: reader.optional_positive(&fields, "wcu").unwrap_or(1),
         autoscale: fields.get("autoscale").and_then(|node| autoscale(reader, node)),
     }
 }
 
 fn autoscale(reader: &mut Reader, node: &Node) -> Option<AutoScale> {
     let fields = reader.fields(node, "`autoscale`", AUTOSCALE_FIELDS)?;
+    if fields.get("max").is_none() {
+        reader.fault(node.at, "`autoscale` has no upper bound: write `max: 100`");
+    }
     let scale = AutoScale {
-        min: reader.optional_integer(&fields, "min").unwrap_or(1),
+        min: reader.optional_positive(&fields, "min").unwrap_or(1),
         max: reader.optional_integer(&fields, "max")?,
         target_percent: reader.optional_integer(&fields, "target").unwrap_or(TARGET_PERCENT),
     };
+    if !TARGET_PERCENTS.contains(&scale.target_percent) {
+        let text = format!(
+            "`target: {}`: auto scaling aims at 20 to 90 percent; write `target: {TARGET_PERCENT}`",
+            scale.target_percent
+        );
+        reader.fault(fields.at("target"), text);
+    }
     if scale.min > scale.max {
         reader.fault(fields.at("min"), "`min` is above `max`");
     }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
+use keywright_semantics::limits::BATCH_GET_KEYS_MAX;
 use keywright_semantics::value::Item;
 
 use super::collection::Place;
@@ -16,13 +17,14 @@ use super::database::{Database, Purpose};
 use super::example::asked;
 use super::execute::pattern as execute;
 use super::report::{Outcome, PatternReport, Report};
+use super::room::needed;
 use super::shares::{alone, enters, key_names, population, sets};
 use super::sizes::average;
 use super::tables;
 use crate::data::{FillFault, Further, Sample, further, generate, pad};
 use crate::model::{
     Entity, Expectation, Fault, Faults, Generate, GivenOp, Index, Model, Operation, Pattern, Read, ReadKind,
-    Template, WriteKind,
+    Template,
 };
 
 /// Items of one question's collection at most; of a larger one whole pages are read and the rest is in proportion.
@@ -107,6 +109,10 @@ impl fmt::Display for Note {
             Self::Extended { pattern, items, wanted } => write!(
                 f,
                 "{pattern}: {items} of its {wanted} items were metered, in whole pages; the rest is in proportion"
+            ),
+            Self::Filtered { pattern, read: 0, .. } => write!(
+                f,
+                "{pattern} filters, and finds nothing in the sample to filter: taken as if all that is read came back; write an `example` that finds some"
             ),
             Self::Filtered { pattern, read, returned: 0 } => write!(
                 f,
@@ -337,9 +343,14 @@ fn is_missed(model: &Model, entity: &Entity, samples: &[Sample]) -> bool {
 
 /// How many items of an entity a change or a batch of gets takes at once.
 fn taken(model: &Model, entity: &Entity) -> u64 {
-    let steps = model.patterns.iter().flat_map(Pattern::steps);
-    let own = steps.filter(|step| step.entity == entity.name && step.kind != WriteKind::Put);
-    own.map(|step| step.n).max().unwrap_or(0)
+    let most = u64::try_from(BATCH_GET_KEYS_MAX).unwrap_or(u64::MAX);
+    model
+        .patterns
+        .iter()
+        .map(|pattern| needed(pattern, entity))
+        .filter(|number| *number <= most)
+        .max()
+        .unwrap_or(0)
 }
 
 /// The model as it is metered: nothing is expected, and every item is in its indexes (how many are is for the bill to weigh).
@@ -452,7 +463,7 @@ impl Sized<'_> {
         };
         let returned = self.read.limit.map_or(average, |limit| average.min(limit));
         let mut wanted = returned;
-        if ran.filter.is_some() && ran.items_read > ran.items_returned {
+        if ran.filter.is_some() && (ran.items_read > ran.items_returned || ran.items_read == 0) {
             let (read, returned) = (ran.items_read, ran.items_returned);
             self.notes.push(Note::Filtered { pattern: id(), read, returned });
             wanted = wanted

@@ -15,6 +15,7 @@ mod plan;
 mod range;
 mod report;
 mod requests;
+mod room;
 mod shares;
 mod sizes;
 mod steps;

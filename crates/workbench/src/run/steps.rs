@@ -17,6 +17,7 @@ use super::invent::{Inventor, assigned};
 use super::names::Expression;
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::requests::{self, update_parts};
+use super::room::{too_few, too_large, too_many};
 use super::sizes::average;
 use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad};
 use crate::model::{
@@ -164,6 +165,10 @@ fn tried(
             .iter()
             .try_for_each(|(action, item)| database.restore(&action.table.name, &action.key, item.as_ref()))
     };
+    let bytes = before.iter().filter_map(|(_, item)| item.as_ref()).map(item_bytes).sum();
+    if let Some(fault) = too_large(pattern, report.operation, bytes) {
+        return Err(fault);
+    }
     let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
     let mut found = Vec::new();
     // What must fail on the data as it is, is not tried without failing.
@@ -224,6 +229,7 @@ fn refused(pattern: &Pattern, operation: OperationKind, fault: &Error) -> String
         ("`remove`", said(|step| step.remove.is_some())),
         ("`add`", said(|step| step.add.is_some())),
         ("`if`", said(|step| matches!(step.condition, Some(Condition::Expression(_))))),
+        ("`n`", said(|step| step.n > 1)),
         ("`example`", true),
     ];
     let fields: Vec<&str> = fields.into_iter().filter(|(_, there)| *there).map(|(field, _)| field).collect();
@@ -302,6 +308,9 @@ struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     fn actions(&self) -> Result<Vec<Action<'a>>, String> {
+        if let Some(fault) = too_many(self.pattern, operation(self.pattern)) {
+            return Err(fault);
+        }
         let mut actions: Vec<Action<'a>> = Vec::new();
         for (place, step) in self.pattern.steps().iter().enumerate() {
             for nth in 0..step.n {
@@ -513,7 +522,14 @@ impl<'a> Maker<'a> {
         };
         let nth = usize::try_from(nth).unwrap_or(usize::MAX);
         let mut fitting = self.samples.iter().filter(fits);
-        if let Some(sample) = fitting.clone().find(free).or_else(|| fitting.nth(nth)) {
+        let found = fitting.clone().find(free);
+        let open = !keys.is_empty() && keys.iter().all(|key| !given.contains_key(*key));
+        // A check of what another step changes is meant to be of the same item.
+        let checks = self.pattern.steps().iter().any(|own| own.kind == WriteKind::Check);
+        if found.is_none() && open && !(checks && fitting.clone().next().is_some()) {
+            return Err(too_few(self.model, self.samples, self.pattern, entity));
+        }
+        if let Some(sample) = found.or_else(|| fitting.nth(nth)) {
             return Ok(sample.item.clone());
         }
         complete(self.model, entity, given)
