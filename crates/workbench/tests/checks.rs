@@ -1,27 +1,11 @@
 //! Models checked on the engine, and their reports.
 
+mod support;
+
 use expect_test::{Expect, expect};
-use keywright_workbench::model::{Model, parse};
-use keywright_workbench::report::{Checked, json, junit, markdown, text};
+use keywright_workbench::report::{json, junit, markdown, text};
 
-fn model(text: &str) -> Model {
-    match parse(text) {
-        Ok(model) => model,
-        Err(faults) => {
-            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
-        }
-    }
-}
-
-fn checked(text: &str) -> Checked {
-    let no_files = |name: &str| Err(format!("no {name} in this test"));
-    match keywright_workbench::check(&model(text), &no_files, &mut |_| {}) {
-        Ok(checked) => checked,
-        Err(faults) => {
-            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
-        }
-    }
-}
+use support::checked;
 
 const SHOP: &str = include_str!("models/shop.yaml");
 

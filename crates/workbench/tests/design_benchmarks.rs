@@ -1,26 +1,11 @@
 //! Published cases written as model files, designed and run.
 
-use keywright_workbench::design::{self, Design, Proof, Slot};
-use keywright_workbench::model::{Model, parse, write};
-use keywright_workbench::price::{Prices, TODAY};
+mod support;
 
-fn model(text: &str) -> Model {
-    match parse(text) {
-        Ok(model) => model,
-        Err(faults) => {
-            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
-        }
-    }
-}
+use keywright_workbench::design::{self, Proof, Slot};
+use keywright_workbench::model::Model;
 
-fn designed(text: &str) -> (Design, Model) {
-    let model = model(text);
-    let table = model.tables.first().expect("a table");
-    let problem = design::from_model(&model, table).unwrap_or_else(|faults| panic!("{faults:?}"));
-    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
-    let written = design::to_model(&model, &table.name, &found).expect("templates");
-    (found, self::model(&write(&written)))
-}
+use support::{designed, model, no_files};
 
 fn runs(model: &Model) {
     for own in design::verify(model).expect("it runs") {
@@ -90,7 +75,6 @@ data:
 
 #[test]
 fn b2_the_variant_with_the_date_first_and_a_filter_by_kind_reads_what_it_discards() {
-    let no_files = |name: &str| Err(format!("no {name} in this test"));
     let checked = keywright_workbench::check(&model(DATE_FIRST), &no_files, &mut |_| {}).expect("it runs");
     let found = |rule: &str| checked.findings.iter().any(|own| own.rule == rule);
     assert!(found("L003"), "{:?}", checked.findings);

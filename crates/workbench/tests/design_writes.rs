@@ -1,25 +1,14 @@
 //! The writes of designed models keep every derived key and second item current, shown by running them.
 
-use keywright_workbench::design::{self, VerifiedWrite};
-use keywright_workbench::model::{Model, Operation, parse, write};
-use keywright_workbench::price::{Prices, TODAY};
+mod support;
 
-fn model(text: &str) -> Model {
-    match parse(text) {
-        Ok(model) => model,
-        Err(faults) => {
-            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
-        }
-    }
-}
+use keywright_workbench::design::{self, VerifiedWrite};
+use keywright_workbench::model::{Model, Operation, write};
+
+use support::prices;
 
 fn designed(text: &str) -> Model {
-    let model = model(text);
-    let table = model.tables.first().expect("a table");
-    let problem = design::from_model(&model, table).expect("a problem");
-    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
-    let written = design::to_model(&model, &table.name, &found).expect("templates");
-    self::model(&write(&written))
+    support::designed(text).1
 }
 
 fn set_of(model: &Model, id: &str) -> String {
@@ -136,29 +125,22 @@ patterns:
 
 #[test]
 fn the_writes_of_every_published_model_designed_anew_do_what_was_predicted() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
     let mut wrong = Vec::new();
     let mut ran = 0;
-    for entry in std::fs::read_dir(&folder).expect("the folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_none_or(|end| end != "yaml") {
-            continue;
-        }
-        let Ok(mut model) = parse(&std::fs::read_to_string(&path).expect("readable")) else { continue };
+    for (name, mut model) in support::examples() {
         for table in model.tables.clone() {
             let Ok(problem) = design::from_model(&model, &table) else { continue };
             if problem.entities.is_empty() || problem.patterns.is_empty() {
                 continue;
             }
-            let found =
-                design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
+            let found = design::solve(&problem, &prices()).expect("a design");
             model = design::to_model(&model, &table.name, &found).expect("templates");
         }
-        let model = self::model(&write(&model));
+        let model = support::model(&write(&model));
         for own in design::verify_writes(&model).expect("it runs") {
             ran += usize::from(!own.refused);
             if !own.agrees() {
-                wrong.push(format!("{}: {own:?}", path.display()));
+                wrong.push(format!("{name}: {own:?}"));
             }
         }
     }

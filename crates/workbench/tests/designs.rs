@@ -1,25 +1,20 @@
 //! Models designed, proved by running them, and billed.
 
+mod support;
+
 use keywright_workbench::cost::{Bill, Costing, Settings, bill};
 use keywright_workbench::data;
 use keywright_workbench::design::{self, Proof, Same};
 use keywright_workbench::model::{HalfUnits, Model, ReadKind, parse};
-use keywright_workbench::price::{Money, Prices, TODAY};
+use keywright_workbench::price::Money;
 use keywright_workbench::run::{Outcome, measure, run};
 
-fn model(text: &str) -> Model {
-    match parse(text) {
-        Ok(model) => model,
-        Err(faults) => {
-            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
-        }
-    }
-}
+use support::{example, model, no_files, prices, problem};
 
 fn billed(model: &Model) -> Bill {
-    let samples = data::load(model, &|name| Err(format!("no {name} in this test"))).expect("its data");
+    let samples = data::load(model, &no_files).expect("its data");
     let measured = measure(model, &samples).expect("it runs");
-    let prices = Prices::built_in(TODAY).expect("built in");
+    let prices = prices();
     bill(model, &measured, &Costing { prices: &prices, settings: Settings::default() }).expect("priced")
 }
 
@@ -28,12 +23,9 @@ const SHOP: &str = include_str!("models/shop.yaml");
 
 fn designed() -> (Model, design::Design) {
     let model = model(TEN_PATTERNS);
-    let table = model.tables.first().expect("a table").clone();
-    let problem = design::from_model(&model, &table).expect("a problem");
-    let prices = Prices::built_in(TODAY).expect("built in");
-    let design = design::solve(&problem, &prices).expect("a design");
-    let model = design::to_model(&model, &table.name, &design).expect("templates");
-    (model, design)
+    let design = design::solve(&problem(&model), &prices()).expect("a design");
+    let table = model.tables.first().expect("a table");
+    (design::to_model(&model, &table.name, &design).expect("templates"), design)
 }
 
 #[test]
@@ -74,7 +66,7 @@ fn ranges_open_at_one_end_are_evaluated_as_the_engine_reads_them() {
         let model = model(&text);
         let table = model.tables.first().expect("a table").clone();
         let problem = design::from_model(&model, &table).expect("a problem");
-        let prices = Prices::built_in(TODAY).expect("built in");
+        let prices = prices();
         let design = design::solve(&problem, &prices).expect("a design");
         let model = design::to_model(&model, &table.name, &design).expect("templates");
         for own in design::verify(&model).expect("it runs") {
@@ -122,16 +114,8 @@ fn r74_a_bill_names_every_pattern_on_every_table_and_index_and_adds_up() {
 
 /// The published models of the guides and the imported ones, table by table, that say enough to be designed.
 fn published() -> Vec<(String, Model, design::Problem, design::Problem)> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
     let mut found = Vec::new();
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("the folder")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    files.sort();
-    for path in files.iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")) {
-        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let Ok(model) = parse(&std::fs::read_to_string(path).expect("readable")) else { continue };
+    for (name, model) in support::examples() {
         for table in &model.tables {
             let Ok(free) = design::from_model(&model, table) else { continue };
             if free.entities.is_empty() || free.patterns.is_empty() {
@@ -147,7 +131,7 @@ fn published() -> Vec<(String, Model, design::Problem, design::Problem)> {
 
 #[test]
 fn no_design_costs_more_or_has_more_indexes_than_the_published_one_at_the_same_prices() {
-    let prices = Prices::built_in(TODAY).expect("built in");
+    let prices = prices();
     let published = published();
     assert!(published.len() >= 13, "{}", published.len());
     for (name, _, free, kept) in published {
@@ -160,7 +144,7 @@ fn no_design_costs_more_or_has_more_indexes_than_the_published_one_at_the_same_p
 
 #[test]
 fn every_published_model_designed_anew_answers_its_questions_at_the_predicted_units() {
-    let prices = Prices::built_in(TODAY).expect("built in");
+    let prices = prices();
     let mut wrong = Vec::new();
     for (name, model, free, _) in published() {
         let table = name.rsplit('/').next().expect("a table").to_owned();
@@ -214,7 +198,7 @@ patterns:
 fn what_a_design_is_predicted_to_cost_is_what_the_model_it_writes_is_billed() {
     let mut wrong = Vec::new();
     for (name, text) in [("b1", TEN_PATTERNS), ("b3", MANY_TO_MANY), ("b5", STATUS_AND_SALES)] {
-        let (found, model) = redesigned(text);
+        let (found, model) = support::designed(text);
         let bill = billed(&model);
         let (predicted, billed) = (found.monthly.total(), bill.total());
         if (predicted - billed).as_nanos().abs() > CENT.as_nanos() {
@@ -251,22 +235,9 @@ const CENT: Money = Money::nanos(10_000_000);
 /// 6000 shipments in 60 pages, each of 100 items of some 230 bytes, which are 6 blocks of 4 KB: 180 units.
 #[test]
 fn the_long_question_of_the_published_shop_is_billed_for_all_its_pages() {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/online-shop.yaml");
-    let model = model(&std::fs::read_to_string(path).expect("readable"));
-    let bill = billed(&model);
+    let bill = billed(&example("online-shop.yaml"));
     let line = bill.lines.iter().find(|line| line.pattern == "P13").expect("the question");
     assert_eq!((line.read, line.monthly.total().to_string()), (HalfUnits(360), "$5.91".to_owned()));
-}
-
-fn redesigned(text: &str) -> (design::Design, Model) {
-    let model = model(text);
-    let table = model.tables.first().expect("a table").clone();
-    let problem = design::from_model(&model, &table).expect("a problem");
-    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
-    let written = design::to_model(&model, &table.name, &found).expect("templates");
-    // What is written must be a model that reads back and runs.
-    (found, self::model(&keywright_workbench::model::write(&written)))
 }
 
 fn runs(model: &Model) {
@@ -279,7 +250,7 @@ fn runs(model: &Model) {
 
 #[test]
 fn items_taken_into_their_parent_are_a_list_of_it_in_the_model_and_its_reads_run() {
-    let (found, model) = redesigned(
+    let (found, model) = support::designed(
         r"
 format: 1
 model: orders
@@ -301,7 +272,7 @@ patterns:
 
 #[test]
 fn a_second_item_is_an_entity_of_its_own_that_the_same_transaction_writes() {
-    let (found, model) = redesigned(
+    let (found, model) = support::designed(
         r"
 format: 1
 model: follows
@@ -335,12 +306,12 @@ patterns:
 /// Reads that may be stale can do with whatever strong ones can do with.
 #[test]
 fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
-    let (found, _) = redesigned(BY_ID_AND_BY_X);
+    let (found, _) = support::designed(BY_ID_AND_BY_X);
     assert_eq!(found.gsis, 1);
     let Proof::Possible { gsis: 0, by, with, same } = found.proof else { panic!("{:?}", found.proof) };
     assert_eq!(with.second_items.len(), 1);
     assert!(matches!(same, Same::Impossible(_)));
-    let (strong, _) = redesigned(&BY_ID_AND_BY_X.replace("rate: 5", "consistency: strong, rate: 5"));
+    let (strong, _) = support::designed(&BY_ID_AND_BY_X.replace("rate: 5", "consistency: strong, rate: 5"));
     assert_eq!(strong.gsis, 0);
     // A strong read takes twice the units; the rest is what the second item costs more than the index.
     let (eventual, strong) = (found.monthly.indexes, strong.monthly.indexes);
@@ -350,7 +321,7 @@ fn what_is_said_of_one_index_fewer_is_not_refuted_by_stronger_reads() {
 #[test]
 fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken() {
     let text = BY_ID_AND_BY_X.replace("  - {id: W1, put: A, rate: 1}\n", "");
-    let (found, _) = redesigned(&text);
+    let (found, _) = support::designed(&text);
     assert_eq!(found.gsis, 1);
     assert!(matches!(found.proof, Proof::Possible { gsis: 0, by: Money::ZERO, .. }), "{:?}", found.proof);
 }
@@ -359,17 +330,14 @@ fn without_writes_a_second_item_costs_what_an_index_does_and_the_index_is_taken(
 #[test]
 fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
     let text = format!("{BY_ID_AND_BY_X}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n");
-    let (found, _) = redesigned(&text);
+    let (found, _) = support::designed(&text);
     let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
     let said = unless.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(said, ["second items of A by x would do if besides what identifies it W2 knew x"]);
 }
 
 fn not_designed(text: &str) -> String {
-    let model = model(text);
-    let table = model.tables.first().expect("a table");
-    let problem = design::from_model(&model, table).expect("a problem");
-    let faults = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect_err("no design");
+    let faults = design::solve(&problem(&model(text)), &prices()).expect_err("no design");
     faults.iter().map(ToString::to_string).collect()
 }
 
@@ -411,7 +379,7 @@ fn kept(text: &str) -> design::Design {
     let table = model.tables.first().expect("a table");
     let mut problem = design::from_model(&model, table).expect("a problem");
     design::keep(&mut problem, &model, table);
-    design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design")
+    design::solve(&problem, &prices()).expect("a design")
 }
 
 #[test]
@@ -440,7 +408,7 @@ fn closed(kept: &design::Problem, model: &Model) -> design::Problem {
 
 #[test]
 fn what_is_kept_answers_what_it_was_published_for_and_never_needs_more_nor_costs_more() {
-    let prices = Prices::built_in(TODAY).expect("built in");
+    let prices = prices();
     for (name, model, _, kept) in published() {
         let closed = closed(&kept, &model);
         let theirs = design::solve(&closed, &prices).expect(&name);
@@ -467,7 +435,7 @@ patterns:
 
 #[test]
 fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() {
-    let (found, model) = redesigned(NEWEST_FIRST);
+    let (found, model) = support::designed(NEWEST_FIRST);
     let named = design::name(&found);
     let index = named.iter().find(|own| matches!(own.slot, design::Slot::Global(1))).expect("an index");
     assert_eq!(index.sort, "o#{createdAt}");
@@ -478,7 +446,7 @@ fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() 
 #[test]
 fn an_order_of_nothing_is_said_and_not_made_up() {
     let text = NEWEST_FIRST.replace("{by: createdAt, direction: desc}", "desc");
-    let (found, model) = redesigned(&text);
+    let (found, model) = support::designed(&text);
     assert_eq!(design::unordered(&model, &found), ["P2"]);
 }
 
@@ -493,7 +461,7 @@ fn a_range_of_one_attribute_and_an_order_by_another_is_a_fault_that_says_why() {
 
 #[test]
 fn items_that_lack_what_a_result_is_ordered_by_are_no_part_of_it() {
-    let (found, model) = redesigned(&NEWEST_FIRST.replace("format: iso8601", "present: 0.5"));
+    let (found, model) = support::designed(&NEWEST_FIRST.replace("format: iso8601", "present: 0.5"));
     assert_eq!(found.gsis, 1);
     runs(&model);
 }
@@ -512,7 +480,6 @@ data: {inline: {Order: [{userId: a, orderId: "1", createdAt: "2026-01-02"}, {use
 #[test]
 fn a_run_finds_that_items_do_not_come_in_the_order_that_is_asked_for() {
     let outcome = |text: &str| {
-        let no_files = |name: &str| Err(format!("no {name} in this test"));
         let report = run(&model(text), &no_files, &mut |_| {}).expect("it runs");
         report.pattern("P1").expect("it ran").outcome.clone()
     };
@@ -540,12 +507,9 @@ fn an_order_by_an_attribute_is_read_and_written_and_must_name_one() {
 
 #[test]
 fn the_shards_of_the_bank_payments_are_found_from_their_rate() {
-    let path =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/bank-payments.yaml");
-    let model = model(&std::fs::read_to_string(path).expect("readable"));
+    let model = example("bank-payments.yaml");
     let table = model.tables.first().expect("a table");
-    let problem = design::from_model(&model, table).expect("a problem");
-    let found = design::solve(&problem, &Prices::built_in(TODAY).expect("built in")).expect("a design");
+    let found = design::solve(&problem(&model), &prices()).expect("a design");
     let designed = design::to_model(&model, &table.name, &found).expect("templates");
     assert_eq!(found.gsis, 1);
     assert!(keywright_workbench::model::write(&designed).contains("|shard(5)}\""));
@@ -559,8 +523,7 @@ fn a_designed_model_passes_its_check_on_generated_items_of_every_size_of_sample(
             generate: Some(keywright_workbench::model::Generate { seed: 1, sample }),
             ..keywright_workbench::model::DataSource::default()
         };
-        let checked = keywright_workbench::check(&model, &|name: &str| Err(name.to_owned()), &mut |_| {})
-            .expect("it runs");
+        let checked = support::check(&model);
         let twins = checked.findings.iter().filter(|finding| finding.rule == "L010");
         assert_eq!(twins.map(|finding| &finding.text).collect::<Vec<_>>(), Vec::<&String>::new(), "{sample}");
     }
@@ -582,7 +545,7 @@ patterns:
 
 #[test]
 fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_table() {
-    let (_, model) = redesigned(STRONG);
+    let (_, model) = support::designed(STRONG);
     let slot = model.entity("Post").and_then(|post| post.slot("lsi1")).expect("a local index");
     assert_eq!(slot.templates.len(), 1, "{slot:?}");
     runs(&model);
@@ -626,7 +589,7 @@ patterns:
 
 #[test]
 fn what_is_appended_to_a_list_has_the_attributes_of_the_item_it_stands_for() {
-    let (found, model) = redesigned(ADDRESSES);
+    let (found, model) = support::designed(ADDRESSES);
     assert_eq!(found.embedded.first().map(|own| own.list.as_str()), Some("addresses"));
     let written = keywright_workbench::model::write(&model);
     assert!(written.contains("more: [{label: home, street: street}]"), "{written}");
@@ -637,7 +600,7 @@ fn an_item_whose_write_is_conditional_or_changes_one_alone_is_not_taken_into_a_l
     for write in
         ["put: Address, if: not-exists", "update: Address, set: 'street = :street'", "delete: Address"]
     {
-        let (found, model) = redesigned(&ADDRESSES.replace("put: Address", write));
+        let (found, model) = support::designed(&ADDRESSES.replace("put: Address", write));
         assert_eq!(found.embedded, [], "{write}");
         assert!(model.entity("Address").is_some(), "{write}");
     }

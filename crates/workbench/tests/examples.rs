@@ -1,32 +1,24 @@
 //! The models in `examples/models`: all pass their check, but the one whose Scan must be found.
 
+mod support;
+
 use std::path::Path;
 
 use keywright_workbench::data::load;
 use keywright_workbench::exchange::import::import;
 use keywright_workbench::exchange::of_model::{of_model, stored_items};
 use keywright_workbench::exchange::workbench_json::Document;
-use keywright_workbench::model::{Fault, Model, parse, write};
+use keywright_workbench::model::{parse, write};
 use keywright_workbench::report::{Checked, text};
 use keywright_workbench::run::Outcome;
 
-fn example(name: &str) -> Model {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models").join(name);
-    let source = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-    parse(&source).unwrap_or_else(|faults| panic!("{}", in_file(name, &faults)))
-}
-
-fn in_file(name: &str, faults: &[Fault]) -> String {
-    faults.iter().map(|fault| fault.in_file(name) + "\n").collect()
-}
+use support::{example, no_files};
 
 fn checked(name: &str) -> Checked {
-    let told = |faults: Vec<Fault>| in_file(name, &faults);
     let model = example(name);
-    let again = parse(&write(&model)).unwrap_or_else(|faults| panic!("{}", told(faults)));
+    let again = support::model(&write(&model));
     assert_eq!(write(&model), write(&again), "{name} is written as it is read");
-    keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
-        .unwrap_or_else(|faults| panic!("{}", told(faults)))
+    support::check(&model)
 }
 
 #[test]
@@ -65,7 +57,7 @@ fn the_design_challenges_pass_with_the_published_indexes_and_their_shards_follow
     }
     // A million payments of 8 KB in half an hour are 556 a second, 4,448 write units: five shards, not four.
     let model = example("bank-payments.yaml");
-    let run = keywright_workbench::run::run(&model, &|_| Err("no files".to_owned()), &mut |_| {});
+    let run = keywright_workbench::run::run(&model, &no_files, &mut |_| {});
     let report = run.expect("it runs");
     for shards in [1, 5] {
         let source = write(&model).replace("|shard(5)", &format!("|shard({shards})"));
@@ -110,7 +102,7 @@ fn the_imported_examples_hold_the_tables_and_items_of_their_documents_and_no_ite
         let source = std::fs::read_to_string(folder.join(document)).expect("the document is there");
         let draft = Document::parse(&source).and_then(|document| document.read()).expect("readable").draft;
         let model = example(name);
-        let samples = load(&model, &|_| Err("no files".to_owned())).expect("items");
+        let samples = load(&model, &no_files).expect("items");
         let stored = stored_items(&model);
         let made = of_model(&model, &stored);
         assert_eq!(made.tables.len(), draft.tables.len(), "{name}");
@@ -139,9 +131,7 @@ fn r73_every_document_imports_as_a_model_that_passes_its_check() {
                 let imported = import("imported", &source, None).expect("a known format").model;
                 // As the command does: written as a model file and read from there.
                 let model = parse(&write(&imported)).expect("a model file");
-                let checked =
-                    keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
-                        .expect("it runs");
+                let checked = support::check(&model);
                 assert!(checked.passes(), "{}: {}", path.display(), text(&checked, "imported"));
                 let items: u64 = checked.report.tables.iter().map(|table| table.items).sum();
                 let kept: usize = stored_items(&imported).values().map(Vec::len).sum();
@@ -157,16 +147,8 @@ fn r73_every_document_imports_as_a_model_that_passes_its_check() {
 #[test]
 fn the_reports_of_the_examples_are_as_they_were() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
-    let mut names: Vec<String> = std::fs::read_dir(examples)
-        .expect("the examples are there")
-        .flatten()
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "yaml"))
-        .collect();
-    names.sort();
-    assert_eq!(names.len(), 15);
-    for name in names {
+    for path in support::example_paths() {
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         let found = told(&checked(&name));
         let path = folder.join(&name).with_extension("txt");
         if std::env::var_os("KEYWRIGHT_BLESS").is_some() {

@@ -1,19 +1,18 @@
 //! Generated data is what the model declares: keys told apart, as many values as declared, formats, sizes, references.
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::AttributeValue;
 use keywright_workbench::data::{Sample, load};
-use keywright_workbench::model::{Model, parse};
 use proptest::prelude::*;
 
-fn model(text: &str) -> Model {
-    parse(text).expect(text)
-}
+use support::{model, no_files};
 
 fn generated(text: &str) -> Vec<Sample> {
-    load(&model(text), &|name: &str| Err(name.to_owned())).expect("items")
+    load(&model(text), &no_files).expect("items")
 }
 
 fn of<'a>(samples: &'a [Sample], entity: &'a str) -> impl Iterator<Item = &'a Sample> {

@@ -1,5 +1,7 @@
 //! Every rule has a model that trips it and one that does not.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -7,6 +9,8 @@ use keywright_workbench::exchange::import::import;
 use keywright_workbench::lint::{RULES, Severity};
 use keywright_workbench::model::parse;
 use keywright_workbench::report::{Checked, text};
+
+use support::no_files;
 
 /// What is found in a model, `Err` with what keeps it from running.
 fn found(name: &str) -> Result<Checked, String> {
@@ -16,7 +20,7 @@ fn found(name: &str) -> Result<Checked, String> {
         faults.iter().map(|fault| fault.in_file(name)).collect::<Vec<_>>().join("\n")
     };
     let model = parse(&text).map_err(told)?;
-    keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).map_err(told)
+    keywright_workbench::check(&model, &no_files, &mut |_| {}).map_err(told)
 }
 
 /// What is wrong with a rule's two models.
@@ -75,8 +79,7 @@ fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
             }
             let text = std::fs::read_to_string(&path).expect("readable");
             let model = import("document", &text, None).expect("imported").model;
-            let checked = keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
-                .expect("runs");
+            let checked = keywright_workbench::check(&model, &no_files, &mut |_| {}).expect("runs");
             let wrong: Vec<&str> = checked
                 .findings
                 .iter()

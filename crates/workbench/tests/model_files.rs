@@ -1,18 +1,13 @@
 //! Model files: read, faulted, written back.
 
+mod support;
+
 use expect_test::{Expect, expect};
-use keywright_workbench::model::{Model, Operation, parse, write};
+use keywright_workbench::model::{Operation, parse, write};
+
+use support::model;
 
 const SHOP: &str = include_str!("models/shop.yaml");
-
-fn model(text: &str) -> Model {
-    match parse(text) {
-        Ok(model) => model,
-        Err(faults) => {
-            panic!("{}", faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect::<String>())
-        }
-    }
-}
 
 fn faults(text: &str, expected: &Expect) {
     let faults = parse(text).expect_err("faulty");

@@ -1,8 +1,12 @@
 //! What `check` proves: R66, R70 and R71, and the statements of the published guides that are not so.
 
-use keywright_workbench::model::{Consistency, Fault, Order, parse};
+mod support;
+
+use keywright_workbench::model::{Consistency, Order};
 use keywright_workbench::report::{Checked, text};
 use keywright_workbench::run::{OperationKind, Outcome};
+
+use support::{checked, model};
 
 /// Orders of two customers, a status index, an index of keys alone, votes spread over shards.
 const SHOP: &str = "
@@ -41,16 +45,6 @@ data:
       - {poll: p, voter: \"4\"}
 ";
 
-fn told(faults: &[Fault]) -> String {
-    faults.iter().map(|fault| fault.in_file("shop.yaml") + "\n").collect()
-}
-
-fn checked(model: &str) -> Checked {
-    let model = parse(model).unwrap_or_else(|faults| panic!("{}", told(&faults)));
-    keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {})
-        .unwrap_or_else(|faults| panic!("{}", told(&faults)))
-}
-
 /// The shop with one pattern, and whether its check passes.
 fn with(pattern: &str) -> (Checked, bool) {
     let checked = checked(&SHOP.replace("PATTERNS", &format!("  - {{id: P, rate: 1, {pattern}}}")));
@@ -64,7 +58,7 @@ fn rules(checked: &Checked) -> Vec<&str> {
 
 #[test]
 fn r66_a_pattern_has_number_text_type_cardinality_order_filter_rate_size_and_consistency() {
-    let model = parse(&SHOP.replace(
+    let model = model(&SHOP.replace(
         "PATTERNS",
         "  - id: P7
     text: Orders of a customer, newest first
@@ -76,8 +70,7 @@ fn r66_a_pattern_has_number_text_type_cardinality_order_filter_rate_size_and_con
     rate: {avg: 0.5, peak: 40}
     consistency: strong
   - {id: P8, get: Customer, given: {c: eq}}",
-    ))
-    .unwrap_or_else(|faults| panic!("{}", told(&faults)));
+    ));
     let pattern = model.pattern("P7").expect("there");
     let read = pattern.read().expect("a question");
     let (rate, returns) = (pattern.rate.expect("a rate"), pattern.returns.expect("a size"));

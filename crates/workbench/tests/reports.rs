@@ -1,19 +1,14 @@
 //! The reports of all examples in all four forms, as they are: `snapshots/reports`. `UPDATE_EXPECT=1` writes them anew.
 
-use std::path::{Path, PathBuf};
+mod support;
+
+use std::path::Path;
 
 use expect_test::expect_file;
 use keywright_workbench::model::parse;
 use keywright_workbench::report::{Checked, json, junit, markdown, text};
 
-fn examples() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
-    let entries = std::fs::read_dir(folder).expect("the folder");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
-    paths.sort();
-    paths
-}
+use support::{example_paths, no_files};
 
 fn checked(path: &Path) -> Checked {
     let source = std::fs::read_to_string(path).expect("readable");
@@ -27,9 +22,7 @@ fn checked(path: &Path) -> Checked {
 
 #[test]
 fn the_reports_of_every_example_are_what_they_were() {
-    let paths = examples();
-    assert!(paths.len() >= 6, "{paths:?}");
-    for path in paths {
+    for path in example_paths() {
         let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
         let file = format!("{name}.yaml");
         let checked = checked(&path);
@@ -46,7 +39,7 @@ fn the_reports_of_every_example_are_what_they_were() {
 
 #[test]
 fn a_json_report_is_json_and_says_in_words_what_passed() {
-    for path in examples() {
+    for path in example_paths() {
         let checked = checked(&path);
         let report: serde_json::Value = serde_json::from_str(&json(&checked)).expect("JSON");
         assert_eq!(report["passes"], checked.passes(), "{}", path.display());
@@ -57,7 +50,7 @@ fn a_json_report_is_json_and_says_in_words_what_passed() {
 /// Colour never carries a meaning alone: there is none.
 #[test]
 fn no_report_has_escapes_for_a_terminal() {
-    for path in examples() {
+    for path in example_paths() {
         let checked = checked(&path);
         for report in [text(&checked, "m"), json(&checked), junit(&checked, "m"), markdown(&checked)] {
             assert!(!report.contains('\u{1b}'), "{}", path.display());
@@ -71,8 +64,7 @@ fn a_table_beyond_the_limits_is_reported_in_every_format() {
     for name in ["L033-global-bad.yaml", "L033-local-bad.yaml", "L033-projected-bad.yaml"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name);
         let model = parse(&std::fs::read_to_string(path).expect(name)).expect(name);
-        let checked =
-            keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect(name);
+        let checked = keywright_workbench::check(&model, &no_files, &mut |_| {}).expect(name);
         assert!(!checked.passes());
         for report in [text(&checked, name), json(&checked), junit(&checked, name), markdown(&checked)] {
             assert!(

@@ -1,20 +1,18 @@
 //! What the run makes of questions: pages, filters, every kind of key, and items from files. Each on the engine.
 
-use keywright_workbench::model::{Fault, parse};
+mod support;
+
 use keywright_workbench::report::text;
 use keywright_workbench::run::{Outcome, PatternReport, Report, run};
 
-fn told(faults: &[Fault]) -> String {
-    faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
-}
+use support::{no_files, told};
 
 fn ran(model: &str) -> Report {
-    ran_with(model, &|name| Err(format!("no {name} in this test")))
+    ran_with(model, &no_files)
 }
 
 fn ran_with(model: &str, read_file: &dyn Fn(&str) -> Result<String, String>) -> Report {
-    let model = parse(model).unwrap_or_else(|faults| panic!("{}", told(&faults)));
-    run(&model, read_file, &mut |_| {}).unwrap_or_else(|faults| panic!("{}", told(&faults)))
+    run(&support::model(model), read_file, &mut |_| {}).unwrap_or_else(|faults| panic!("{}", told(&faults)))
 }
 
 fn pattern<'a>(report: &'a Report, id: &str) -> &'a PatternReport {

@@ -1,21 +1,16 @@
 //! The views of a model, by the requirements that ask for them.
 
+mod support;
+
 use std::path::Path;
 
-use keywright_workbench::model::{Model, parse};
+use keywright_workbench::model::Model;
 use keywright_workbench::views::{Cardinality, Looked, STEPS, VIEWS, View, relations};
 
-fn example(name: &str) -> Model {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models").join(name);
-    model(&std::fs::read_to_string(path).expect("the example is there"))
-}
-
-fn model(source: &str) -> Model {
-    parse(source).unwrap_or_else(|faults| panic!("{faults:?}"))
-}
+use support::{example, model, no_files};
 
 fn shown(model: &Model, view: View, pattern: Option<&str>) -> String {
-    let looked = Looked::at(model, &|_| Err("no files".to_owned()), &mut |_| {});
+    let looked = Looked::at(model, &no_files, &mut |_| {});
     looked.unwrap_or_else(|faults| panic!("{faults:?}")).show(view, pattern).text()
 }
 
@@ -109,7 +104,7 @@ fn r67_one_to_one_one_to_many_and_many_to_many_are_declared_and_drawn() {
     has(&page, &["| Student | 1 ----- N | Enrolment | N ----- 1 | Course | many to many"]);
 
     let shop = example("ecommerce.yaml");
-    let looked = Looked::at(&shop, &|_| Err("no files".to_owned()), &mut |_| {}).expect("it runs");
+    let looked = Looked::at(&shop, &no_files, &mut |_| {}).expect("it runs");
     let markdown = looked.show(View::Entities, None).markdown();
     for line in
         ["```mermaid\nerDiagram", "    Customer ||--o{ Order : has", "    Product ||--o{ OrderItem : has"]
@@ -145,14 +140,8 @@ fn r69_the_six_steps_are_views_in_their_order() {
     );
     let validation = shown(&orders, View::Validation, None);
     has(&validation, &["pattern operation index key read, returned units result", "The check passes."]);
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
-    for entry in std::fs::read_dir(folder).expect("the examples are there").flatten() {
-        let name = entry.file_name().into_string().expect("a plain name");
-        if entry.path().extension().is_none_or(|extension| extension != "yaml") {
-            continue;
-        }
-        let model = example(&name);
-        let looked = Looked::at(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect("it runs");
+    for (name, model) in support::examples() {
+        let looked = Looked::at(&model, &no_files, &mut |_| {}).expect("it runs");
         for view in VIEWS {
             let page = looked.show(view, None);
             for text in [page.text(), page.markdown()] {

@@ -1,0 +1,80 @@
+//! What tests of models have in common: reading one, checking and designing it, the examples of the repository.
+
+#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+
+use std::path::{Path, PathBuf};
+
+use keywright_workbench::design::{self, Design};
+use keywright_workbench::model::{Fault, Model, parse, write};
+use keywright_workbench::price::{Prices, TODAY};
+use keywright_workbench::report::Checked;
+
+/// Faults as a command tells them, a line each.
+pub fn told(faults: &[Fault]) -> String {
+    faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
+}
+
+/// The model of a text that must be one.
+pub fn model(text: &str) -> Model {
+    parse(text).unwrap_or_else(|faults| panic!("{}", told(&faults)))
+}
+
+/// For models whose items are all in their text.
+pub fn no_files(name: &str) -> Result<String, String> {
+    Err(format!("no {name} in this test"))
+}
+
+/// The check of a model, which must run and need not pass.
+pub fn check(model: &Model) -> Checked {
+    keywright_workbench::check(model, &no_files, &mut |_| {})
+        .unwrap_or_else(|faults| panic!("{}", told(&faults)))
+}
+
+pub fn checked(text: &str) -> Checked {
+    check(&model(text))
+}
+
+pub fn prices() -> Prices {
+    Prices::built_in(TODAY).expect("built in")
+}
+
+/// What a model leaves to design of its first table.
+pub fn problem(model: &Model) -> design::Problem {
+    let table = model.tables.first().expect("a table");
+    design::from_model(model, table).unwrap_or_else(|faults| panic!("{faults:?}"))
+}
+
+/// The first table of a model designed anew, and the model as it is written and reads back.
+pub fn designed(text: &str) -> (Design, Model) {
+    let original = model(text);
+    let found = design::solve(&problem(&original), &prices()).expect("a design");
+    let table = original.tables.first().expect("a table");
+    let made = design::to_model(&original, &table.name, &found).expect("templates");
+    (found, model(&write(&made)))
+}
+
+/// The files of `examples/models`, by name.
+pub fn example_paths() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let entries = std::fs::read_dir(folder).expect("the folder");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "yaml"));
+    paths.sort();
+    assert!(paths.len() >= 15, "{paths:?}");
+    paths
+}
+
+/// The models of `examples/models` with their names.
+pub fn examples() -> Vec<(String, Model)> {
+    let read = |path: PathBuf| {
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        (name, model(&std::fs::read_to_string(&path).expect("readable")))
+    };
+    example_paths().into_iter().map(read).collect()
+}
+
+/// One of them, by the name of its file.
+pub fn example(file: &str) -> Model {
+    let path = example_paths().into_iter().find(|path| path.file_name().is_some_and(|own| own == file));
+    model(&std::fs::read_to_string(path.expect(file)).expect("readable"))
+}
