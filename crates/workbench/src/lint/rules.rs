@@ -383,7 +383,7 @@ pub const RULES: &[Rule] = &[
         severities: &[Severity::Warning],
         title: "read, changed and written back without a version",
         source: "seed 000",
-        explanation: "Reading, computing and writing back loses one of two simultaneous changes: numbers, lists and maps that are set to a value of the program's own, and puts over what is there. A condition guards only if it says that the item is still what was read.",
+        explanation: "Reading, computing and writing back loses one of two simultaneous changes: numbers, lists and maps that are set to a value of the program's own, and puts over what is there. A condition guards if it says that the item is still what was read, or that the new value is more, or less, than the stored one.",
         fix: "Let the service add (`n = n + :d`, `list_append`, `add`), or keep a version: `if: \"version = :read\"`, and set `version = version + :one`.",
         check: writes::lost_update,
     },

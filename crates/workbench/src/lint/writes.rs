@@ -194,8 +194,13 @@ fn overwritten<'a>(step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)
     };
     let clauses =
         step.set.iter().flat_map(|text| text.split(',')).filter_map(|clause| clause.split_once('='));
-    let computed = clauses.filter_map(|(name, value)| {
-        let (name, value) = (name.trim(), value.trim());
+    let clauses: Vec<(&str, &str)> = clauses.map(|(name, value)| (name.trim(), value.trim())).collect();
+    if let Some(Condition::Expression(condition)) = &step.condition
+        && clauses.iter().any(|(name, value)| is_best_so_far(condition, name, value))
+    {
+        return Vec::new();
+    }
+    let computed = clauses.into_iter().filter_map(|(name, value)| {
         let value_type = entity.attribute(name)?.value_type;
         let collected =
             !matches!(value_type, ValueType::S | ValueType::B | ValueType::Bool | ValueType::Null);
@@ -212,6 +217,36 @@ fn overwritten<'a>(step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)
             )
         })
         .collect()
+}
+
+/// Whether a condition lets an attribute be set to a value only if it is more, or less, than what is there: whichever of two
+/// at once is the best stays, with all that is set beside it.
+fn is_best_so_far(condition: &str, name: &str, value: &str) -> bool {
+    let split = |text: &str, word: &str| -> Vec<String> {
+        let text = text.replace(&format!(" {word} "), "\n");
+        text.replace(&format!(" {} ", word.to_lowercase()), "\n").lines().map(str::to_owned).collect()
+    };
+    let first = format!("attribute_not_exists({name})");
+    let is_first =
+        |part: &str| part.trim_start_matches('(').trim_end_matches(')') == first.trim_end_matches(')');
+    let is_better = |part: &str| {
+        let sides = part.trim_matches(['(', ')']).split_once(['<', '>']);
+        sides
+            .map(|(left, right)| (left, right.trim_start_matches('=')))
+            .is_some_and(|sides| sides == (name, value) || sides == (value, name))
+    };
+    let clauses = split(condition, "AND");
+    clauses.iter().any(|clause| {
+        let parts: Vec<String> = split(clause, "OR").iter().map(|part| part.replace(' ', "")).collect();
+        let all = parts.iter().all(|part| is_first(part) || is_better(part));
+        // Which of `a OR b AND c` belong together is not worked out.
+        all && parts.iter().any(|part| is_better(part))
+            && (clauses.len() == 1 || parts.len() == 1 && !has_or(condition))
+    })
+}
+
+fn has_or(condition: &str) -> bool {
+    condition.split_whitespace().any(|word| word.eq_ignore_ascii_case("or"))
 }
 
 /// The attributes that a condition compares with a value, and whether for equality. That one is there says nothing of
