@@ -2,10 +2,10 @@
 
 mod support;
 
-use keywright_workbench::design::{self, Proof, Slot};
+use keywright_workbench::design::{self, Design, Proof, Slot};
 use keywright_workbench::model::Model;
 
-use support::{designed, model, no_files};
+use support::{billed, designed, example, model, no_files, redesigned};
 
 fn runs(model: &Model) {
     for own in design::verify(model).expect("it runs") {
@@ -126,4 +126,39 @@ fn b8_a_day_of_payments_is_spread_over_the_shards_that_its_rate_needs() {
     let (slower, _) = designed(&slower);
     assert!(slower.asked.iter().all(|own| own.shards == 1), "{:?}", slower.asked);
     assert!(found.placed.iter().all(|own| matches!(own.slot, Slot::Table | Slot::Global(_))));
+}
+
+/// The published design of an example, and ours under the same engine and prices: no dearer, and as correct.
+fn compared(file: &str) -> (Design, u64, Model) {
+    let published = example(file);
+    let (found, model) = redesigned(&published);
+    runs(&model);
+    let (theirs, ours) = (billed(&published), billed(&model));
+    assert!(theirs.is_whole() && ours.is_whole(), "{:?} {:?}", theirs.notes, ours.notes);
+    assert!(ours.total() <= theirs.total(), "{} for {}", ours.total(), theirs.total());
+    let percent = ours.total().as_nanos() * 100 / theirs.total().as_nanos();
+    (found, u64::try_from(percent).expect("a share"), model)
+}
+
+/// Eleven questions and five writes of an auction site; an item is asked for by seller, by category, and by region and
+/// category, so that it needs three views besides its own.
+#[test]
+fn b11_the_auctions_are_designed_with_the_experts_three_indexes_and_two_are_shown_to_be_too_few() {
+    let (found, _, _) = compared("rubis.yaml");
+    assert_eq!((found.asked.len(), found.gsis), (11, 3));
+    assert!(
+        matches!(found.proof, Proof::Impossible { gsis: 2, .. } | Proof::Possible { gsis: 2, .. }),
+        "{:?}",
+        found.proof
+    );
+}
+
+/// The published index attribute puts every result into two indexes that no question asks for it.
+#[test]
+fn b12_the_races_are_designed_with_one_index_instead_of_two_for_two_thirds_of_the_cost() {
+    let (found, percent, model) = compared("alleycat.yaml");
+    assert_eq!(found.gsis, 1);
+    assert!((60..70).contains(&percent), "{percent}");
+    let result = model.entity("Result").expect("a result");
+    assert!(result.slots.is_empty(), "a result is in no index");
 }

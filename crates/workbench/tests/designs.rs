@@ -2,21 +2,12 @@
 
 mod support;
 
-use keywright_workbench::cost::{Bill, Costing, Settings, bill};
-use keywright_workbench::data;
 use keywright_workbench::design::{self, Proof, Same};
 use keywright_workbench::model::{HalfUnits, Model, ReadKind, parse};
 use keywright_workbench::price::Money;
-use keywright_workbench::run::{Outcome, measure, run};
+use keywright_workbench::run::{Outcome, run};
 
-use support::{example, model, no_files, prices, problem};
-
-fn billed(model: &Model) -> Bill {
-    let samples = data::load(model, &no_files).expect("its data");
-    let measured = measure(model, &samples).expect("it runs");
-    let prices = prices();
-    bill(model, &measured, &Costing { prices: &prices, settings: Settings::default() }).expect("priced")
-}
+use support::{billed, example, model, no_files, prices, problem};
 
 const TEN_PATTERNS: &str = include_str!("models/ten-patterns.yaml");
 const SHOP: &str = include_str!("models/shop.yaml");

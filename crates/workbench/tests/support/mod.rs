@@ -4,10 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
+use keywright_workbench::cost::{Bill, Costing, Settings, bill};
+use keywright_workbench::data::load;
 use keywright_workbench::design::{self, Design};
 use keywright_workbench::model::{Fault, Model, parse, write};
 use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::Checked;
+use keywright_workbench::run::measure;
 
 /// Faults as a command tells them, a line each.
 pub fn told(faults: &[Fault]) -> String {
@@ -38,18 +41,30 @@ pub fn prices() -> Prices {
     Prices::built_in(TODAY).expect("built in")
 }
 
+/// The bill of a model at today's prices, metered.
+pub fn billed(model: &Model) -> Bill {
+    let samples = load(model, &no_files).unwrap_or_else(|faults| panic!("{}", told(&faults)));
+    let measured = measure(model, &samples).unwrap_or_else(|faults| panic!("{}", told(&faults)));
+    let prices = prices();
+    bill(model, &measured, &Costing { prices: &prices, settings: Settings::default() }).expect("priced")
+}
+
 /// What a model leaves to design of its first table.
 pub fn problem(model: &Model) -> design::Problem {
     let table = model.tables.first().expect("a table");
     design::from_model(model, table).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// The first table of a model designed anew, and the model as it is written and reads back.
+/// The first table of a model in a text designed anew, and the model as it is written and reads back.
 pub fn designed(text: &str) -> (Design, Model) {
-    let original = model(text);
-    let found = design::solve(&problem(&original), &prices()).expect("a design");
+    redesigned(&model(text))
+}
+
+/// The same of a model.
+pub fn redesigned(original: &Model) -> (Design, Model) {
+    let found = design::solve(&problem(original), &prices()).expect("a design");
     let table = original.tables.first().expect("a table");
-    let made = design::to_model(&original, &table.name, &found).expect("templates");
+    let made = design::to_model(original, &table.name, &found).expect("templates");
     (found, model(&write(&made)))
 }
 
