@@ -79,6 +79,24 @@ fn a_sample_keeps_the_items_under_a_key_and_at_least_ten_keys() {
 }
 
 #[test]
+fn keys_of_another_entitys_values_and_few_of_its_own_do_not_collide() {
+    let text = r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Dev: {count: 1000, key: {pk: "d#{dev}", sk: "d#"}, attrs: {dev: S}}
+  Slot: {count: 20000, key: {pk: "d#{dev}", sk: "s#{slot:pad(4)}"}, attrs: {dev: S, slot: {type: N, distinct: 100}}}
+patterns: [{id: Q, query: Slot, given: {dev: eq}, returns: {avg: 20}}]
+data: {generate: {seed: 1, sample: SAMPLE}}
+"#;
+    for sample in ["100", "300", "1000", "5000"] {
+        let samples = generated(&text.replace("SAMPLE", sample));
+        assert_eq!(keys(&samples, "Slot").len(), of(&samples, "Slot").count(), "{sample}");
+    }
+}
+
+#[test]
 fn what_a_question_returns_on_average_says_how_many_items_a_key_has() {
     let text = objects("S", 1000).replace("given: {u: eq}", "given: {u: eq}, returns: {avg: 50}");
     let samples = generated(&text);

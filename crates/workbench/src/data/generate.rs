@@ -20,6 +20,8 @@ const PPM: u64 = 1_000_000;
 const DRAWS_MAX: u64 = 30;
 /// Combinations of values that are tried in order for one entity.
 const SWEEP_MAX: u64 = 2_000_000;
+/// What single records are made from, so that they are not what a small seed of the model has made already.
+const NEW_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// The places of further records, far from those of a sample, so that new identities are new.
 const NEW_PLACE: u64 = 900_000_000;
 
@@ -43,7 +45,7 @@ pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<
 
 /// One record of an entity besides those that are there, without keys; `place` tells several apart.
 pub fn generate_record(model: &Model, entity: &Entity, existing: &[Sample], place: u64) -> Item {
-    let mut generator = Generator::besides(model, place, existing);
+    let mut generator = Generator::besides(model, NEW_SEED ^ place, existing);
     generator.record(entity, new_place(entity).saturating_add(place), &Item::new(), &mut Draw::First)
 }
 
@@ -283,7 +285,10 @@ impl<'a> Generator<'a> {
             let (name, number) = match self.scale.source(self.model, entity, attribute) {
                 Source::Parent(name) if decided(name) => continue,
                 Source::Parent(name) => (name, self.number_of(name)),
-                Source::Other(other) => (attribute.name.as_str(), self.number_of(&other.name)),
+                Source::Other(other) => {
+                    let among = self.scale.values(&entity.name, &attribute.name).unwrap_or(u64::MAX);
+                    (attribute.name.as_str(), self.number_of(&other.name).min(among))
+                }
                 Source::Among(values) => (attribute.name.as_str(), values),
                 Source::Open => continue,
             };

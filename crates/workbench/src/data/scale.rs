@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keywright_semantics::limits::BATCH_GET_KEYS_MAX;
 use keywright_semantics::value::ValueType;
 
 use crate::model::{Attribute, Entity, Generate, GivenOp, Index, Model, Pattern};
@@ -40,14 +41,15 @@ pub(super) struct Scale {
 
 impl Scale {
     /// Counts in proportion, the most numerous entity having `wanted.sample` items, each at least one; more of an entity
-    /// whose items others are told apart by.
+    /// whose items others are told apart by, or of which one request takes several.
     pub(super) fn of_sample(model: &Model, wanted: Generate) -> Self {
         let counts = model.entities.iter().filter_map(|entity| entity.count);
         let most = counts.max().unwrap_or(1).max(1);
         let number = |entity: &Entity| {
             let count = u128::from(entity.count.unwrap_or(1));
             let scaled = count * u128::from(wanted.sample) / u128::from(most.max(wanted.sample));
-            u64::try_from(scaled).unwrap_or(u64::MAX).clamp(1, wanted.sample.max(1))
+            let scaled = u64::try_from(scaled).unwrap_or(u64::MAX).clamp(1, wanted.sample.max(1));
+            scaled.max(taken_at_once(model, entity).min(entity.count.unwrap_or(u64::MAX)))
         };
         Self::new(model, model.entities.iter().map(|entity| (entity.name.clone(), number(entity))).collect())
     }
@@ -130,31 +132,45 @@ impl Scale {
     /// Enough of what tells an entity's items apart, where that is values of which there are few.
     fn make_room(&mut self, model: &Model, entity: &Entity, names: &[&str]) {
         let known: Vec<&Attribute> = names.iter().filter_map(|name| entity.attribute(name)).collect();
-        let mut others: BTreeSet<String> = BTreeSet::new();
+        // Whose items are drawn from, and the attribute that may be drawn from some of them only.
+        let mut others: BTreeMap<String, Option<(String, String)>> = BTreeMap::new();
         let mut own: BTreeSet<(String, String)> = BTreeSet::new();
         for attribute in known {
             match self.source(model, entity, attribute) {
                 Source::Open => return,
-                Source::Parent(name) => drop(others.insert(name.to_owned())),
-                Source::Other(other) => drop(others.insert(other.name.clone())),
+                Source::Parent(name) => drop(others.insert(name.to_owned(), None)),
+                Source::Other(other) => {
+                    let key = (entity.name.clone(), attribute.name.clone());
+                    others.insert(other.name.clone(), Some(key));
+                }
                 Source::Among(_) => drop(own.insert((entity.name.clone(), attribute.name.clone()))),
             }
         }
         let several = others.len() + own.len() > 1;
         let needed = self.items(&entity.name).saturating_mul(if several { ROOM } else { 1 });
+        let drawn = |scale: &Self, name: &str| {
+            let key = others.get(name).and_then(Option::as_ref);
+            let among = key.and_then(|key| scale.values.get(key).copied()).unwrap_or(u64::MAX);
+            scale.items(name).min(among).max(1)
+        };
         let room = |scale: &Self| {
-            let items = others.iter().map(|name| scale.items(name));
+            let items = others.keys().map(|name| drawn(scale, name));
             let values = own.iter().filter_map(|key| scale.values.get(key).copied());
             items.chain(values).fold(1_u64, u64::saturating_mul)
         };
-        let mut few: Vec<String> = others.iter().cloned().collect();
+        let mut few: Vec<String> = others.keys().cloned().collect();
         few.sort_by_key(|name| self.items(name));
         for name in few {
-            let (all, now) = (room(self), self.items(&name));
-            let most = model.entity(&name).and_then(|other| other.count).unwrap_or(now);
+            let (all, now, items) = (room(self), drawn(self, &name), self.items(&name));
+            let most = model.entity(&name).and_then(|other| other.count).unwrap_or(items);
             if all < needed {
                 let wanted = needed.div_ceil((all / now).max(1)).min(most).max(now);
-                self.items.insert(name, wanted);
+                if let Some(among) =
+                    others.get(&name).and_then(Option::as_ref).and_then(|key| self.values.get_mut(key))
+                {
+                    *among = wanted.max(*among);
+                }
+                self.items.insert(name, wanted.max(items));
             }
         }
         for key in &own {
@@ -166,6 +182,13 @@ impl Scale {
             }
         }
     }
+}
+
+/// How many items of an entity that are there one request takes at most, of those that the service lets take so many.
+pub(crate) fn taken_at_once(model: &Model, entity: &Entity) -> u64 {
+    let most = u64::try_from(BATCH_GET_KEYS_MAX).unwrap_or(u64::MAX);
+    let taken = model.patterns.iter().map(|pattern| pattern.takes(&entity.name));
+    taken.filter(|number| *number <= most).max().unwrap_or(0)
 }
 
 /// The lists of attributes that no two items have the same values of: the table's key and what is declared.

@@ -212,12 +212,15 @@ fn expected_keys(old: &Model, moves: &Moves, new: &mut Model, notices: &mut Vec<
         if let Some(now) = now {
             *items = now;
         } else if old.pattern(&pattern.id).is_some() {
+            // How many they are is known all the same.
+            expect.count = expect.count.or(u64::try_from(items.len()).ok().filter(|_| expect.exact));
             (expect.items, expect.exact) = (None, false);
             notices.push(format!(
                 "{} expects items that are not among the model's own: which they are under the new keys is not known, and is left out.",
                 pattern.id
             ));
         }
+        pattern.expect.take_if(|expect| expect.is_empty());
     }
 }
 

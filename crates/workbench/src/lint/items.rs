@@ -154,7 +154,11 @@ pub(super) fn unsaid(context: &Context<'_>) -> Vec<Finding> {
                 pattern.at,
                 &pattern.id,
                 format!("{} expects nothing: it is executed, not proved", pattern.id),
-                "write `expect: {items: [[…]], exact: true}` or `expect: {count: …}`",
+                if pattern.steps().iter().any(|step| step.kind != WriteKind::Get) {
+                    "write `expect: {wcu: …}`, or when it fails, `expect: {fails-when: {…}, reason: …}`"
+                } else {
+                    "write `expect: {items: [[…]], exact: true}` or `expect: {count: …}`"
+                },
             );
         }
     }

@@ -369,6 +369,14 @@ pub struct Expectation {
     pub fails: Option<FailsWhen>,
 }
 
+impl Expectation {
+    /// Whether it says nothing, so that anything would meet it.
+    pub fn is_empty(&self) -> bool {
+        let Self { at: _, items, exact: _, count, read_units, write_units, fails } = self;
+        items.is_none() && count.is_none() && read_units.is_none() && write_units.is_none() && fails.is_none()
+    }
+}
+
 /// A change to the data under which the pattern must fail, and how.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FailsWhen {
@@ -522,5 +530,11 @@ impl Pattern {
             Operation::Write(write) => std::slice::from_ref(write),
             Operation::Transact(steps) | Operation::Batch(steps) => steps,
         }
+    }
+
+    /// How many items of an entity it takes that must be there.
+    pub fn takes(&self, entity: &str) -> u64 {
+        let own = self.steps().iter().filter(|step| step.entity == entity && step.kind != WriteKind::Put);
+        own.fold(0, |sum, step| sum.saturating_add(step.n))
     }
 }

@@ -98,6 +98,11 @@ fn check_expectation(reader: &mut Reader, fields: &Fields<'_>, kind: &str) {
     };
     let returns =
         matches!(kind, "get" | "query" | "scan" | "scatter-gather") || gets("transact") || gets("batch");
+    if let (true, Some(node)) = (expect.names().is_empty(), fields.get("expect")) {
+        let wanted =
+            if returns { "`items`, `count` or `rcu`" } else { "`wcu`, or `fails-when` and `reason`" };
+        reader.fault(node.at, format!("`expect` expects nothing: write {wanted}, or leave it out"));
+    }
     for (field, at) in expect.names() {
         let text = match field.as_str() {
             "items" | "exact" | "count" if !returns => {

@@ -19,24 +19,17 @@ pub(super) fn asked(
     pattern: &Pattern,
     read: &Read,
 ) -> Result<Asked, String> {
-    let mut known = Vec::new();
-    let mut own = true;
+    let mut said: Vec<Known> = Vec::new();
     for given in &read.given {
         let value_type = attribute_type(model, &read.entities, &given.attribute);
         let node = pattern.example.iter().find(|(name, _)| *name == given.attribute);
-        let values = if let Some((_, node)) = node {
-            node.elements()
-                .iter()
-                .map(|element| from_node(element, value_type))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|fault| format!("example of `{}`: {fault}", given.attribute))?
-        } else {
-            own = false;
-            let item = fitting(samples, pattern, read, model, &given.attribute);
-            let value = item.and_then(|item| item.get(&given.attribute)).cloned();
-            let value = value.ok_or_else(|| nothing(&given.attribute))?;
-            vec![value.clone(), value]
-        };
+        let Some((_, node)) = node else { continue };
+        let values = node
+            .elements()
+            .iter()
+            .map(|element| from_node(element, value_type))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|fault| format!("example of `{}`: {fault}", given.attribute))?;
         let wanted = if given.op == GivenOp::Between { 2 } else { 1 };
         if values.len() < wanted {
             return Err(format!(
@@ -44,28 +37,56 @@ pub(super) fn asked(
                 given.attribute, given.attribute
             ));
         }
-        known.push(Known { attribute: given.attribute.clone(), op: given.op, values });
+        said.push(Known { attribute: given.attribute.clone(), op: given.op, values });
+    }
+    let mut own = true;
+    let mut known = Vec::new();
+    for given in &read.given {
+        if let Some(said) = said.iter().find(|said| said.attribute == given.attribute) {
+            known.push(said.clone());
+            continue;
+        }
+        own = false;
+        let item = fitting(samples, (pattern, read), model, &said, &given.attribute);
+        let value = item.and_then(|item| item.get(&given.attribute)).cloned();
+        let value = value.ok_or_else(|| nothing(&given.attribute, &said))?;
+        known.push(Known {
+            attribute: given.attribute.clone(),
+            op: given.op,
+            values: vec![value.clone(), value],
+        });
     }
     Ok(Asked { known, own: own && !read.given.is_empty() })
 }
 
-fn nothing(attribute: &str) -> String {
-    format!("no value for `{attribute}`: write `example: {{{attribute}: …}}` or give sample data")
+fn nothing(attribute: &str, said: &[Known]) -> String {
+    if said.is_empty() {
+        return format!(
+            "no value for `{attribute}`: write `example: {{{attribute}: …}}` or give sample data"
+        );
+    }
+    format!(
+        "no value for `{attribute}`: no item of the data is one that `example` speaks of: write `example: {{{attribute}: …}}` as \
+         well, or an `example` that some item agrees with"
+    )
 }
 
-/// The first item of the pattern's entities that has the attribute and agrees with what the example says.
+/// The first item of the pattern's entities that has the attribute and agrees with what the example says: it is in the
+/// ranges, and has the other values.
 fn fitting<'a>(
     samples: &'a [Sample],
-    pattern: &Pattern,
-    read: &Read,
+    (pattern, read): (&Pattern, &Read),
     model: &Model,
+    said: &[Known],
     attribute: &str,
 ) -> Option<&'a Item> {
     let agrees = |item: &Item| {
         pattern.example.iter().all(|(name, node)| {
             let value_type = attribute_type(model, &read.entities, name);
-            item.get(name)
-                .is_none_or(|value| from_node(node, value_type).is_ok_and(|wanted| wanted == *value))
+            item.get(name).is_none_or(|value| match said.iter().find(|said| said.attribute == *name) {
+                Some(said) => said.admits(value),
+                None => from_node(node, value_type).is_ok_and(|wanted| wanted == *value),
+            })
         })
     };
     // All values come from one item where they can: the last entity is most often the child that has them all.

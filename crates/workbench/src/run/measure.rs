@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
-use keywright_semantics::limits::BATCH_GET_KEYS_MAX;
 use keywright_semantics::value::Item;
 
 use super::collection::Place;
@@ -17,11 +16,10 @@ use super::database::{Database, Purpose};
 use super::example::asked;
 use super::execute::pattern as execute;
 use super::report::{Outcome, PatternReport, Report};
-use super::room::needed;
 use super::shares::{alone, enters, key_names, population, sets};
 use super::sizes::average;
 use super::tables;
-use crate::data::{FillFault, Further, Sample, further, generate, pad};
+use crate::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
 use crate::model::{
     Entity, Expectation, Fault, Faults, Generate, GivenOp, Index, Model, Operation, Pattern, Read, ReadKind,
     Template,
@@ -305,7 +303,7 @@ fn completed(model: &Model, samples: &[Sample]) -> Result<Vec<Sample>, Faults> {
     }
     for entity in &model.entities {
         let has = all.iter().filter(|own| own.entity.as_deref() == Some(&entity.name)).count();
-        let number = taken(model, entity).saturating_sub(u64::try_from(has).unwrap_or(u64::MAX));
+        let number = taken_at_once(model, entity).saturating_sub(u64::try_from(has).unwrap_or(u64::MAX));
         let wanted = Further { fixed: &Item::new(), number, seed: MADE_UP.seed };
         if number > 0 {
             let no_key =
@@ -339,18 +337,6 @@ fn is_missed(model: &Model, entity: &Entity, samples: &[Sample]) -> bool {
         let is_in = |sample: &&Sample| index.key_parts().all(|part| sample.item.contains_key(&part.name));
         sparse && !own.iter().any(is_in)
     })
-}
-
-/// How many items of an entity a change or a batch of gets takes at once.
-fn taken(model: &Model, entity: &Entity) -> u64 {
-    let most = u64::try_from(BATCH_GET_KEYS_MAX).unwrap_or(u64::MAX);
-    model
-        .patterns
-        .iter()
-        .map(|pattern| needed(pattern, entity))
-        .filter(|number| *number <= most)
-        .max()
-        .unwrap_or(0)
 }
 
 /// The model as it is metered: nothing is expected, and every item is in its indexes (how many are is for the bill to weigh).

@@ -1,5 +1,7 @@
 //! What a pattern's givens say of one key attribute: nothing, one value, or a range.
 
+use std::cmp::Ordering;
+
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
@@ -34,6 +36,37 @@ pub(super) struct Known {
     pub(super) op: GivenOp,
     /// One value; two for between.
     pub(super) values: Vec<AttributeValue>,
+}
+
+impl Known {
+    /// Whether a value is one of those that are asked for.
+    pub(super) fn admits(&self, value: &AttributeValue) -> bool {
+        let beside = |place: usize| self.values.get(place).and_then(|bound| order(value, bound));
+        match self.op {
+            GivenOp::Eq => self.values.first() == Some(value),
+            GivenOp::BeginsWith => match (value, self.values.first()) {
+                (AttributeValue::S(text), Some(AttributeValue::S(prefix))) => text.starts_with(prefix),
+                _ => false,
+            },
+            GivenOp::Between => {
+                beside(0).is_some_and(Ordering::is_ge) && beside(1).is_some_and(Ordering::is_le)
+            }
+            GivenOp::Lt => beside(0).is_some_and(Ordering::is_lt),
+            GivenOp::Le => beside(0).is_some_and(Ordering::is_le),
+            GivenOp::Gt => beside(0).is_some_and(Ordering::is_gt),
+            GivenOp::Ge => beside(0).is_some_and(Ordering::is_ge),
+        }
+    }
+}
+
+/// How two values of one type that keys may have are ordered.
+fn order(left: &AttributeValue, right: &AttributeValue) -> Option<Ordering> {
+    match (left, right) {
+        (AttributeValue::S(left), AttributeValue::S(right)) => Some(left.cmp(right)),
+        (AttributeValue::N(left), AttributeValue::N(right)) => Some(left.cmp(right)),
+        (AttributeValue::B(left), AttributeValue::B(right)) => Some(left.cmp(right)),
+        _ => None,
+    }
 }
 
 /// The condition, and which givens it uses up.

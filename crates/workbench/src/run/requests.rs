@@ -3,6 +3,7 @@
 //! It knows what each operation takes; it does not know what comes back.
 
 use keywright_semantics::error::Error;
+use keywright_semantics::expression::Condition;
 use keywright_semantics::request::parts::{
     BatchGetItemParts, BatchWriteItemParts, DeleteItemParts, DeleteRequestParts, KeysAndAttributesParts,
     PutItemParts, PutRequestParts, ReturnConsumedCapacity, TransactConditionCheckParts, TransactDeleteParts,
@@ -59,16 +60,27 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
         WriteKind::Update => {
             UpdateItem::sense(update_parts(action)).map(|request| Request::UpdateItem(Box::new(request)))
         }
-        WriteKind::Delete => DeleteItem::sense(written!(DeleteItemParts, action, {
-            key: parts_of(&action.key),
-            condition_expression: action.condition.clone(),
-            return_consumed_capacity: METERED,
-        }, ..DeleteItemParts::default()))
-        .map(Request::DeleteItem),
+        WriteKind::Delete => DeleteItem::sense(deletion(action)).map(Request::DeleteItem),
         WriteKind::Check | WriteKind::Get => {
             Err(Error::validation("a check or a get stands in a `transact` or a `batch`"))
         }
     }
+}
+
+/// An action's condition, as a delete of its item would have it; an update's own, because its placeholders must all be used.
+pub(super) fn condition(action: &Action<'_>) -> Result<Option<Condition>, Error> {
+    if action.kind == WriteKind::Update {
+        return UpdateItem::sense(update_parts(action)).map(|request| request.condition);
+    }
+    DeleteItem::sense(deletion(action)).map(|request| request.condition)
+}
+
+fn deletion(action: &Action<'_>) -> DeleteItemParts {
+    written!(DeleteItemParts, action, {
+        key: parts_of(&action.key),
+        condition_expression: action.condition.clone(),
+        return_consumed_capacity: METERED,
+    }, ..DeleteItemParts::default())
 }
 
 /// An update as a request of its own.

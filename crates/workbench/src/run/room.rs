@@ -8,7 +8,7 @@ use keywright_semantics::limits::{
 
 use super::report::OperationKind;
 use crate::data::Sample;
-use crate::model::{Entity, Generate, Model, Pattern, Write, WriteKind};
+use crate::model::{Entity, Model, Pattern, Write};
 
 /// A sentence on a request of more items than the service takes: it is refused whatever the data.
 pub(super) fn too_many(pattern: &Pattern, operation: OperationKind) -> Option<String> {
@@ -44,10 +44,10 @@ pub(super) fn too_large(pattern: &Pattern, operation: OperationKind, bytes: usiz
 pub(super) fn too_few(model: &Model, samples: &[Sample], pattern: &Pattern, entity: &Entity) -> String {
     let own = samples.iter().filter(|sample| sample.entity.as_deref() == Some(&entity.name)).count();
     let there = u64::try_from(own).unwrap_or(u64::MAX);
-    let needed = needed(pattern, entity);
+    let needed = pattern.takes(&entity.name);
     let more = needed.saturating_sub(there);
     let write = match model.data.generate {
-        Some(wanted) => grown(model, wanted, entity, needed),
+        Some(_) => grown(entity, needed),
         None if there == 0 => {
             format!("write {more} into `data`, or `data: {{generate: {{seed: 1, sample: {needed}}}}}`")
         }
@@ -57,12 +57,6 @@ pub(super) fn too_few(model: &Model, samples: &[Sample], pattern: &Pattern, enti
     let is = if there == 1 { "is" } else { "are" };
     let or = if needed > 1 { format!(", or {}", fewer(pattern.steps())) } else { String::new() };
     format!("it takes {needed} of {name} that are there, each once, and there {is} {there}: {write}{or}")
-}
-
-/// How many items of an entity a pattern takes that must be there.
-pub(super) fn needed(pattern: &Pattern, entity: &Entity) -> u64 {
-    let own = pattern.steps().iter().filter(|step| step.entity == entity.name && step.kind != WriteKind::Put);
-    own.fold(0, |sum, step| sum.saturating_add(step.n))
 }
 
 /// What makes a step take fewer items: the field that its number comes from.
@@ -75,20 +69,11 @@ fn fewer(steps: &[Write]) -> &'static str {
     }
 }
 
-/// The count and the sample with which so many items of an entity are generated: the most numerous entity has as many as
-/// the sample says, the others in proportion.
-fn grown(model: &Model, wanted: Generate, entity: &Entity, needed: u64) -> String {
-    let counts = model.entities.iter().filter_map(|own| own.count);
-    let count = entity.count.unwrap_or(1);
-    let grown = count.max(needed);
-    let most = counts.max().unwrap_or(1).max(grown);
-    let sample = u128::from(needed) * u128::from(most);
-    let sample = u64::try_from(sample.div_ceil(u128::from(grown.max(1)))).unwrap_or(u64::MAX);
-    let of_count = (grown > count).then(|| format!("`count: {grown}` of {}", entity.name));
-    let of_sample = (sample > wanted.sample).then(|| format!("`sample: {sample}` of `generate`"));
-    let both: Vec<String> = of_count.into_iter().chain(of_sample).collect();
-    match both.as_slice() {
-        [] => "write keys of which there are enough".to_owned(),
-        some => format!("write {}", some.join(" and ")),
+/// What to write so that enough items of an entity are generated: a sample has as many as a request takes, if so many are
+/// declared.
+fn grown(entity: &Entity, needed: u64) -> String {
+    if entity.count.is_none_or(|count| count < needed) {
+        return format!("write `count: {needed}` of {}", entity.name);
     }
+    "write keys of which there are enough".to_owned()
 }

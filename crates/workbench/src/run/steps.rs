@@ -1,7 +1,12 @@
 //! Executes changes: single writes, transactions and batches. The data is put back as it was afterwards, so that patterns
 //! do not depend on their order.
 
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
+
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
+use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
 use keywright_semantics::request::parts::ValuePart;
 use keywright_semantics::response::Response;
@@ -37,6 +42,8 @@ pub(super) struct Action<'a> {
     pub(super) entity: &'a Entity,
     pub(super) key: Item,
     pub(super) item: Item,
+    /// Whether the data's item of this key is taken out before, because no key is left for a new one.
+    pub(super) vacated: bool,
     pub(super) condition: Option<String>,
     pub(super) update: String,
     pub(super) expression: Expression,
@@ -58,7 +65,7 @@ pub(super) fn change(
         }
     }
     report.operation = operation(pattern);
-    let made = Maker { model, samples, pattern, purpose: database.purpose }.actions();
+    let made = Maker::new(database, model, samples, pattern).actions();
     let actions = match made {
         Ok(actions) => actions,
         Err(fault) => {
@@ -107,7 +114,7 @@ pub(super) fn done(
     samples: &[Sample],
     pattern: &Pattern,
 ) -> Result<Done, String> {
-    let actions = Maker { model, samples, pattern, purpose: database.purpose }.actions()?;
+    let actions = Maker::new(database, model, samples, pattern).actions()?;
     let image = |action: &Action<'_>| database.get(&action.table.name, &action.key);
     let before = actions.iter().map(image).collect::<Result<Vec<_>, String>>()?;
     let mut report = blank(pattern);
@@ -173,6 +180,9 @@ fn tried(
     let mut found = Vec::new();
     // What must fail on the data as it is, is not tried without failing.
     if fails.is_none_or(|fails| !fails.when.is_empty()) {
+        for action in actions.iter().filter(|action| action.vacated) {
+            database.restore(&action.table.name, &action.key, None)?;
+        }
         let answer = send(database, pattern, actions, report);
         restore()?;
         answer.map_err(|fault| refused(pattern, report.operation, &fault))?;
@@ -304,9 +314,15 @@ struct Maker<'a> {
     samples: &'a [Sample],
     pattern: &'a Pattern,
     purpose: Purpose,
+    /// The keys of all samples, with their tables, once they are asked for.
+    taken: OnceCell<BTreeSet<(String, Vec<String>)>>,
 }
 
 impl<'a> Maker<'a> {
+    fn new(database: &Database, model: &'a Model, samples: &'a [Sample], pattern: &'a Pattern) -> Self {
+        Self { model, samples, pattern, purpose: database.purpose, taken: OnceCell::new() }
+    }
+
     fn actions(&self) -> Result<Vec<Action<'a>>, String> {
         if let Some(fault) = too_many(self.pattern, operation(self.pattern)) {
             return Err(fault);
@@ -331,11 +347,37 @@ impl<'a> Maker<'a> {
         let entity = self.model.entity(&step.entity).ok_or("no entity")?;
         let table = table_of(self.model, &step.entity)?;
         let example = self.example(step, nth);
-        let item = if step.kind == WriteKind::Put {
-            self.new_item(entity, table, &example, nth, earlier)?
-        } else {
-            self.existing((entity, table), &example, nth, earlier)?
-        };
+        let target = (entity, table);
+        if step.kind == WriteKind::Put {
+            let (item, vacated) = self.new_item(entity, table, &example, nth, earlier)?;
+            return Ok(Action { vacated, ..self.about(place, step, target, &example, item)? });
+        }
+        let mut first = None;
+        for item in self.existing(target, &example, nth, earlier)? {
+            let action = self.about(place, step, target, &example, item.into_owned())?;
+            if self.fails_as_it_is() || action.holds() {
+                return Ok(action);
+            }
+            first.get_or_insert(action);
+        }
+        first.ok_or_else(|| format!("no item of `{}` to work on", entity.name))
+    }
+
+    /// Whether the pattern is to fail on the data as it is.
+    fn fails_as_it_is(&self) -> bool {
+        let fails = self.pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
+        fails.is_some_and(|fails| fails.when.is_empty())
+    }
+
+    /// What a step does to an item.
+    fn about(
+        &self,
+        place: usize,
+        step: &Write,
+        (entity, table): (&'a Entity, &'a Table),
+        example: &[(String, Node)],
+        item: Item,
+    ) -> Result<Action<'a>, String> {
         let key = key_of(table, &item).ok_or_else(|| format!("`{}` has no whole key", entity.name))?;
         let mut action = Action {
             step: place,
@@ -345,14 +387,15 @@ impl<'a> Maker<'a> {
             entity,
             key,
             item,
+            vacated: false,
             condition: None,
             update: String::new(),
             expression: Expression::default(),
             values: Vec::new(),
         };
         let inventor = Inventor { model: self.model, entity, samples: self.samples };
-        action.express(step, &example, &inventor)?;
-        action.derive(step, &example)?;
+        action.express(step, example, &inventor)?;
+        action.derive(step, example)?;
         Ok(action)
     }
 
@@ -380,8 +423,8 @@ impl<'a> Maker<'a> {
         .collect()
     }
 
-    /// An item to put: the example's values, those of a parent that is put with it, the rest made up; its key is no other
-    /// action's.
+    /// An item to put: the example's values, those of a parent that is put with it, the rest made up. Its key is no other
+    /// action's, and new unless the example names it; where all keys are taken, it is one of the data's, and that is told.
     fn new_item(
         &self,
         entity: &Entity,
@@ -389,7 +432,7 @@ impl<'a> Maker<'a> {
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'a>],
-    ) -> Result<Item, String> {
+    ) -> Result<(Item, bool), String> {
         let given = Self::given(entity, example)?;
         let mut inherited = Item::new();
         for action in earlier.iter().filter(|action| entity.parents.contains(&action.entity.name)) {
@@ -401,6 +444,7 @@ impl<'a> Maker<'a> {
             }
         }
         let lacking = Self::copied(entity, nth, earlier, &mut inherited);
+        let mut known = None;
         for attempt in 0..TRIES_MAX {
             let mut item = generate_record(self.model, entity, self.samples, nth + attempt);
             // Who gives an example and leaves the attribute of a sparse index out puts an item that is not in it.
@@ -433,12 +477,19 @@ impl<'a> Maker<'a> {
             let taken = earlier
                 .iter()
                 .any(|action| action.table.name == table.name && Some(&action.key) == key.as_ref());
-            let asked = keys.iter().any(|name| given.contains_key(*name));
-            if !taken && (asked || self.purpose == Purpose::Check || self.is_new(table, key.as_ref())) {
-                return Ok(pad(self.model, entity, item));
+            if taken {
+                continue;
             }
+            let asked = keys.iter().any(|name| given.contains_key(*name));
+            let item = pad(self.model, entity, item);
+            if asked || self.is_new(table, key.as_ref()) {
+                return Ok((item, false));
+            }
+            known.get_or_insert(item);
         }
-        Err(format!("two puts of `{}` have one key: write an `example` for each", entity.name))
+        known
+            .map(|item| (item, true))
+            .ok_or_else(|| format!("two puts of `{}` have one key: write an `example` for each", entity.name))
     }
 
     /// Whether an attribute stands in an index's key, and items of the data do without it.
@@ -476,10 +527,16 @@ impl<'a> Maker<'a> {
         lacking
     }
 
-    /// Whether no sample has the key: what is metered of a put is a new item, unless its author names another.
+    /// Whether no sample has the key.
     fn is_new(&self, table: &Table, key: Option<&Item>) -> bool {
-        let mut own = self.samples.iter().filter(|sample| sample.table == table.name);
-        !own.any(|sample| key_of(table, &sample.item).as_ref() == key)
+        let taken = self.taken.get_or_init(|| {
+            let key = |sample: &Sample| {
+                let table = self.model.table(&sample.table)?;
+                Some((table.name.clone(), key_texts(table, &key_of(table, &sample.item)?)))
+            };
+            self.samples.iter().filter_map(key).collect()
+        });
+        key.is_none_or(|key| !taken.contains(&(table.name.clone(), key_texts(table, key))))
     }
 
     /// An item of the declared size, or of the samples' average where none is declared.
@@ -498,42 +555,48 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// The item that a change is about: the one the example describes, or the next of the sample that no earlier step takes,
-    /// for the service refuses a request that takes an item twice.
+    /// The items that a change may be about: the one the example describes, or those of the sample that no earlier step
+    /// takes, for the service refuses a request that takes an item twice.
     fn existing(
         &self,
-        (entity, table): (&Entity, &Table),
+        (entity, table): (&'a Entity, &'a Table),
         example: &[(String, Node)],
         nth: u64,
-        earlier: &[Action<'a>],
-    ) -> Result<Item, String> {
+        earlier: &'a [Action<'a>],
+    ) -> Result<Box<dyn Iterator<Item = Cow<'a, Item>> + 'a>, String> {
         let given = Self::given(entity, example)?;
         let keys: Vec<&str> =
             entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-        let fits = |sample: &&Sample| {
+        let asked: Item = keys
+            .iter()
+            .filter_map(|key| given.get_key_value(*key))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
+        let fits = move |sample: &&Sample| {
             sample.entity.as_deref() == Some(&entity.name)
-                && keys
-                    .iter()
-                    .all(|key| given.get(*key).is_none_or(|value| sample.item.get(*key) == Some(value)))
+                && asked.iter().all(|(key, value)| sample.item.get(key) == Some(value))
         };
-        let free = |sample: &&Sample| {
+        let free = move |sample: &&Sample| {
             let key = key_of(table, &sample.item);
             earlier.iter().all(|own| own.table.name != table.name || Some(&own.key) != key.as_ref())
         };
-        let nth = usize::try_from(nth).unwrap_or(usize::MAX);
-        let mut fitting = self.samples.iter().filter(fits);
-        let found = fitting.clone().find(free);
+        let mut found = self.samples.iter().filter(fits.clone()).filter(free).peekable();
+        if found.peek().is_some() {
+            return Ok(Box::new(found.map(|sample| Cow::Borrowed(&sample.item))));
+        }
+        let mut fitting = self.samples.iter().filter(fits).peekable();
         let open = !keys.is_empty() && keys.iter().all(|key| !given.contains_key(*key));
         // A check of what another step changes is meant to be of the same item.
         let checks = self.pattern.steps().iter().any(|own| own.kind == WriteKind::Check);
-        if found.is_none() && open && !(checks && fitting.clone().next().is_some()) {
+        if open && !(checks && fitting.peek().is_some()) {
             return Err(too_few(self.model, self.samples, self.pattern, entity));
         }
-        if let Some(sample) = found.or_else(|| fitting.nth(nth)) {
-            return Ok(sample.item.clone());
+        if let Some(sample) = fitting.nth(usize::try_from(nth).unwrap_or(usize::MAX)) {
+            return Ok(Box::new(std::iter::once(Cow::Borrowed(&sample.item))));
         }
-        complete(self.model, entity, given)
-            .map_err(|fault| format!("no item of `{}` to work on: {fault}", entity.name))
+        let item = complete(self.model, entity, given);
+        let item = item.map_err(|fault| format!("no item of `{}` to work on: {fault}", entity.name))?;
+        Ok(Box::new(std::iter::once(Cow::Owned(item))))
     }
 }
 
@@ -621,6 +684,16 @@ impl Action<'_> {
             self.values.push((placeholder_name, Ok(value)));
         }
         Ok(joined)
+    }
+
+    /// Whether its condition holds on its item as the data has it.
+    fn holds(&self) -> bool {
+        if self.condition.is_none() {
+            return true;
+        }
+        requests::condition(self).is_ok_and(|condition| {
+            condition.is_none_or(|own| own.evaluate(Some(EncodedItem::encode(&self.item).view())))
+        })
     }
 
     pub(super) fn some_values(&self) -> Option<Vec<(String, ValuePart)>> {
