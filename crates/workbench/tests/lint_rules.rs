@@ -117,6 +117,7 @@ fn advice_is_not_what_the_model_does_already() {
         ("L009-hash-bad.yaml", "L009", "such as `|`", "`#`"),
         ("L037-bad.yaml", "L037", "make the index sparse", "however few"),
         ("L037-sparse-bad.yaml", "L037", "keep what changes often out", "sparse"),
+        ("L037-data-bad.yaml", "L037", "keep what changes often out", "sparse"),
     ] {
         let checked = found(name).expect(name);
         let own = checked.findings.iter().find(|finding| finding.rule == rule).expect(rule);

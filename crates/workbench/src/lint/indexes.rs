@@ -3,10 +3,12 @@
 use super::context::{Context, assigned, finding, words};
 use super::{Finding, Severity};
 use crate::model::{Consistency, Index, IndexKind, Projection, Read, Table, WriteKind};
-use crate::run::{IndexNumbers, OperationKind};
+use crate::run::{IndexNumbers, OperationKind, share_ppm};
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::value::ValueType;
 
+/// Everything, in parts per million.
+const ALL_PPM: u64 = 1_000_000;
 const COLLECTION_BYTES_MAX: u64 = 10 << 30;
 /// More than so many global indexes are seldom needed (advice, not a limit).
 const GLOBAL_INDEXES_MANY: usize = 5;
@@ -255,11 +257,9 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
                     })
             });
             if moves {
-                let lacked = |name: &str| entity.attribute(name).is_some_and(|own| own.present_ppm.is_some());
-                let sparse = index.key_parts().any(|part| {
-                    let template = entity.template(&part.name);
-                    lacked(&part.name) || template.is_some_and(|own| own.attributes().any(lacked))
-                });
+                let share =
+                    context.report.entity(&entity.name).map_or(0, |seen| share_ppm(entity, index, seen));
+                let sparse = (1..ALL_PPM).contains(&share);
                 let (does, fix) = if sparse {
                     (
                         "each change writes the index, however few items are in it",
