@@ -2,9 +2,9 @@
 
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection};
 
+use super::settings::settings;
 use super::subject::{Subject, SubjectEntity, SubjectPattern, SubjectTable};
 use super::{Change, ChangeKind, Thing};
-use crate::exchange::tables::{Billing, TableDefinition};
 
 /// All differences: tables and what is in them, then patterns.
 pub(super) fn changes(before: &Subject, after: &Subject) -> Vec<Change> {
@@ -69,38 +69,6 @@ fn table_changes(was: &SubjectTable, table: &SubjectTable, found: &mut Vec<Chang
     }
     index_changes(was, table, found);
     entity_changes(was, table, found);
-}
-
-/// The settings of a table, as they were and as they shall be.
-pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'static str, String, String); 7] {
-    let on = |set: bool| if set { "on" } else { "off" }.to_owned();
-    let stream =
-        |table: &TableDefinition| table.stream.map_or("off".to_owned(), |view| view.name().to_owned());
-    let class =
-        |table: &TableDefinition| table.class.map_or("STANDARD".to_owned(), |class| class.name().to_owned());
-    let regions = |table: &TableDefinition| {
-        if table.replicas.is_empty() { "none".to_owned() } else { table.replicas.join(", ") }
-    };
-    let ttl = |table: &TableDefinition| table.ttl.clone().unwrap_or_else(|| "off".to_owned());
-    [
-        ("billing", billing_text(&old.billing), billing_text(&new.billing)),
-        ("ttl", ttl(old), ttl(new)),
-        ("stream", stream(old), stream(new)),
-        ("class", class(old), class(new)),
-        ("point-in-time recovery", on(old.point_in_time_recovery), on(new.point_in_time_recovery)),
-        ("deletion protection", on(old.deletion_protection), on(new.deletion_protection)),
-        ("replicas", regions(old), regions(new)),
-    ]
-}
-
-fn billing_text(billing: &Billing) -> String {
-    match billing {
-        Billing::OnDemand => "on-demand".to_owned(),
-        Billing::Provisioned(capacity) => {
-            let scaled = if capacity.autoscaling.is_some() { ", scaling" } else { "" };
-            format!("provisioned {} RCU, {} WCU{scaled}", capacity.table.read, capacity.table.write)
-        }
-    }
 }
 
 fn index_changes(was: &SubjectTable, table: &SubjectTable, found: &mut Vec<Change>) {

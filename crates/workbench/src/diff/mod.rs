@@ -3,20 +3,29 @@
 //! It compares designs, not files: the order of entities, the text of descriptions and the examples do not matter. It does
 //! not know the model file; both sides come as a [`Subject`].
 
+mod action;
 mod changes;
 mod of_model;
+mod pairs;
 mod plan;
 mod planner;
 mod readers;
 mod report;
+mod settings;
+mod shape;
 mod slots;
+mod standing;
 mod subject;
+mod words;
 
 use std::fmt;
 
+pub use action::{Action, Guard};
 pub use plan::{Alternative, Place, Plan, Step, StepKind, Units, Who};
 pub use report::Terms;
-pub use subject::{Load, Subject, SubjectEntity, SubjectPattern, SubjectTable, Touch, TouchKind};
+pub use subject::{
+    Count, Load, Reading, Subject, SubjectEntity, SubjectPattern, SubjectTable, Touch, TouchKind,
+};
 
 /// The comparison of two models.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,5 +105,7 @@ pub fn diff(before: &Subject, after: &Subject) -> Difference {
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod simulation;
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,9 @@
 
 use keywright_semantics::schema::{IndexSchema, Projection};
 
-use super::subject::{Load, Subject, SubjectPattern, Touch, TouchKind, units};
+use super::subject::{Count, Load, Reading, Subject, SubjectPattern, Touch, TouchKind, units};
 use crate::exchange::of_model::{Items, of_model};
-use crate::model::{Model, Operation, Pattern, Read, Write, WriteKind};
+use crate::model::{Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
 
 impl Subject {
     /// A model and its items as they are stored.
@@ -17,7 +17,15 @@ impl Subject {
                     indexes.iter().filter(|index| entity.is_in(index)).cloned().collect();
                 let Some(known) = model.entity(&entity.name) else { continue };
                 if let Some(count) = known.count {
-                    entity.count = count;
+                    entity.count = Count::Told(count);
+                }
+                for attribute in &known.attributes {
+                    if let Some(source) = &attribute.copy_of {
+                        entity.copies.insert(attribute.name.clone(), source.clone());
+                    }
+                    if attribute.present_ppm.is_some() {
+                        entity.partial.insert(attribute.name.clone());
+                    }
                 }
                 if let Some(bytes) = known.size_bytes {
                     declared(&mut entity.load, bytes, &entered);
@@ -60,10 +68,41 @@ fn pattern(pattern: &Pattern) -> SubjectPattern {
         text: pattern.text.clone().unwrap_or_default(),
         writes: writes(pattern),
         uses: pattern.uses.clone(),
+        reading: reading(pattern),
         entities,
+        needs: needs(pattern),
+        whole: matches!(&pattern.operation, Operation::Read(read) if read.attributes.is_empty()),
         touches: touches(pattern),
         definition: definition(pattern),
     }
+}
+
+fn reading(pattern: &Pattern) -> Reading {
+    match &pattern.operation {
+        Operation::Read(read) => match read.kind {
+            ReadKind::Get => Reading::Get,
+            ReadKind::Query | ReadKind::ScatterGather => Reading::Query,
+            ReadKind::Scan => Reading::Scan,
+        },
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => Reading::Get,
+    }
+}
+
+fn needs(pattern: &Pattern) -> Vec<String> {
+    let Operation::Read(read) = &pattern.operation else { return Vec::new() };
+    let given = read.given.iter().map(|given| given.attribute.as_str());
+    let filtered = read.filter.iter().flat_map(|filter| words(filter));
+    let ordered = read.order_by.iter().map(|by| by.attribute.as_str());
+    let returned = read.attributes.iter().map(String::as_str);
+    given.chain(filtered).chain(ordered).chain(returned).map(str::to_owned).collect()
+}
+
+/// The names in an expression.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, '_' | '-' | '#' | ':');
+    let words = text.split(move |symbol| !is_of_name(symbol));
+    let names = words.filter(|word| !word.is_empty() && !word.starts_with(':'));
+    names.map(|name| name.trim_start_matches('#'))
 }
 
 fn touches(pattern: &Pattern) -> Vec<Touch> {
@@ -81,15 +120,9 @@ fn touch(write: &Write) -> Touch {
         WriteKind::Delete => TouchKind::Delete,
         WriteKind::Check | WriteKind::Get => TouchKind::Read,
     };
-    let is_of_name = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, '_' | '-' | '#' | ':');
     let texts = [&write.set, &write.remove, &write.add];
-    let words = texts.into_iter().flatten().flat_map(|text| text.split(move |symbol| !is_of_name(symbol)));
-    let names = words.filter(|word| !word.is_empty() && !word.starts_with(':'));
-    Touch {
-        entity: write.entity.clone(),
-        kind,
-        attributes: names.map(|name| name.trim_start_matches('#').to_owned()).collect(),
-    }
+    let names = texts.into_iter().flatten().flat_map(|text| words(text));
+    Touch { entity: write.entity.clone(), kind, attributes: names.map(str::to_owned).collect() }
 }
 
 fn writes(pattern: &Pattern) -> bool {

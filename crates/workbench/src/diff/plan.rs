@@ -1,9 +1,12 @@
 //! The steps from one design to the other: who does each, what it reads and writes once, what that costs and how long it
 //! takes.
 //!
-//! The order is the one in which a running application survives: room is made first, then the application writes old and
-//! new, then a job fills what is missing without touching what is newer, then the reads move, and only then the old goes.
+//! The order is the one in which a running application survives: room is made first, and what adds protection or capacity
+//! is set; then the application writes old and new, then a job fills what is missing without touching what is newer and
+//! another compares, then the reads move, and only then the old goes: indexes before items, as nobody then pays for taking
+//! items out of them; settings that take something away come last.
 
+use super::action::Action;
 use crate::price::{Item, Money, Prices};
 
 /// Bytes of a gigabyte as the service bills it.
@@ -26,6 +29,8 @@ pub struct Step {
     pub kind: StepKind,
     /// What is done, one sentence each.
     pub clauses: Vec<String>,
+    /// The same for programs.
+    pub actions: Vec<Action>,
     /// What it consumes; `None` when no example says how large the items are.
     pub units: Option<Units>,
     pub place: Place,
@@ -83,6 +88,7 @@ impl Who {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepKind {
     CreateTable,
+    /// Settings that add something.
     ChangeSetting,
     CreateIndex,
     /// Readers understand old and new.
@@ -94,9 +100,11 @@ pub enum StepKind {
     Verify,
     SwitchReads,
     StopWrites,
-    DeleteItems,
     DeleteIndex,
+    DeleteItems,
     DeleteTable,
+    /// Settings that take something away.
+    LowerSetting,
 }
 
 impl StepKind {
@@ -106,7 +114,8 @@ impl StepKind {
             | Self::ChangeSetting
             | Self::CreateIndex
             | Self::DeleteIndex
-            | Self::DeleteTable => Who::Table,
+            | Self::DeleteTable
+            | Self::LowerSetting => Who::Table,
             Self::ReadBoth | Self::WriteBoth | Self::SwitchReads | Self::StopWrites => Who::Application,
             Self::Backfill | Self::LoadItems | Self::Verify | Self::DeleteItems => Who::Job,
         }
@@ -116,7 +125,7 @@ impl StepKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CreateTable => "create table",
-            Self::ChangeSetting => "change settings",
+            Self::ChangeSetting | Self::LowerSetting => "change settings",
             Self::CreateIndex => "create index",
             Self::ReadBoth => "read old and new",
             Self::WriteBoth => "write old and new",

@@ -4,48 +4,61 @@
 //! from the table without paying for reads, one write an entry; an item whose primary key changes is another item; a job
 //! that looks for items scans the whole table, eventually consistent. Counts come from the models, sizes from their
 //! examples or what is declared.
+//!
+//! What a step may rely on is what the steps before it have made: `standing` says which indexes are there, `readers` which
+//! copies of an item a question meets. While a release goes out, instances of the one before it write too; what they miss
+//! the comparison before the reads move sets right.
 
 use std::collections::BTreeSet;
-use std::slice;
 
-use keywright_semantics::request::parts::TableClass;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
 
-use super::changes::{index_text, settings, slot_text};
-use super::plan::{Alternative, Place, Plan, Step, StepKind, Units, Who};
-use super::readers::switches;
-use super::slots::{Move, MoveKind, changed_types, filled, made_of, moves, rewritten};
-use super::subject::{Subject, SubjectEntity, SubjectPattern, SubjectTable};
+use super::action::{Action, Guard};
+use super::changes::{index_text, slot_text};
+use super::pairs::{Bond, Side, bonds};
+use super::plan::{Alternative, Plan, Step, StepKind, Units, Who};
+use super::readers::Readers;
+use super::settings::{calls, place};
+use super::slots::{
+    Move, MoveKind, Needed, changed_types, filled, held_types, made_of, moves, needed, new_name, retyped,
+    templates,
+};
+use super::standing::{delete, put, rewrite, standing};
+use super::subject::{Count, Subject, SubjectEntity, SubjectPattern, SubjectTable};
+use super::words::{Subjects, and, items, with_indexes};
 use crate::exchange::tables::Billing;
 
 /// Bytes that one read unit reads, eventually consistent.
 const SCAN_UNIT_BYTES: u64 = 8192;
 
 pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
+    let bonds = bonds(before, after);
     let mut planner = Planner {
         before,
         after,
+        bonds: &bonds,
         summary: Vec::new(),
         clauses: Vec::new(),
         scans: BTreeSet::new(),
-        moved: BTreeSet::new(),
-        deleted: BTreeSet::new(),
     };
     for table in &after.tables {
-        match before.table(&table.definition.name) {
-            None => planner.new_table(table),
-            Some(was) if must_be_copied(was, table) => planner.copied_table(was, table),
-            Some(was) => planner.changed_table(was, table),
+        planner.table(table);
+    }
+    for bond in &bonds {
+        planner.bond(bond);
+    }
+    planner.exports();
+    for table in &before.tables {
+        if after.table(&table.definition.name).is_none_or(|now| must_be_copied(table, now)) {
+            planner.deleted_table(table);
         }
     }
-    for table in before.tables.iter().filter(|table| after.table(&table.definition.name).is_none()) {
-        planner.deleted_table(table);
-    }
     planner.new_patterns();
-    for clause in switches(before, after, &planner.moved) {
-        planner.say(StepKind::SwitchReads, clause);
+    for said in (Readers { before, after, bonds: &bonds }).said() {
+        planner.act(said.kind, said.text, said.actions);
     }
     planner.side_effects();
+    planner.reckoned();
     Plan { summary: planner.summary, steps: steps(planner.clauses) }
 }
 
@@ -58,6 +71,20 @@ pub(super) fn must_be_copied(was: &SubjectTable, table: &SubjectTable) -> bool {
         indexes
     };
     was.definition.schema.key != table.definition.schema.key || local(was) != local(table)
+}
+
+/// The attributes that a plan writes on items that stay the same items.
+pub(super) fn written(old: &Side<'_>, new: &Side<'_>) -> Vec<String> {
+    let moves = moves(old.entity, new.entity, old.table, new.table);
+    let mut found: Vec<String> = Vec::new();
+    for one in moves.into_iter().filter(|one| one.kind != MoveKind::Leaves) {
+        for name in one.written {
+            if !found.contains(&name) {
+                found.push(name);
+            }
+        }
+    }
+    found
 }
 
 /// A part of a step.
@@ -86,6 +113,7 @@ fn steps(mut clauses: Vec<Clause>) -> Vec<Step> {
                 let new = clause.step.clauses.into_iter().filter(|text| !known.step.clauses.contains(text));
                 let new: Vec<String> = new.collect();
                 known.step.clauses.extend(new);
+                known.step.actions.extend(clause.step.actions);
                 known.step.units = known.step.units.zip(clause.step.units).map(|(one, other)| one.and(other));
                 known.step.alternative = known.step.alternative.take().or(clause.step.alternative);
             }
@@ -98,406 +126,627 @@ fn steps(mut clauses: Vec<Clause>) -> Vec<Step> {
 struct Planner<'a> {
     before: &'a Subject,
     after: &'a Subject,
+    bonds: &'a [Bond<'a>],
     summary: Vec<String>,
     clauses: Vec<Clause>,
     /// Tables that a job of the kind scans already: one scan serves all it does there.
     scans: BTreeSet<(StepKind, String)>,
-    /// Entities whose items get another primary key.
-    moved: BTreeSet<String>,
-    /// Tables and entities whose old items a job deletes already.
-    deleted: BTreeSet<(String, String)>,
 }
 
 impl<'a> Planner<'a> {
     /// What the application does, or a call that consumes nothing.
-    fn say(&mut self, kind: StepKind, text: String) {
-        self.consume(kind, String::new(), text, Some(Units::default()), Place::default());
+    fn act(&mut self, kind: StepKind, text: String, actions: Vec<Action>) {
+        let step = Step {
+            kind,
+            clauses: vec![text],
+            actions,
+            units: Some(Units::default()),
+            place: super::Place::default(),
+            alternative: None,
+        };
+        self.clauses.push(Clause { table: String::new(), step });
     }
 
-    fn consume(&mut self, kind: StepKind, table: String, text: String, units: Option<Units>, place: Place) {
-        let step = Step { kind, clauses: vec![text], units, place, alternative: None };
-        self.clauses.push(Clause { table, step });
+    fn consume(
+        &mut self,
+        kind: StepKind,
+        table: &SubjectTable,
+        text: String,
+        units: Option<Units>,
+        actions: Vec<Action>,
+    ) {
+        let name = table.definition.name.clone();
+        let (was, now) = (self.before.table(&name), self.after.table(&name));
+        let stands = was.zip(now).is_some_and(|(was, now)| !must_be_copied(was, now));
+        let place = match now {
+            Some(now) => place(was.filter(|_| stands).map(|was| &was.definition), &now.definition),
+            None => place(None, &table.definition),
+        };
+        let step = Step { kind, clauses: vec![text], actions, units, place, alternative: None };
+        self.clauses.push(Clause { table: name, step });
     }
 
     /// What a job does to a table that it scans for it.
-    fn scan(&mut self, kind: StepKind, table: &SubjectTable, text: String, units: Option<Units>) {
-        let name = table.definition.name.clone();
-        let first = self.scans.insert((kind, name.clone()));
-        let reads = if first { scan_units(table) } else { Some(0) };
+    fn scan(
+        &mut self,
+        kind: StepKind,
+        table: &SubjectTable,
+        text: String,
+        units: Option<Units>,
+        actions: Vec<Action>,
+    ) {
+        let reads = self.scanned(kind, table);
         let units = units.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        self.consume(kind, name, text, units, place(table));
+        self.consume(kind, table, text, units, actions);
     }
 
-    fn new_table(&mut self, table: &SubjectTable) {
-        let name = &table.definition.name;
-        self.say(StepKind::CreateTable, format!("create table {name}{}", with_indexes(table)));
-        for entity in &table.entities {
-            self.new_entity(entity, table);
+    /// What scanning a table costs, if the job has not scanned it before.
+    fn scanned(&mut self, kind: StepKind, table: &SubjectTable) -> Option<u64> {
+        let first = self.scans.insert((kind, table.definition.name.clone()));
+        if first { scan_units(table) } else { Some(0) }
+    }
+
+    fn table(&mut self, table: &SubjectTable) {
+        let name = table.definition.name.clone();
+        match self.before.table(&name) {
+            None => self.act(
+                StepKind::CreateTable,
+                format!("create table {name}{}", with_indexes(table)),
+                vec![Action::CreateTable { table: name, anew: false }],
+            ),
+            Some(was) if must_be_copied(was, table) => self.act(
+                StepKind::CreateTable,
+                format!(
+                    "create {name} anew, under another name{}: a table's key and its local indexes cannot change",
+                    with_indexes(table)
+                ),
+                vec![Action::CreateTable { table: name, anew: true }],
+            ),
+            Some(was) => {
+                for (kind, text) in calls(&was.definition, &table.definition) {
+                    self.act(kind, text, Vec::new());
+                }
+                self.indexes(was, table);
+            }
         }
     }
 
-    /// An entity that the table did not have: its items come from another table, or from somewhere else.
-    fn new_entity(&mut self, entity: &SubjectEntity, table: &SubjectTable) {
-        let name = &table.definition.name;
-        if let Some((from, old)) = self.origin(&entity.name, table) {
-            self.moved_items(old, entity, from, table);
-            return;
+    fn bond(&mut self, bond: &Bond<'_>) {
+        match bond {
+            Bond::Stays(old, new) => self.changed(*old, *new),
+            Bond::Moves(old, new) => self.moved(*old, *new),
+            Bond::New(new) => self.loaded(*new),
+            Bond::Gone(old) => self.gone(*old),
+            Bond::Unknown { why, .. } => self.summary.extend(why.clone()),
         }
+    }
+
+    /// An entity that no table had: its items come from somewhere else.
+    fn loaded(&mut self, new: Side<'_>) {
+        let (name, entity) = (&new.table.definition.name, new.entity);
         self.summary.push(format!("new data → base table: {} in {name}", entity.name));
         let text = format!(
             "write the {} to {name}, as far as they are elsewhere already",
             items(entity.count, &entity.name)
         );
-        self.consume(StepKind::LoadItems, name.clone(), text, load_units(entity, table), place(table));
+        let was = self.stood(new.table);
+        let units = put(entity, None, &standing(was, new.table, StepKind::LoadItems));
+        let actions = vec![Action::Load { entity: entity.name.clone() }];
+        self.consume(StepKind::LoadItems, new.table, text, units, actions);
     }
 
-    /// The table that an entity's items come from, if they are new in a table and go from another.
-    fn origin(&self, entity: &str, table: &SubjectTable) -> Option<(&'a SubjectTable, &'a SubjectEntity)> {
-        let known = self.before.table(&table.definition.name);
-        if table.entity(entity).is_none() || known.is_some_and(|was| was.entity(entity).is_some()) {
-            return None;
-        }
-        let goes = |from: &&SubjectTable| {
-            self.after.table(&from.definition.name).is_none_or(|now| now.entity(entity).is_none())
-        };
-        let mut from = self.before.tables.iter().filter(goes);
-        from.find_map(|from| Some((from, from.entity(entity)?)))
+    /// A table as it was, if it is the same table.
+    fn stood(&self, table: &SubjectTable) -> Option<&'a SubjectTable> {
+        self.before.table(&table.definition.name).filter(|was| !must_be_copied(was, table))
     }
 
-    /// Whether an entity's items go from a table to another one: what becomes of the old ones is told there.
-    fn goes_elsewhere(&self, entity: &str, was: &SubjectTable) -> bool {
-        let from_here = |table: &SubjectTable| {
-            self.origin(entity, table).is_some_and(|(from, _)| from.definition.name == was.definition.name)
-        };
-        self.after.tables.iter().any(from_here)
-    }
-
-    fn copied_table(&mut self, was: &SubjectTable, table: &SubjectTable) {
-        let name = &table.definition.name;
-        let text = format!(
-            "create {name} anew, under another name{}: a table's key and its local indexes cannot change",
-            with_indexes(table)
+    /// Items of an entity that is no more. What goes with its table needs no writes.
+    fn gone(&mut self, old: Side<'_>) {
+        let (table, entity) = (old.table, old.entity);
+        let writers = self.before.patterns.iter().filter(|pattern| pattern.changes(&entity.name));
+        let who = Subjects::of(writers, || format!("whatever writes {}", entity.name));
+        self.act(
+            StepKind::StopWrites,
+            format!("{} {}", who.no_longer("writes", "write"), entity.name),
+            vec![Action::StopWriting { entity: entity.name.clone() }],
         );
-        self.say(StepKind::CreateTable, text);
-        for entity in &table.entities {
-            match was.entity(&entity.name) {
-                Some(old) => self.moved_items(old, entity, was, table),
-                None => self.new_entity(entity, table),
+        let Some(now) = self.after.table(&table.definition.name) else { return };
+        if must_be_copied(table, now) {
+            return;
+        }
+        let text = format!("delete the {} from {}", items(entity.count, &entity.name), table.definition.name);
+        let units = delete(entity, None, &standing(Some(table), now, StepKind::DeleteItems));
+        let actions = vec![Action::DeleteGone { entity: entity.name.clone() }];
+        self.scan(StepKind::DeleteItems, table, text, units, actions);
+    }
+
+    /// A table that is copied can go through files instead.
+    fn exports(&mut self) {
+        for table in &self.after.tables {
+            let name = &table.definition.name;
+            let Some(was) = self.before.table(name).filter(|was| must_be_copied(was, table)) else {
+                continue;
+            };
+            let bytes = was.entities.iter().map(SubjectEntity::table_bytes).sum();
+            let text = format!(
+                "or export {name} to S3 (it needs point-in-time recovery), bring the files into the new key and import them as the new table, indexes included, without write units; then replay from its stream what was written since"
+            );
+            let backfill = self
+                .clauses
+                .iter_mut()
+                .rev()
+                .find(|clause| clause.step.kind == StepKind::Backfill && clause.table == *name);
+            if let Some(clause) = backfill {
+                clause.step.alternative = Some(Alternative { text, bytes });
             }
         }
-        let bytes = was.entities.iter().map(SubjectEntity::table_bytes).sum();
-        let text = format!(
-            "or export {name} to S3 (it needs point-in-time recovery), bring the files into the new key and import them as the new table, indexes included, without write units; then replay from its stream what was written since"
-        );
-        let backfill = self.clauses.iter_mut().rev().find(|clause| clause.step.kind == StepKind::Backfill);
-        if let Some(clause) = backfill {
-            clause.step.alternative = Some(Alternative { text, bytes });
-        }
-        self.deleted_table(was);
     }
 
     fn deleted_table(&mut self, table: &SubjectTable) {
         let name = &table.definition.name;
-        for entity in &table.entities {
-            self.gone_writes(entity);
+        let kept = self.bonds.iter().find_map(|bond| match bond {
+            Bond::Unknown { old: Some(old), .. } if old.table.definition.name == *name => Some(old.entity),
+            _ => None,
+        });
+        if let Some(entity) = kept {
+            self.summary.push(format!(
+                "the old table {name} is not deleted: it cannot be told what becomes of the items of {}",
+                entity.name
+            ));
+            return;
         }
         let protected =
             if table.definition.deletion_protection { ", its deletion protection off first" } else { "" };
-        self.say(
+        self.act(
             StepKind::DeleteTable,
             format!("delete the old table {name}{protected}; a backup of it can be kept"),
+            vec![Action::DeleteTable { table: name.clone() }],
         );
-    }
-
-    fn changed_table(&mut self, was: &SubjectTable, table: &SubjectTable) {
-        for (setting, before, now) in settings(&was.definition, &table.definition) {
-            if before != now {
-                let text =
-                    format!("set {setting} of {} to {now} ({})", table.definition.name, operation(setting));
-                self.say(StepKind::ChangeSetting, text);
-            }
-        }
-        self.indexes(was, table);
-        for entity in &table.entities {
-            match was.entity(&entity.name) {
-                None => self.new_entity(entity, table),
-                Some(old) => self.changed_entity(old, entity, was, table),
-            }
-        }
-        for entity in was.entities.iter().filter(|entity| table.entity(&entity.name).is_none()) {
-            self.gone_writes(entity);
-            if self.goes_elsewhere(&entity.name, was) {
-                continue;
-            }
-            let text =
-                format!("delete the {} from {}", items(entity.count, &entity.name), table.definition.name);
-            self.scan(StepKind::DeleteItems, was, text, load_units(entity, was));
-        }
-    }
-
-    /// Nothing writes an entity that is no more; one that went elsewhere is told there.
-    fn gone_writes(&mut self, entity: &SubjectEntity) {
-        if self.after.tables.iter().any(|table| table.entity(&entity.name).is_some()) {
-            return;
-        }
-        let writers = self.before.patterns.iter().filter(|pattern| pattern.changes(&entity.name));
-        let who = Subjects::of(writers, || format!("whatever writes {}", entity.name));
-        self.say(StepKind::StopWrites, format!("{} {}", who.no_longer("writes", "write"), entity.name));
     }
 
     fn indexes(&mut self, was: &SubjectTable, table: &SubjectTable) {
         let name = &table.definition.name;
-        for index in table.definition.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global) {
+        let global = |index: &&IndexSchema| index.kind == IndexKind::Global;
+        for index in table.definition.schema.indexes.iter().filter(global) {
             let old = was.index(&index.name);
             if old == Some(index) {
                 continue;
             }
-            let filled = filled(index, was, table);
+            let same: Vec<(&SubjectEntity, &SubjectEntity)> = self
+                .bonds
+                .iter()
+                .filter_map(|bond| Some((bond.before()?, bond.after()?)))
+                .filter(|(old, new)| old.table.definition.name == *name && new.table.definition.name == *name)
+                .map(|(old, new)| (old.entity, new.entity))
+                .collect();
+            let filled = filled(index, was, same.into_iter());
             let anew =
                 if old.is_some() { " anew, under another name, as an index cannot change" } else { "" };
             let fills = if filled == Some(0) { "" } else { ", which fills it from the items there" };
             let text = format!(
-                "create index {} on {name}{anew} ({}): one UpdateTable; wait until it is ACTIVE{fills}",
+                "create index {} on {name}{anew} ({}){}: one UpdateTable; wait until it is ACTIVE{fills}",
                 index.name,
-                index_text(index)
+                index_text(index),
+                Self::other_names(index, was)
             );
             let units = filled.map(|index_writes| Units { index_writes, ..Units::default() });
-            self.consume(StepKind::CreateIndex, name.clone(), text, units, place(table));
+            let action = Action::CreateIndex { table: name.clone(), index: index.name.clone() };
+            self.consume(StepKind::CreateIndex, table, text, units, vec![action]);
         }
-        for index in was.definition.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global) {
+        for index in was.definition.schema.indexes.iter().filter(global) {
             if table.index(&index.name) != Some(index) {
                 let text = format!(
                     "delete the old index {} of {name}: one UpdateTable; wait until it is gone",
                     index.name
                 );
-                self.say(StepKind::DeleteIndex, text);
+                let action = Action::DeleteIndex { table: name.clone(), index: index.name.clone() };
+                self.act(StepKind::DeleteIndex, text, vec![action]);
             }
         }
     }
 
-    fn changed_entity(
+    /// Key attributes whose type changes stand under other names: a table defines an attribute's type once.
+    fn other_names(index: &IndexSchema, was: &SubjectTable) -> String {
+        let mut names: Vec<String> = Vec::new();
+        for entity in &was.entities {
+            for name in retyped(entity, was, &index.key) {
+                let key = index.key.attributes().find(|key| key.name == name);
+                names.extend(key.map(|key| format!("{} instead of {name}", new_name(key))));
+            }
+        }
+        names.sort();
+        names.dedup();
+        if names.is_empty() {
+            return String::new();
+        }
+        format!(
+            ", on {}, as a table has an attribute under one type and items of another enter no index: call it so in the model",
+            and(&names)
+        )
+    }
+
+    /// Items that stay the same items, with attributes that they get, change or lose.
+    fn changed(&mut self, old: Side<'_>, new: Side<'_>) {
+        let (entity, table) = (new.entity, new.table);
+        let counted = SubjectEntity { count: old.entity.count, ..entity.clone() };
+        let all = moves(old.entity, entity, old.table, table);
+        // What leaves an index goes in a step of its own, after the reads have moved.
+        let (leaving, staying): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|one| one.kind == MoveKind::Leaves);
+        let needed = needed(old.entity, entity, table, &self.after.patterns);
+        let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
+        changed.extend(self.types(old, &counted, table));
+        self.consumed(StepKind::Backfill, old, &counted, table, &staying, &changed);
+        let mut changed = Vec::new();
+        for one in leaving.iter().filter(|one| !one.written.is_empty()) {
+            self.left(one, &counted, table);
+            changed.extend(one.written.clone());
+        }
+        self.consumed(StepKind::DeleteItems, old, &counted, table, &leaving, &changed);
+    }
+
+    /// What a job writes that rewrites all items of an entity.
+    fn consumed(
         &mut self,
-        old: &SubjectEntity,
+        kind: StepKind,
+        old: Side<'_>,
         entity: &SubjectEntity,
-        was: &SubjectTable,
         table: &SubjectTable,
+        moves: &[Move<'_>],
+        changed: &[String],
     ) {
-        let key = &table.definition.schema.key;
-        if slot_text(old, key) != slot_text(entity, key) && !slot_text(old, key).is_empty() {
-            self.moved_items(old, entity, was, table);
-            return;
+        if !changed.is_empty() {
+            let stands = standing(Some(old.table), table, kind);
+            let units = rewrite(entity, old.entity, moves, changed, &stands);
+            self.consume(kind, table, String::new(), units, Vec::new());
         }
-        let counted = SubjectEntity { count: old.count, ..entity.clone() };
-        let moves = moves(old, entity, was, table);
-        for one in &moves {
-            self.moved_entries(one, &counted, table);
+    }
+
+    /// Attributes that every item gets: all of them in one write, so that no item is half old and half new. Gives what is
+    /// written.
+    fn filled_up(
+        &mut self,
+        old: Side<'_>,
+        entity: &SubjectEntity,
+        table: &SubjectTable,
+        moves: &[Move<'_>],
+        needed: &[Needed],
+    ) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let all = moves.iter().flat_map(|one| &one.written).chain(needed.iter().map(|one| &one.name));
+        for name in all {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
         }
-        self.asked_by_both_keys(old, was, &moves);
-        let types = changed_types(old, entity, table);
-        for (name, before, now) in &types {
-            self.say(
-                StepKind::ReadBoth,
-                format!(
-                    "{} {name} of {} as {before} and as {now}",
-                    self.readers(entity).each("takes", "take"),
-                    entity.name
-                ),
-            );
-            self.say(
+        // What the items lack tells which of them were not written yet.
+        names.sort_by_key(|name| old.entity.template_of(name).is_some());
+        if names.is_empty() {
+            return names;
+        }
+        let renamed: Vec<&(String, String)> = moves.iter().flat_map(|one| &one.retyped).collect();
+        let mut inputs: Vec<String> = renamed.iter().map(|(_, from)| from.clone()).collect();
+        for template in names.iter().filter_map(|name| entity.template_of(name)) {
+            inputs.extend(made_of(&template).map(str::to_owned));
+        }
+        let mut sources = inputs.clone();
+        for template in names.iter().filter_map(|name| old.entity.template_of(name)) {
+            sources.extend(made_of(&template).map(str::to_owned));
+        }
+        let values = values(old.entity, entity, &names, needed, &renamed);
+        sources.extend(names.iter().cloned());
+        self.set_by_writers(old, entity, &names, values.as_deref(), &inputs, &sources);
+        self.copies(entity, needed);
+        let (name, of) = (&table.definition.name, items(entity.count, &entity.name));
+        let guard = guard(old.entity, entity, table, &names, &inputs);
+        let text = format!(
+            "scan {name} and set {} of the {of}{}, each on condition that {guard}",
+            and(&names),
+            values.as_ref().map(|values| format!(" {values}")).unwrap_or_default(),
+        );
+        let action = Action::Fill { entity: entity.name.clone(), attributes: names.clone(), guard };
+        self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
+        self.compared(entity, table, moves, &names);
+        names
+    }
+
+    /// What writes an attribute that is filled, or what it is or was made of, writes all of them.
+    fn set_by_writers(
+        &mut self,
+        old: Side<'_>,
+        entity: &SubjectEntity,
+        names: &[String],
+        values: Option<&str>,
+        inputs: &[String],
+        sources: &[String],
+    ) {
+        let setters: Vec<&SubjectPattern> =
+            self.writes().filter(|pattern| sets(pattern, old, entity, sources)).collect();
+        let who = Subjects::of(setters.iter().copied(), || format!("whatever writes {}", entity.name));
+        let attributes = and(names);
+        let lacked = names.iter().all(|name| old.entity.template_of(name).is_none());
+        let verb = if lacked { who.each("also sets", "also set") } else { who.each("sets", "set") };
+        let how = values.as_ref().map(|values| format!(" {values}")).unwrap_or_default();
+        let together = if names.len() > 1 { ", all of them in one write" } else { "" };
+        self.act(
+            StepKind::WriteBoth,
+            format!("{verb} {attributes} of {}{how}{together}", entity.name),
+            vec![Action::Set { entity: entity.name.clone(), attributes: names.to_vec() }],
+        );
+        let unknowing: Vec<&SubjectPattern> = setters
+            .into_iter()
+            .filter(|pattern| {
+                let knows = |input: &String| {
+                    let mut touches = pattern.touches.iter().filter(|touch| touch.entity == entity.name);
+                    touches.any(|touch| touch.attributes.contains(input))
+                        || entity.templates.iter().any(|(key, template)| {
+                            old.table.definition.schema.key.contains(key)
+                                && made_of(template).any(|name| name == input)
+                        })
+                };
+                pattern.updates(&entity.name) && !inputs.iter().all(knows)
+            })
+            .collect();
+        if !unknowing.is_empty() {
+            let who = Subjects::of(unknowing.into_iter(), String::new);
+            self.act(
                 StepKind::WriteBoth,
                 format!(
-                    "{} {name} of {} as {now}",
-                    self.setters(entity, slice::from_ref(name)).each("writes", "write"),
-                    entity.name
+                    "{} not all that {attributes} of {} {} made of: read the item first, and update it on condition that it is still what was read",
+                    who.each("names", "name"),
+                    entity.name,
+                    if names.len() > 1 { "are" } else { "is" },
                 ),
+                Vec::new(),
+            );
+        }
+    }
+
+    /// Whatever changes what an attribute is a copy of changes the copies.
+    fn copies(&mut self, entity: &SubjectEntity, needed: &[Needed]) {
+        for one in needed {
+            let Some((of, attribute)) = entity.copies.get(&one.name) else { continue };
+            let setters: Vec<&SubjectPattern> = self
+                .writes()
+                .filter(|pattern| pattern.updates(of) && pattern.sets(of, std::slice::from_ref(attribute)))
+                .collect();
+            let who = Subjects::of(setters.into_iter(), || format!("whatever changes {attribute} of {of}"));
+            let text = format!("{} {} of its {} too", who.each("sets", "set"), one.name, entity.name);
+            self.act(StepKind::WriteBoth, text, Vec::new());
+        }
+    }
+
+    /// Looks at every item before the reads move: while the writers' release went out, the one before it wrote too.
+    fn compared(
+        &mut self,
+        entity: &SubjectEntity,
+        table: &SubjectTable,
+        moves: &[Move<'_>],
+        names: &[String],
+    ) {
+        let name = &table.definition.name;
+        let action = Action::CompareFilled { entity: entity.name.clone(), attributes: names.to_vec() };
+        let text = format!(
+            "scan {name}: every {} has {} as its attributes make {}; what has not is set again, on condition that it is still what was read; again until none is found",
+            entity.name,
+            and(names),
+            if names.len() > 1 { "them" } else { "it" },
+        );
+        self.scan(StepKind::Verify, table, text, Some(Units::default()), vec![action]);
+        for one in moves.iter().filter(|one| one.kind == MoveKind::Enters) {
+            let index = &one.index.name;
+            let units = entity
+                .index_bytes(index)
+                .map(|bytes| Units { reads: bytes.div_ceil(SCAN_UNIT_BYTES), ..Units::default() });
+            let text = format!("{index} has as many {} as {name}", entity.name);
+            self.scan(StepKind::Verify, table, text, units, Vec::new());
+        }
+    }
+
+    fn types(&mut self, old: Side<'_>, entity: &SubjectEntity, table: &SubjectTable) -> Vec<String> {
+        for (name, index) in held_types(old.entity, entity, old.table, table) {
+            self.summary.push(format!(
+                "not planned: {name} of {} cannot get another type while index {index} has it: first a model without the index, then one with the new type",
+                entity.name
+            ));
+        }
+        let types = changed_types(old.entity, entity, old.table, table);
+        for (name, before, now) in &types {
+            let read = self.readers(&old.entity.name).each("takes", "take");
+            self.act(
+                StepKind::ReadBoth,
+                format!("{read} {name} of {} as {before} and as {now}", entity.name),
+                Vec::new(),
+            );
+            let own = std::slice::from_ref(name);
+            let setters = self.writes().filter(|pattern| sets(pattern, old, entity, own));
+            let who = Subjects::of(setters, || format!("whatever writes {}", entity.name));
+            self.act(
+                StepKind::WriteBoth,
+                format!("{} {name} of {} as {now}", who.each("writes", "write"), entity.name),
+                Vec::new(),
             );
             let text = format!(
                 "write {name} of the {} as {now}, each on condition that it is still what was read ({name} = :read)",
-                items(old.count, &entity.name)
+                items(old.entity.count, &entity.name)
             );
-            self.scan(StepKind::Backfill, was, text, Some(Units::default()));
+            self.scan(StepKind::Backfill, table, text, Some(Units::default()), Vec::new());
         }
-        if moves.is_empty() && types.is_empty() {
-            return;
-        }
-        // What leaves an index goes in a step of its own, after the reads have moved.
-        let (leaving, staying): (Vec<_>, Vec<_>) =
-            moves.into_iter().partition(|one| one.kind == MoveKind::Leaves);
-        let types: Vec<String> = types.into_iter().map(|(name, ..)| name).collect();
-        let steps = [(StepKind::Backfill, staying, types), (StepKind::DeleteItems, leaving, Vec::new())];
-        for (kind, moves, mut changed) in steps {
-            changed.extend(moves.iter().flat_map(|one| one.written.clone()));
-            if !changed.is_empty() {
-                let units = rewritten(&counted, old, &moves, &changed, was, table);
-                self.consume(kind, table.definition.name.clone(), String::new(), units, place(table));
-            }
-        }
+        types.into_iter().map(|(name, ..)| name).collect()
     }
 
-    /// An index whose key attributes are written anew shows both keys for a while, also if it goes in the end.
-    fn asked_by_both_keys(&mut self, old: &SubjectEntity, was: &SubjectTable, moves: &[Move<'_>]) {
-        let anew = |name: &str| {
-            let staying = moves.iter().filter(|one| one.kind != MoveKind::Leaves);
-            old.template_of(name).is_some() && staying.flat_map(|one| &one.written).any(|one| one == name)
-        };
-        for index in was.definition.schema.indexes.iter().filter(|index| old.is_in(index)) {
-            if index.key.attributes().any(|key| anew(&key.name)) {
-                let asks = self.readers_of(old, &index.name).each("asks", "ask");
-                let text =
-                    format!("{asks} {} for {} by the old key and by the new one", index.name, old.name);
-                self.say(StepKind::ReadBoth, text);
-            }
-        }
-    }
-
-    /// Items of an entity enter an index, leave it or move within it.
-    fn moved_entries(&mut self, one: &Move<'_>, entity: &SubjectEntity, table: &SubjectTable) {
-        let (name, index) = (&table.definition.name, &one.index.name);
-        let (written, of) = (one.written.join(" and "), items(entity.count, &entity.name));
-        let inputs = one.written.iter().filter_map(|name| entity.template_of(name));
-        let inputs: Vec<String> =
-            inputs.flat_map(|template| made_of(&template).map(str::to_owned).collect::<Vec<_>>()).collect();
-        let setters = self.setters(entity, &[one.written.clone(), inputs].concat());
-        let key = table.key_name();
-        match one.kind {
-            MoveKind::Enters => {
-                self.say(
-                    StepKind::WriteBoth,
-                    format!("{} {written} of {}", setters.each("also sets", "also set"), entity.name),
-                );
-                let first = one.written.first().map(String::as_str).unwrap_or_default();
-                let text = format!(
-                    "scan {name} and set {written} of the {of}, each on condition that it is there and has none yet (attribute_exists({key}) AND attribute_not_exists({first}))"
-                );
-                self.scan(StepKind::Backfill, table, text, Some(Units::default()));
-                let text = format!("{index} has as many {} as {name}, and a sample agrees", entity.name);
-                let units = entity
-                    .index_bytes(index)
-                    .map(|bytes| Units { reads: bytes.div_ceil(SCAN_UNIT_BYTES), ..Units::default() });
-                self.scan(StepKind::Verify, table, text, units);
-            }
-            MoveKind::Changes => {
-                let readers = self.readers_of(entity, index);
-                self.say(
-                    StepKind::WriteBoth,
-                    format!("{} {written} of {} as {}", setters.each("sets", "set"), entity.name, one.now),
-                );
-                let first = one.written.first().map(String::as_str).unwrap_or_default();
-                let text = format!(
-                    "scan {name} and set {written} of the {of}, each on condition that it is still what was read ({first} = :read)"
-                );
-                self.scan(StepKind::Backfill, table, text, Some(Units::default()));
-                self.scan(
-                    StepKind::Verify,
-                    table,
-                    format!("no {} has its old key in {index}", entity.name),
-                    Some(Units::default()),
-                );
-                self.say(
-                    StepKind::SwitchReads,
-                    format!(
-                        "{} {index} for {} by the new key alone",
-                        readers.each("asks", "ask"),
-                        entity.name
-                    ),
-                );
-            }
-            MoveKind::Leaves => {
-                self.say(
-                    StepKind::StopWrites,
-                    format!("{} {written} of {}", setters.no_longer("sets", "set"), entity.name),
-                );
-                let text = format!("scan {name} and remove {written} from the {of}");
-                self.scan(StepKind::DeleteItems, table, text, Some(Units::default()));
-            }
-        }
+    /// Items of an entity leave an index.
+    fn left(&mut self, one: &Move<'_>, entity: &SubjectEntity, table: &SubjectTable) {
+        let written = and(&one.written);
+        let setters: Vec<&SubjectPattern> =
+            self.writes().filter(|pattern| pattern.sets(&entity.name, &one.written)).collect();
+        let who = Subjects::of(setters.into_iter(), || format!("whatever writes {}", entity.name));
+        let (name, attributes) = (entity.name.clone(), one.written.clone());
+        self.act(
+            StepKind::StopWrites,
+            format!("{} {written} of {}", who.no_longer("sets", "set"), entity.name),
+            vec![Action::Unset { entity: name.clone(), attributes: attributes.clone() }],
+        );
+        let text = format!(
+            "scan {} and remove {written} from the {}",
+            table.definition.name,
+            items(entity.count, &entity.name)
+        );
+        let actions = vec![Action::Remove { entity: name, attributes }];
+        self.scan(StepKind::DeleteItems, table, text, Some(Units::default()), actions);
     }
 
     /// Items get another primary key, in their table or in another: they become other items.
-    fn moved_items(
-        &mut self,
-        old: &SubjectEntity,
-        entity: &SubjectEntity,
-        was: &SubjectTable,
-        table: &SubjectTable,
-    ) {
-        self.moved.insert(entity.name.clone());
-        let (from, to) = (&was.definition.name, &table.definition.name);
-        let (out, new) =
-            (slot_text(old, &was.definition.schema.key), slot_text(entity, &table.definition.schema.key));
-        let anew = from == to && must_be_copied(was, table);
+    fn moved(&mut self, old: Side<'_>, new: Side<'_>) {
+        let (from, to) = (&old.table.definition.name, &new.table.definition.name);
+        let anew = from == to && must_be_copied(old.table, new.table);
         let within = from == to && !anew;
-        let writers = self.writers(entity);
         let other = if anew { format!("the new {to}") } else { to.clone() };
-        let place_of = if within {
-            format!("under {out} and under {new}")
-        } else {
-            format!("in {from} and as {new} in {other}")
+        let passage = Passage {
+            old,
+            new,
+            within,
+            out: old.key_text(),
+            key: new.key_text(),
+            other,
+            entity: new.entity.name.clone(),
         };
-        self.say(
+        self.both_written(&passage);
+        self.copied(&passage);
+        self.old_deleted(&passage);
+    }
+
+    fn both_written(&mut self, passage: &Passage<'_>) {
+        let Passage { old, out, key, other, within, entity, .. } = passage;
+        let from = &old.table.definition.name;
+        let writers: Vec<&SubjectPattern> = self
+            .writes()
+            .filter(|pattern| pattern.changes(entity) || pattern.changes(&old.entity.name))
+            .collect();
+        let updates: Vec<&SubjectPattern> = writers
+            .iter()
+            .filter(|pattern| pattern.updates(entity) || pattern.updates(&old.entity.name))
+            .copied()
+            .collect();
+        let unknown = writers.is_empty();
+        let who = Subjects::of(writers.into_iter(), || format!("whatever writes {entity}"));
+        let place_of = if *within {
+            format!("under {out} and under {key}")
+        } else {
+            format!("in {from} and as {key} in {other}")
+        };
+        let (first, second) = if *within {
+            (format!("under {out}"), format!("under {key}"))
+        } else {
+            (format!("in {from}"), format!("in {other}"))
+        };
+        let text = format!("{} {entity} {place_of}, both in one transaction", who.each("keeps", "keep"));
+        self.act(StepKind::WriteBoth, text, vec![Action::KeepBoth { entity: entity.clone() }]);
+        let updating = Subjects::of(updates.iter().copied(), || "an update".to_owned());
+        let mut clauses = vec![(
             StepKind::WriteBoth,
-            format!("{} {} {place_of}, both in one transaction", writers.each("keeps", "keep"), entity.name),
-        );
-        if within {
-            self.seen_twice(old, entity, was, table);
+            format!("conditions are asked {first} alone: {second} a copy may not be there yet"),
+            Vec::new(),
+        )];
+        if unknown || !updates.is_empty() {
+            let (reads, puts) = if updating.is_many() { ("read", "put") } else { ("reads", "puts") };
+            clauses.push((
+                StepKind::WriteBoth,
+                format!(
+                    "{} {reads} the whole item {first}, changes it there on condition that it is still what was read, and {puts} it whole {second}: an update alone would leave there an item that lacks the rest",
+                    updating.names()
+                ),
+                Vec::new(),
+            ));
         }
-        let counted = SubjectEntity { count: old.count, ..entity.clone() };
-        let key = table.key_name();
+        let turned = if unknown || !updates.is_empty() {
+            format!(
+                "conditions are asked {second}, and what {} and {} {second}; {first} they are put whole until the old writes stop",
+                updating.each("changes is read", "change is read"),
+                "changed"
+            )
+        } else {
+            format!("conditions are asked {second}")
+        };
+        clauses.push((StepKind::SwitchReads, turned, vec![Action::GoByNew { entity: entity.clone() }]));
+        let place = if *within { String::new() } else { format!(" in {from}") };
+        clauses.push((
+            StepKind::StopWrites,
+            format!("{} {entity} under {out}{place}", who.no_longer("keeps", "keep")),
+            vec![Action::KeepNew { entity: entity.clone() }],
+        ));
+        for (kind, text, actions) in clauses {
+            self.act(kind, text, actions);
+        }
+    }
+
+    fn copied(&mut self, passage: &Passage<'_>) {
+        let Passage { old, new, out, key, other, entity, .. } = passage;
+        let from = &old.table.definition.name;
+        let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
+        let needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
+        let with: Vec<String> = needed
+            .iter()
+            .map(|one| match &one.from {
+                Some(from) => format!("{} ({from})", one.name),
+                None => one.name.clone(),
+            })
+            .collect();
+        let with = if with.is_empty() { String::new() } else { format!(", with {}", and(&with)) };
         let text = format!(
-            "scan {from} and put the {} into {other} as {new}, each on condition that nothing is there yet (attribute_not_exists({key}))",
-            items(old.count, &entity.name)
+            "scan {from} and put the {} into {other} as {key}{with}, each on condition that nothing is there yet (attribute_not_exists({}))",
+            items(old.entity.count, entity),
+            new.table.key_name()
         );
-        let units = load_units(&counted, table);
-        let name = from.clone();
-        let first = self.scans.insert((StepKind::Backfill, name.clone()));
-        let reads = if first { scan_units(was) } else { Some(0) };
-        let units = units.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        self.consume(StepKind::Backfill, name, text, units, place(table));
+        let stands = standing(self.stood(new.table), new.table, StepKind::Backfill);
+        let writes = put(&counted, Some(old.entity), &stands);
+        let reads = self.scanned(StepKind::Backfill, old.table);
+        let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
+        // The writes are billed where the items go.
+        self.consume(
+            StepKind::Backfill,
+            new.table,
+            text,
+            units,
+            vec![Action::Copy { entity: entity.clone() }],
+        );
+        if let Some(clause) = self.clauses.last_mut() {
+            clause.table.clone_from(from);
+        }
+        self.copies(new.entity, &needed);
         let again = counted
             .table_bytes()
             .map(|bytes| Units { reads: bytes.div_ceil(SCAN_UNIT_BYTES), ..Units::default() });
         let text = format!(
-            "as many {} are there as {new} as under {out}, and a sample agrees; what was deleted meanwhile is deleted there too",
-            entity.name
+            "compare every {entity} under {out} with the one under {key}{}: what is missing or differs is put again, and what is there under {key} alone is deleted, each in a transaction that checks that the one under {out} is still what was read; again until none is found",
+            if passage.within { String::new() } else { format!(" in {other}") }
         );
-        self.scan(StepKind::Verify, was, text, again);
-        self.say(
-            StepKind::StopWrites,
-            format!(
-                "{} {} under {out}{}",
-                writers.no_longer("keeps", "keep"),
-                entity.name,
-                if within { String::new() } else { format!(" in {from}") }
-            ),
-        );
-        // What goes with its table needs no writes; items that came to two places go once.
-        let table_stays = self.after.table(from).is_some_and(|now| !must_be_copied(was, now));
-        if table_stays && self.deleted.insert((from.clone(), old.name.clone())) {
-            let text = format!("delete the {} under {out} from {from}", items(old.count, &old.name));
-            self.scan(StepKind::DeleteItems, was, text, load_units(old, was));
-        }
+        self.scan(StepKind::Verify, old.table, text, again, vec![Action::Compare { entity: entity.clone() }]);
     }
 
-    /// Indexes that show items under their old key and under their new one, as long as both are there.
-    fn seen_twice(
-        &mut self,
-        old: &SubjectEntity,
-        entity: &SubjectEntity,
-        was: &SubjectTable,
-        table: &SubjectTable,
-    ) {
-        let new = slot_text(entity, &table.definition.schema.key);
-        for index in &was.definition.schema.indexes {
-            if old.is_in(index) && entity.is_in(index) {
-                let text = format!(
-                    "{} over the items of {} under {new} in {}, until the reads move",
-                    self.readers_of(entity, &index.name).each("passes", "pass"),
-                    entity.name,
-                    index.name
-                );
-                self.say(StepKind::ReadBoth, text);
-            }
-        }
+    /// What goes with its table needs no writes.
+    fn old_deleted(&mut self, passage: &Passage<'_>) {
+        let Passage { old, new, out, key, entity, within, .. } = passage;
+        let from = &old.table.definition.name;
+        let Some(now) = self.after.table(from).filter(|now| !must_be_copied(old.table, now)) else { return };
+        let which = if *within && old.meets(new) {
+            format!(": those whose key is not {key} of their own attributes, as that has them already")
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "delete the {} under {out} from {from}{which}",
+            items(old.entity.count, &old.entity.name)
+        );
+        let entered = within.then_some(new.entity);
+        let units = delete(old.entity, entered, &standing(Some(old.table), now, StepKind::DeleteItems));
+        self.scan(
+            StepKind::DeleteItems,
+            old.table,
+            text,
+            units,
+            vec![Action::DeleteOld { entity: entity.clone() }],
+        );
     }
 
     /// What the writes of a job do besides: they take provisioned capacity, and streams show them.
@@ -510,53 +759,58 @@ impl<'a> Planner<'a> {
             }
         }
         for (kind, name) in told {
-            let Some(table) = self.after.table(&name).or_else(|| self.before.table(&name)) else { continue };
-            let definition = &table.definition;
+            let (was, now) = (self.before.table(&name), self.after.table(&name));
+            let Some(table) = now.or(was) else { continue };
             let mut texts = Vec::new();
-            if let Billing::Provisioned(capacity) = &definition.billing {
+            let capacity =
+                [was, now].into_iter().flatten().filter_map(|table| match &table.definition.billing {
+                    Billing::Provisioned(capacity) => Some(capacity.table.write),
+                    Billing::OnDemand => None,
+                });
+            if let Some(write) = capacity.max() {
                 texts.push(format!(
-                    "{name} is provisioned with {} write units: what the job takes has to be there besides",
-                    capacity.table.write
+                    "{name} is provisioned with {write} write units: what the job takes has to be there besides"
                 ));
             }
-            if definition.stream.is_some() {
+            if [was, now].into_iter().flatten().any(|table| table.definition.stream.is_some()) {
                 texts.push(format!("the stream of {name} shows these writes too"));
             }
             for text in texts {
-                self.consume(kind, name.clone(), text, Some(Units::default()), place(table));
+                self.consume(kind, table, text, Some(Units::default()), Vec::new());
             }
         }
     }
 
+    /// Says which figures rest on examples alone.
+    fn reckoned(&mut self) {
+        let mut told = Vec::new();
+        let writes = self.clauses.iter().any(|clause| clause.step.units != Some(Units::default()));
+        for table in self.before.tables.iter().chain(&self.after.tables).filter(|_| writes) {
+            for entity in &table.entities {
+                let Count::Shown(examples) = entity.count else { continue };
+                let text = format!("{} ({examples})", entity.name);
+                if !told.contains(&text) {
+                    told.push(text);
+                }
+            }
+        }
+        if !told.is_empty() {
+            self.summary
+                .push(format!("without `count`, reckoned with the examples there are: {}", told.join(", ")));
+        }
+    }
+
     /// Whatever writes while the plan is under way: also what will be asked no more.
-    fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> {
+    fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> + use<'a> {
         let (before, after) = (self.before, self.after);
         let goes = |was: &&SubjectPattern| !after.patterns.iter().any(|pattern| pattern.id == was.id);
         after.patterns.iter().chain(before.patterns.iter().filter(goes))
     }
 
-    fn writers(&self, entity: &SubjectEntity) -> Subjects {
-        let writers = self.writes().filter(|pattern| pattern.changes(&entity.name));
-        Subjects::of(writers, || format!("whatever writes {}", entity.name))
-    }
-
-    /// What writes one of the attributes, or what they are made of.
-    fn setters(&self, entity: &SubjectEntity, attributes: &[String]) -> Subjects {
-        let setters = self.writes().filter(|pattern| pattern.sets(&entity.name, attributes));
-        Subjects::of(setters, || format!("whatever writes {}", entity.name))
-    }
-
-    fn readers(&self, entity: &SubjectEntity) -> Subjects {
-        let reads = |pattern: &&SubjectPattern| pattern.read_entities().any(|read| read == entity.name);
+    fn readers(&self, entity: &str) -> Subjects {
+        let reads = |pattern: &&SubjectPattern| pattern.read_entities().any(|read| read == entity);
         let readers = self.before.patterns.iter().filter(reads);
-        Subjects::of(readers, || format!("whatever reads {}", entity.name))
-    }
-
-    fn readers_of(&self, entity: &SubjectEntity, index: &str) -> Subjects {
-        let readers = self.before.patterns.iter().filter(|pattern| {
-            pattern.uses.as_deref() == Some(index) && pattern.read_entities().any(|read| read == entity.name)
-        });
-        Subjects::of(readers, || format!("whatever asks {index}"))
+        Subjects::of(readers, || format!("whatever reads {entity}"))
     }
 
     fn new_patterns(&mut self) {
@@ -577,70 +831,102 @@ impl<'a> Planner<'a> {
                         pattern.id, table.definition.name
                     )
                 }
-                Some((uses, table, false)) => format!(
-                    "new query → index: {} is served by {}.{uses}, which is there",
-                    pattern.id, table.definition.name
-                ),
+                Some((uses, table, false)) => match self.new_entries(pattern, uses) {
+                    Some(entity) => format!(
+                        "new query → index: {} needs {} in {}.{uses} under {}",
+                        pattern.id,
+                        entity.name,
+                        table.definition.name,
+                        table.index(uses).map(|index| slot_text(entity, &index.key)).unwrap_or_default()
+                    ),
+                    None => format!(
+                        "new query → index: {} is served by {}.{uses}, which is there",
+                        pattern.id, table.definition.name
+                    ),
+                },
                 None => format!("new query → base table: {} needs no index", pattern.id),
             });
         }
     }
-}
 
-/// The patterns that a sentence is about.
-struct Subjects {
-    names: String,
-    many: bool,
-}
-
-impl Subjects {
-    fn of<'p>(patterns: impl Iterator<Item = &'p SubjectPattern>, unknown: impl FnOnce() -> String) -> Self {
-        let ids: Vec<&str> = patterns.map(|pattern| pattern.id.as_str()).collect();
-        let names = match ids.split_last() {
-            None => unknown(),
-            Some((only, [])) => (*only).to_owned(),
-            Some((last, others)) => format!("{} and {last}", others.join(", ")),
-        };
-        Self { names, many: ids.len() > 1 }
-    }
-
-    /// The subjects with their verb, as one or as many do it.
-    fn each(&self, one: &str, many: &str) -> String {
-        format!("{} {}", self.names, if self.many { many } else { one })
-    }
-
-    fn no_longer(&self, one: &str, many: &str) -> String {
-        format!("{} no longer {}", self.names, if self.many { many } else { one })
+    /// An entity that a question finds in an index only when the plan is through.
+    fn new_entries(&self, pattern: &SubjectPattern, uses: &str) -> Option<&'a SubjectEntity> {
+        self.bonds.iter().find_map(|bond| {
+            let Bond::Stays(old, new) = bond else { return None };
+            let asked = pattern.read_entities().any(|read| read == new.entity.name);
+            let moves = moves(old.entity, new.entity, old.table, new.table);
+            let enters = moves.iter().any(|one| one.index.name == uses && one.kind != MoveKind::Leaves);
+            (asked && enters).then_some(new.entity)
+        })
     }
 }
 
-fn items(count: u64, entity: &str) -> String {
-    if count == 1 { format!("1 item of {entity}") } else { format!("{count} items of {entity}") }
+/// Whether a pattern sets one of the attributes of an entity, under its old or its new name.
+fn sets(pattern: &SubjectPattern, old: Side<'_>, entity: &SubjectEntity, sources: &[String]) -> bool {
+    pattern.sets(&entity.name, sources) || pattern.sets(&old.entity.name, sources)
 }
 
-fn with_indexes(table: &SubjectTable) -> String {
-    match table.definition.schema.indexes.len() {
-        0 => String::new(),
-        1 => " with 1 index".to_owned(),
-        many => format!(" with {many} indexes"),
+/// How items come from one place to another.
+struct Passage<'a> {
+    old: Side<'a>,
+    new: Side<'a>,
+    /// Whether both places are in one table.
+    within: bool,
+    /// The old key and the new one.
+    out: String,
+    key: String,
+    /// The new table, in words.
+    other: String,
+    entity: String,
+}
+
+/// How the attributes are written, if that is not their own text.
+fn values(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    names: &[String],
+    needed: &[Needed],
+    renamed: &[&(String, String)],
+) -> Option<String> {
+    let mut texts = Vec::new();
+    let changes = names.iter().any(|name| old.template_of(name).is_some());
+    let keys: Vec<String> =
+        names.iter().filter(|name| !needed.iter().any(|one| one.name == **name)).cloned().collect();
+    if changes {
+        texts.push(format!("as {}", templates(entity, &keys)));
     }
+    let from = needed.iter().filter_map(|one| Some((one, one.from.as_ref()?)));
+    texts.extend(from.map(|(one, from)| {
+        if names.len() > 1 { format!("{} from {from}", one.name) } else { format!("from {from}") }
+    }));
+    texts.extend(renamed.iter().map(|(name, from)| format!("{name} from {from}")));
+    (!texts.is_empty()).then(|| texts.join(", "))
 }
 
-/// The operation that changes a setting.
-fn operation(setting: &str) -> &'static str {
-    match setting {
-        "ttl" => "UpdateTimeToLive; an attribute can be changed once an hour, by way of off",
-        "point-in-time recovery" => "UpdateContinuousBackups",
-        "stream" => "UpdateTable; another view is a new stream, by way of off",
-        "replicas" => "UpdateTable, one replica at a time; a new one is paid by the gigabyte",
-        _ => "UpdateTable",
-    }
-}
-
-fn place(table: &SubjectTable) -> Place {
-    Place {
-        infrequent: table.definition.class == Some(TableClass::StandardInfrequentAccess),
-        replicas: table.definition.replicas.len(),
+/// What tells a job that nobody wrote the new values yet.
+fn guard(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    table: &SubjectTable,
+    names: &[String],
+    inputs: &[String],
+) -> Guard {
+    let had: Vec<&String> = names.iter().filter(|name| old.template_of(name).is_some()).collect();
+    match (had.first(), names.first()) {
+        (Some(first), _) => {
+            let mut read = vec![(*first).clone()];
+            let of_key = |name: &String| {
+                let keys = table.definition.schema.key.attributes();
+                keys.filter_map(|key| entity.template_of(&key.name))
+                    .any(|template| made_of(&template).any(|input| input == name))
+            };
+            read.extend(inputs.iter().filter(|name| !of_key(name) && !names.contains(name)).cloned());
+            read.dedup();
+            Guard::AsRead(read)
+        }
+        (None, first) => {
+            Guard::Absent { key: table.key_name().to_owned(), attribute: first.cloned().unwrap_or_default() }
+        }
     }
 }
 
@@ -648,17 +934,4 @@ fn place(table: &SubjectTable) -> Place {
 fn scan_units(table: &SubjectTable) -> Option<u64> {
     let bytes: Option<u64> = table.entities.iter().map(SubjectEntity::table_bytes).sum();
     Some(bytes?.div_ceil(SCAN_UNIT_BYTES))
-}
-
-/// Units of writing all items of an entity once, or deleting them, with their entries in every index of the table.
-fn load_units(entity: &SubjectEntity, table: &SubjectTable) -> Option<Units> {
-    let mut units = Units { table_writes: entity.table_units()?, ..Units::default() };
-    for index in table.definition.schema.indexes.iter().filter(|index| entity.is_in(index)) {
-        let entries = entity.index_units(&index.name)?;
-        match index.kind {
-            IndexKind::Local => units.table_writes = units.table_writes.saturating_add(entries),
-            IndexKind::Global => units.index_writes = units.index_writes.saturating_add(entries),
-        }
-    }
-    Some(units)
 }

@@ -1,79 +1,43 @@
-//! Which questions are asked elsewhere, and when: after what they ask is there, and before what they asked goes.
+//! Which questions are asked otherwise, and when: after what they ask is there, and before what they asked goes.
 //!
-//! What goes is looked up in the old design, question by question: whatever a plan deletes, its readers are found here.
+//! What a question meets is looked up copy by copy: as long as an item is there under its old key and under its new one, a
+//! question that finds both passes over one of them; as long as some items have their old index key and some their new one,
+//! it asks for both.
 
-use std::collections::BTreeSet;
+use keywright_semantics::schema::{IndexSchema, KeySchema};
 
-use keywright_semantics::schema::IndexSchema;
-
+use super::action::Action;
 use super::changes::slot_text;
-use super::planner::must_be_copied;
-use super::subject::{Subject, SubjectPattern, SubjectTable};
+use super::pairs::{Bond, Side};
+use super::plan::StepKind;
+use super::planner::{must_be_copied, written};
+use super::shape::Shape;
+use super::slots::{altered, moves, needed};
+use super::subject::{Reading, Subject, SubjectEntity, SubjectPattern};
 
-/// What a release that moves the reads does, one sentence a question.
-pub(super) fn switches(before: &Subject, after: &Subject, moved: &BTreeSet<String>) -> Vec<String> {
-    let mut found = Vec::new();
-    for pattern in &after.patterns {
-        let Some(now) = Question::of(pattern, after) else { continue };
-        let known = before.patterns.iter().find(|known| known.id == pattern.id);
-        match known.and_then(|known| Question::of(known, before)) {
-            Some(was) => found.extend(was.switched(&now, after)),
-            None if now.needs_what_is_new(before, moved) => {
-                found.push(format!("{}, which is new, asks {}", pattern.id, now.place()));
-            }
-            None => {}
-        }
-    }
-    for pattern in &before.patterns {
-        let asked = after.patterns.iter().find(|known| known.id == pattern.id);
-        if asked.is_some_and(|known| Question::of(known, after).is_some()) {
-            continue;
-        }
-        if Question::of(pattern, before).is_some_and(|was| !was.losses(after).is_empty()) {
-            found.push(format!("{} is asked no more", pattern.id));
-        }
-    }
-    found.extend(unread(before, after));
-    found
+/// What the application does to its questions.
+pub(super) struct Said {
+    pub(super) kind: StepKind,
+    pub(super) text: String,
+    pub(super) actions: Vec<Action>,
 }
 
-/// Indexes that go and that no question is known to ask: something else may.
-fn unread(before: &Subject, after: &Subject) -> Vec<String> {
-    let mut found = Vec::new();
-    for was in &before.tables {
-        let Some(now) = after.table(&was.definition.name) else { continue };
-        for index in
-            was.definition.schema.indexes.iter().filter(|index| now.index(&index.name) != Some(*index))
-        {
-            let asks = |source: &Source<'_>| {
-                source.table.definition.name == was.definition.name && source.index == Some(index)
-            };
-            let asked = before
-                .patterns
-                .iter()
-                .filter_map(|pattern| Question::of(pattern, before))
-                .any(|question| question.sources.iter().any(asks));
-            if !asked {
-                found.push(format!(
-                    "nothing asks {} any more: its consumed read capacity stays at nought",
-                    index.name
-                ));
-            }
-        }
-    }
-    found
+pub(super) struct Readers<'a> {
+    pub(super) before: &'a Subject,
+    pub(super) after: &'a Subject,
+    pub(super) bonds: &'a [Bond<'a>],
 }
 
 /// What a pattern reads.
 struct Question<'a> {
-    id: &'a str,
+    pattern: &'a SubjectPattern,
     sources: Vec<Source<'a>>,
 }
 
 /// Where a question finds the items of one entity.
+#[derive(Clone, Copy)]
 struct Source<'a> {
-    entity: &'a str,
-    table: &'a SubjectTable,
+    side: Side<'a>,
     /// The index that is asked; none where it is the table itself.
     index: Option<&'a IndexSchema>,
 }
@@ -87,8 +51,298 @@ enum Loss {
     Entity,
     /// The items are there under another key.
     Key,
+    /// The items are in the index under another key.
+    Slot,
     /// The items are in the table, but not in the index.
     Entries,
+}
+
+impl<'a> Readers<'a> {
+    /// All that is to be said, in the order of the questions.
+    pub(super) fn said(&self) -> Vec<Said> {
+        let mut found = Vec::new();
+        for pattern in &self.after.patterns {
+            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
+            match known.and_then(|known| Question::of(known, self.before)) {
+                Some(was) => {
+                    self.meets_both(&was, &now, &mut found);
+                    self.switched(&was, &now, &mut found);
+                }
+                None if now.sources.iter().any(|source| self.is_new(source, pattern)) => {
+                    self.begins(&now, &mut found);
+                }
+                None => {}
+            }
+        }
+        for pattern in &self.before.patterns {
+            let asked = self.after.patterns.iter().find(|known| known.id == pattern.id);
+            if asked.is_some_and(|known| Question::of(known, self.after).is_some()) {
+                continue;
+            }
+            if let Some(was) = Question::of(pattern, self.before) {
+                self.ends(&was, &mut found);
+            }
+        }
+        self.nobody(&mut found);
+        found
+    }
+
+    fn bond_of_old(&self, side: &Side<'_>) -> Option<&Bond<'a>> {
+        self.bonds.iter().find(|bond| bond.before().is_some_and(|old| old.is(side)))
+    }
+
+    fn bond_of_new(&self, side: &Side<'_>) -> Option<&Bond<'a>> {
+        self.bonds.iter().find(|bond| bond.after().is_some_and(|new| new.is(side)))
+    }
+
+    /// Whether the plan alters the index entries that a source finds, while they are asked for.
+    fn alters(&self, source: &Source<'_>) -> bool {
+        let (Some(Bond::Stays(old, new)), Some(index)) = (self.bond_of_old(&source.side), source.index)
+        else {
+            return false;
+        };
+        altered(old.entity, index, &written(old, new))
+    }
+
+    /// Whether a question meets the new copies of items that it finds.
+    fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+        let Some(Bond::Moves(old, new)) = self.bond_of_old(&source.side) else { return false };
+        is_same_table(old, new) && source.finds(new, old, was)
+    }
+
+    /// What a question does as long as old and new are there.
+    fn meets_both(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        for source in &was.sources {
+            if self.alters(source) {
+                let to = self.followed(source, now);
+                found.push(Self::asks_both(id, source, to));
+            }
+            if let Some(Bond::Moves(_, new)) = self.bond_of_old(&source.side)
+                && self.doubles(source, was)
+            {
+                let text = format!(
+                    "{id} passes over the items of {} under {} {}, until the reads move",
+                    new.entity.name,
+                    new.key_text(),
+                    source.within()
+                );
+                let action = Action::PassNew { pattern: id.clone(), entity: new.entity.name.clone() };
+                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+            }
+        }
+    }
+
+    /// The source that a question has instead of an old one.
+    fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
+        let new = self.bond_of_old(&source.side)?.after()?;
+        now.sources.iter().find(|source| source.side.is(&new))
+    }
+
+    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> Said {
+        let from = source.asked();
+        let entity = to.map_or(source.side.entity, |to| to.side.entity);
+        let then = match to {
+            Some(to) if to.place_name() == source.place_name() => format!("and by {}", to.key()),
+            Some(to) => format!("and {}", to.asked()),
+            None => "and by the new key".to_owned(),
+        };
+        Said {
+            kind: StepKind::ReadBoth,
+            text: format!(
+                "{id} asks {from} {then} for {}, takes each item once, and only what answers it by its own attributes",
+                entity.name
+            ),
+            actions: vec![Action::AskBoth { pattern: id.to_owned() }],
+        }
+    }
+
+    /// What changes for a question that is asked before and after.
+    fn switched(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        let losses: Vec<(&Source<'a>, Loss)> = was
+            .sources
+            .iter()
+            .filter(|source| !self.is_unknown(source))
+            .filter_map(|source| Some((source, self.loss(source)?)))
+            .collect();
+        let (from, to) = (was.place(), now.place());
+        let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
+        let mut told: Vec<String> = if from != to && !left_alone {
+            vec![format!("{id} asks {to} instead of {from}")]
+        } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
+            vec![format!("{id} asks the new {to}")]
+        } else {
+            let texts = losses.iter().map(|(source, loss)| {
+                let entity = self.named(source);
+                match (loss, source.index) {
+                    (Loss::Key, None) => format!("{id} asks {to} by the new key"),
+                    (Loss::Key, Some(_)) => format!("{id} takes {entity} from {to} under the new key alone"),
+                    (Loss::Slot, _) => format!("{id} asks {to} for {entity} by the new key alone"),
+                    (Loss::Place | Loss::Entity | Loss::Entries, _) => {
+                        format!("{id} looks for no {entity} in {to} any more")
+                    }
+                }
+            });
+            texts.collect()
+        };
+        told.dedup();
+        let mut actions = vec![Action::AskNew { pattern: id.clone() }];
+        if !told.is_empty() {
+            for text in told {
+                found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
+            }
+        }
+        self.passes_old(now, found);
+    }
+
+    /// A question that moved meets the old copies until they are deleted.
+    fn passes_old(&self, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &now.pattern.id;
+        for source in &now.sources {
+            if let Some(Bond::Moves(old, new)) = self.bond_of_new(&source.side)
+                && source.finds(old, new, now)
+                && is_same_table(old, new)
+            {
+                let text = format!(
+                    "{id} passes over the items of {} under {} {}, until they are deleted",
+                    new.entity.name,
+                    old.key_text(),
+                    source.within()
+                );
+                let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
+                found.push(Said { kind: StepKind::SwitchReads, text, actions: vec![action] });
+            }
+        }
+    }
+
+    fn begins(&self, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &now.pattern.id;
+        found.push(Said {
+            kind: StepKind::SwitchReads,
+            text: format!("{id}, which is new, asks {}", now.place()),
+            actions: vec![Action::AskNew { pattern: id.clone() }],
+        });
+        self.passes_old(now, found);
+    }
+
+    /// A question that the new design has not.
+    fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        let kind = if was.sources.iter().any(|source| self.alters(source) || self.doubles(source, was)) {
+            StepKind::ReadBoth
+        } else if was.sources.iter().any(|source| self.loss(source).is_some()) {
+            StepKind::SwitchReads
+        } else {
+            return;
+        };
+        let text = format!("{id} is asked no more");
+        found.push(Said { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
+    }
+
+    /// Indexes that go or whose entries change, and that no question is known to ask: something else may.
+    fn nobody(&self, found: &mut Vec<Said>) {
+        let questions: Vec<Question<'_>> =
+            self.before.patterns.iter().filter_map(|pattern| Question::of(pattern, self.before)).collect();
+        for was in &self.before.tables {
+            let Some(now) = self.after.table(&was.definition.name) else { continue };
+            for index in &was.definition.schema.indexes {
+                let asks = |source: &Source<'_>, entity: Option<&SubjectEntity>| {
+                    source.side.table.definition.name == was.definition.name
+                        && source.index == Some(index)
+                        && entity.is_none_or(|entity| source.side.entity.name == entity.name)
+                };
+                let asked = |entity| {
+                    questions
+                        .iter()
+                        .any(|question| question.sources.iter().any(|source| asks(source, entity)))
+                };
+                for entity in &was.entities {
+                    let source = Source { side: Side { table: was, entity }, index: Some(index) };
+                    if self.alters(&source) && !asked(Some(entity)) {
+                        let to = self.bond_of_old(&source.side).and_then(Bond::after).and_then(|side| {
+                            let index = side.table.index(&index.name)?;
+                            side.entity.is_in(index).then_some(Source { side, index: Some(index) })
+                        });
+                        let mut said =
+                            Self::asks_both(&format!("whatever asks {}", index.name), &source, to.as_ref());
+                        said.actions.clear();
+                        found.push(said);
+                    }
+                }
+                if now.index(&index.name) != Some(index) && !asked(None) {
+                    found.push(Said {
+                        kind: StepKind::SwitchReads,
+                        text: format!(
+                            "nothing asks {} any more: its consumed read capacity stays at nought",
+                            index.name
+                        ),
+                        actions: Vec::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The name that an entity has in the end.
+    fn named(&self, source: &Source<'a>) -> &'a str {
+        let bond = self.bond_of_old(&source.side);
+        &bond.and_then(Bond::after).unwrap_or(source.side).entity.name
+    }
+
+    fn is_unknown(&self, source: &Source<'_>) -> bool {
+        matches!(self.bond_of_old(&source.side), Some(Bond::Unknown { .. }))
+    }
+
+    fn loss(&self, source: &Source<'_>) -> Option<Loss> {
+        let old = match self.bond_of_old(&source.side)? {
+            Bond::Unknown { .. } | Bond::New(_) => return None,
+            Bond::Gone(old) | Bond::Stays(old, _) | Bond::Moves(old, _) => old,
+        };
+        let name = &source.side.table.definition.name;
+        let Some(now) = self.after.table(name) else { return Some(Loss::Place) };
+        if must_be_copied(source.side.table, now)
+            || source.index.is_some_and(|index| now.index(&index.name) != Some(index))
+        {
+            return Some(Loss::Place);
+        }
+        match self.bond_of_old(old)? {
+            Bond::Gone(_) => Some(Loss::Entity),
+            Bond::Moves(_, new) => {
+                Some(if new.table.definition.name == *name { Loss::Key } else { Loss::Entity })
+            }
+            Bond::Stays(_, new) => {
+                let leaves =
+                    source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index));
+                if leaves { Some(Loss::Entries) } else { self.alters(source).then_some(Loss::Slot) }
+            }
+            Bond::New(_) | Bond::Unknown { .. } => None,
+        }
+    }
+
+    /// Whether what a new question asks is made, filled or moved by the plan.
+    fn is_new(&self, source: &Source<'_>, pattern: &SubjectPattern) -> bool {
+        let known = self.before.table(&source.side.table.definition.name);
+        let made = |index: &IndexSchema| known.and_then(|was| was.index(&index.name)) != Some(index);
+        if source.index.is_some_and(made) {
+            return true;
+        }
+        match self.bond_of_new(&source.side) {
+            Some(Bond::Moves(..) | Bond::New(_)) => true,
+            Some(Bond::Stays(old, new)) => {
+                let moves = moves(old.entity, new.entity, old.table, new.table);
+                let lacks = needed(old.entity, new.entity, new.table, std::slice::from_ref(pattern));
+                source.index.is_some_and(|index| moves.iter().any(|one| one.index == index))
+                    || !lacks.is_empty()
+            }
+            Some(Bond::Gone(_) | Bond::Unknown { .. }) | None => false,
+        }
+    }
+}
+
+fn is_same_table(old: &Side<'_>, new: &Side<'_>) -> bool {
+    old.table.definition.name == new.table.definition.name && !must_be_copied(old.table, new.table)
 }
 
 impl<'a> Question<'a> {
@@ -101,59 +355,22 @@ impl<'a> Question<'a> {
         let mut sources = Vec::new();
         for table in &subject.tables {
             let index = pattern.uses.as_deref().and_then(|uses| table.index(uses));
-            for entity in entities.iter().filter(|entity| table.entity(entity).is_some()) {
-                sources.push(Source { entity, table, index });
+            for entity in entities.iter().filter_map(|entity| table.entity(entity)) {
+                sources.push(Source { side: Side { table, entity }, index });
             }
         }
-        Some(Self { id: &pattern.id, sources })
-    }
-
-    fn losses(&self, after: &Subject) -> Vec<(&Source<'a>, Loss)> {
-        self.sources.iter().filter_map(|source| Some((source, source.loss(after)?))).collect()
-    }
-
-    /// What changes for a question that is asked before and after.
-    fn switched(&self, now: &Question<'_>, after: &Subject) -> Vec<String> {
-        let (id, losses) = (self.id, self.losses(after));
-        let (from, to) = (self.place(), now.place());
-        if from != to {
-            return vec![format!("{id} asks {to} instead of {from}")];
-        }
-        if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
-            return vec![format!("{id} asks the new {to}")];
-        }
-        let texts = losses.iter().map(|(source, loss)| match (loss, source.index) {
-            (Loss::Key, None) => format!("{id} asks {to} by the new key"),
-            (Loss::Key, Some(_)) => {
-                format!("{id} takes {} from {to} under the new key alone", source.entity)
-            }
-            (Loss::Place | Loss::Entity | Loss::Entries, _) => {
-                format!("{id} looks for no {} in {to} any more", source.entity)
-            }
-        });
-        let mut told: Vec<String> = texts.collect();
-        told.dedup();
-        told
-    }
-
-    /// Whether what it asks is made, filled or moved by the plan.
-    fn needs_what_is_new(&self, before: &Subject, moved: &BTreeSet<String>) -> bool {
-        self.sources.iter().any(|source| {
-            let known = before.table(&source.table.definition.name);
-            let is_new = |index: &IndexSchema| known.and_then(|was| was.index(&index.name)) != Some(index);
-            moved.contains(source.entity) || source.index.is_some_and(is_new)
-        })
+        Some(Self { pattern, sources })
     }
 
     /// Where a question is asked, in words.
     fn place(&self) -> String {
-        let indexed = self.sources.iter().find_map(|source| Some((source.table, source.index?)));
-        if let Some((table, index)) = indexed {
-            return format!("index {} of {}", index.name, table.definition.name);
+        let indexed = self.sources.iter().find(|source| source.index.is_some());
+        if let Some(source) = indexed {
+            return source.place_name();
         }
         let mut names: Vec<&str> = Vec::new();
         for source in &self.sources {
-            let name = source.table.definition.name.as_str();
+            let name = source.side.table.definition.name.as_str();
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -162,21 +379,53 @@ impl<'a> Question<'a> {
     }
 }
 
-impl Source<'_> {
-    fn loss(&self, after: &Subject) -> Option<Loss> {
-        let Some(now) = after.table(&self.table.definition.name) else { return Some(Loss::Place) };
-        if must_be_copied(self.table, now)
-            || self.index.is_some_and(|index| now.index(&index.name) != Some(index))
-        {
-            return Some(Loss::Place);
+impl<'a> Source<'a> {
+    fn place_name(&self) -> String {
+        let table = &self.side.table.definition.name;
+        match self.index {
+            Some(index) => format!("index {} of {table}", index.name),
+            None => format!("table {table}"),
         }
-        let Some(entity) = now.entity(self.entity) else { return Some(Loss::Entity) };
-        let old = self.table.entity(self.entity)?;
-        let key = &now.definition.schema.key;
-        if slot_text(old, key) != slot_text(entity, key) && !slot_text(old, key).is_empty() {
-            return Some(Loss::Key);
+    }
+
+    fn key_schema(&self) -> &'a KeySchema {
+        self.index.map_or(&self.side.table.definition.schema.key, |index| &index.key)
+    }
+
+    /// The key that is asked by.
+    fn key(&self) -> String {
+        slot_text(self.side.entity, self.key_schema())
+    }
+
+    fn asked(&self) -> String {
+        format!("{} by {}", self.place_name(), self.key())
+    }
+
+    fn within(&self) -> String {
+        match self.index {
+            Some(index) => format!("in {}", index.name),
+            None => format!("in {}", self.side.table.definition.name),
         }
-        let leaves = self.index.is_some_and(|index| old.is_in(index) && !entity.is_in(index));
-        leaves.then_some(Loss::Entries)
+    }
+
+    /// Whether a question for one copy of an entity's items, `own`, also finds the other copy of them. A question for a
+    /// whole key finds the one item that has it.
+    fn finds(&self, copy: &Side<'_>, own: &Side<'_>, question: &Question<'_>) -> bool {
+        let key = self.key_schema();
+        if self.index.is_some_and(|index| !copy.entity.is_in(index)) {
+            return false;
+        }
+        let shape =
+            |side: &Side<'_>, name: &str| Shape::of(side.entity.template_of(name).as_deref(), side.entity);
+        let partition = key.partition.iter().all(|key| shape(own, &key.name).meets(&shape(copy, &key.name)));
+        // A question for several entities reads what lies between them too.
+        let several = question.sources.len() > 1;
+        let sort =
+            several || key.sort.iter().all(|key| shape(own, &key.name).begins_like(&shape(copy, &key.name)));
+        match (question.pattern.reading, self.index) {
+            (Reading::Scan, _) => true,
+            (Reading::Get, None) => false,
+            (Reading::Get | Reading::Query, _) => partition && sort,
+        }
     }
 }

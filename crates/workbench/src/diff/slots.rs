@@ -1,20 +1,21 @@
-//! What happens to an entity's index entries between two designs, and what writing them costs.
+//! What happens to an entity's index entries and attributes between two designs, as long as its items stay the same items.
 
-use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
+use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema};
 use keywright_semantics::value::ValueType;
 
 use super::changes::slot_text;
-use super::plan::Units;
-use super::subject::{SubjectEntity, SubjectTable};
+use super::shape::Shape;
+use super::subject::{SubjectEntity, SubjectPattern, SubjectTable};
 
 /// Items of an entity in an index whose key attributes they get, change or lose.
+#[derive(Clone, Debug)]
 pub(super) struct Move<'a> {
     pub(super) index: &'a IndexSchema,
     pub(super) kind: MoveKind,
     /// The attributes that are written or removed.
     pub(super) written: Vec<String>,
-    /// The templates of the index's key, as they shall be.
-    pub(super) now: String,
+    /// Attributes that get another name because their type changes, with the names they had.
+    pub(super) retyped: Vec<(String, String)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,20 @@ pub(super) enum MoveKind {
     Enters,
     Changes,
     Leaves,
+}
+
+/// Whether an attribute of a key is written as it was. Variables that both models know by their own names are different
+/// values; a name that only one model knows is another name for what stands at the same place.
+pub(super) fn writes_same(old: &SubjectEntity, new: &SubjectEntity, name: &str) -> bool {
+    let (before, after) = (old.template_of(name), new.template_of(name));
+    let shape = |template: &Option<String>, entity| Shape::of(template.as_deref(), entity);
+    match shape(&before, old).alike(&shape(&after, new)) {
+        _ if before.is_none() || after.is_none() => before == after,
+        None => false,
+        Some(names) => names.iter().all(|(one, two)| {
+            one == two || !new.attributes.contains_key(*one) && !old.attributes.contains_key(*two)
+        }),
+    }
 }
 
 /// The indexes whose key attributes an entity's items get, change or lose.
@@ -34,40 +49,75 @@ pub(super) fn moves<'a>(
     let mut found = Vec::new();
     for index in &table.definition.schema.indexes {
         let known = was.index(&index.name).filter(|known| known.key == index.key);
-        let before = known.filter(|known| old.is_in(known)).map(|_| slot_text(old, &index.key));
-        let now = entity.is_in(index).then(|| slot_text(entity, &index.key));
-        let kind = match (&before, &now) {
-            (Some(before), Some(now)) if before != now => MoveKind::Changes,
-            (Some(_), Some(_)) | (None, None) => continue,
-            (Some(_), None) => MoveKind::Leaves,
+        let before = known.is_some_and(|known| old.is_in(known));
+        let same = index.key.attributes().all(|key| writes_same(old, entity, &key.name));
+        let kind = match (before, entity.is_in(index)) {
+            (true, true) if !same => MoveKind::Changes,
+            (true, true) | (false, false) => continue,
+            (true, false) => MoveKind::Leaves,
             // A new index fills itself with what has its key already.
-            (None, Some(_)) if known.is_none() && has_key(old, index, was) => {
-                if slot_text(old, &index.key) == slot_text(entity, &index.key) {
+            (false, true) if known.is_none() && has_key(old, index, was) => {
+                if same {
                     continue;
                 }
                 MoveKind::Changes
             }
-            (None, Some(_)) => MoveKind::Enters,
+            (false, true) => MoveKind::Enters,
         };
-        let names = index.key.attributes().map(|key| &key.name);
-        let own = |name: &&String| was.definition.schema.key.contains(name);
-        let mut written: Vec<String> = match kind {
-            MoveKind::Enters => names
-                .filter(|name| !own(name) && old.template_of(name) != entity.template_of(name))
-                .cloned()
-                .collect(),
-            MoveKind::Changes => {
-                names.filter(|name| old.template_of(name) != entity.template_of(name)).cloned().collect()
-            }
+        let own = |key: &&KeyAttribute| was.definition.schema.key.contains(&key.name);
+        let changes = |key: &&KeyAttribute| {
+            !writes_same(old, entity, &key.name) || is_retyped(old, &key.name, key, was)
+        };
+        let keys = index.key.attributes();
+        let written: Vec<&KeyAttribute> = match kind {
+            MoveKind::Enters => keys.filter(|key| !own(key) && changes(key)).collect(),
+            MoveKind::Changes => keys.filter(changes).collect(),
             MoveKind::Leaves => {
-                names.filter(|name| !own(name) && entity.template_of(name).is_none()).cloned().collect()
+                keys.filter(|key| !own(key) && entity.template_of(&key.name).is_none()).collect()
             }
         };
+        let anew = |key: &KeyAttribute| is_retyped(old, &key.name, key, was).then(|| new_name(key));
+        let retyped: Vec<(String, String)> =
+            written.iter().filter_map(|key| Some((anew(key)?, key.name.clone()))).collect();
+        let mut written: Vec<String> =
+            written.into_iter().map(|key| anew(key).unwrap_or_else(|| key.name.clone())).collect();
         // What the items lack comes first: it tells which of them were not written yet.
         written.sort_by_key(|name| old.template_of(name).is_some());
-        found.push(Move { index, kind, written, now: now.unwrap_or_default() });
+        found.push(Move { index, kind, written, retyped });
     }
     found
+}
+
+/// Whether items have an attribute, or the table defines it, under another type than a key takes.
+fn is_retyped(old: &SubjectEntity, name: &str, key: &KeyAttribute, was: &SubjectTable) -> bool {
+    let defined = was
+        .definition
+        .key_attributes()
+        .iter()
+        .any(|known| known.name == name && known.key_type != key.key_type);
+    defined
+        || !old.templates.contains_key(name)
+            && old.attributes.get(name).is_some_and(|kind| *kind != type_of(key))
+}
+
+/// The attributes that an entity's items have under one type and a key of the new design takes under another: the service
+/// defines an attribute's type once for a table, and items of the wrong type enter no index.
+pub(super) fn retyped(old: &SubjectEntity, was: &SubjectTable, key: &KeySchema) -> Vec<String> {
+    let wrong = key.attributes().filter(|key| is_retyped(old, &key.name, key, was));
+    wrong.map(|key| key.name.clone()).collect()
+}
+
+/// The name under which an attribute of another type stands beside the old one.
+pub(super) fn new_name(key: &KeyAttribute) -> String {
+    format!("{}{}", key.name, type_of(key).name())
+}
+
+const fn type_of(key: &KeyAttribute) -> ValueType {
+    match key.key_type {
+        keywright_semantics::schema::KeyType::S => ValueType::S,
+        keywright_semantics::schema::KeyType::N => ValueType::N,
+        keywright_semantics::schema::KeyType::B => ValueType::B,
+    }
 }
 
 /// The attributes that a template is made of.
@@ -77,24 +127,26 @@ pub(super) fn made_of(template: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether the items as they were have all that an index's key takes.
-fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTable) -> bool {
+pub(super) fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTable) -> bool {
     index.key.attributes().all(|key| {
-        old.attributes.contains_key(&key.name)
+        (old.attributes.contains_key(&key.name)
             || old.templates.contains_key(&key.name)
-            || was.definition.schema.key.contains(&key.name)
+            || was.definition.schema.key.contains(&key.name))
+            && !is_retyped(old, &key.name, key, was)
     })
 }
 
-/// Write units of filling a new index with the items that have its key already.
-pub(super) fn filled(index: &IndexSchema, was: &SubjectTable, table: &SubjectTable) -> Option<u64> {
-    table
-        .entities
-        .iter()
-        .filter(|entity| entity.is_in(index))
-        .filter_map(|entity| {
-            let old = was.entity(&entity.name).filter(|old| has_key(old, index, was))?;
+/// Write units of filling a new index with the items that have its key already; `pairs` gives each entity's old items.
+pub(super) fn filled<'p>(
+    index: &IndexSchema,
+    was: &SubjectTable,
+    pairs: impl Iterator<Item = (&'p SubjectEntity, &'p SubjectEntity)>,
+) -> Option<u64> {
+    pairs
+        .filter(|(old, entity)| entity.is_in(index) && has_key(old, index, was))
+        .map(|(old, entity)| {
             let scaled = SubjectEntity { count: old.count, ..entity.clone() };
-            Some(scaled.index_units(&index.name))
+            scaled.index_units(&index.name)
         })
         .sum()
 }
@@ -103,9 +155,13 @@ pub(super) fn filled(index: &IndexSchema, was: &SubjectTable, table: &SubjectTab
 pub(super) fn changed_types(
     old: &SubjectEntity,
     entity: &SubjectEntity,
+    was: &SubjectTable,
     table: &SubjectTable,
 ) -> Vec<(String, &'static str, &'static str)> {
-    let is_key = |name: &str| table.definition.key_attributes().iter().any(|key| key.name == name);
+    let is_key = |name: &str| {
+        let mut keys = table.definition.key_attributes().into_iter().chain(was.definition.key_attributes());
+        keys.any(|key| key.name == name)
+    };
     let fills_one = |name: &str| entity.templates.values().any(|text| text.contains(&format!("{{{name}")));
     let changed = entity.attributes.iter().filter_map(|(name, now)| {
         let before: &ValueType = old.attributes.get(name).filter(|before| *before != now)?;
@@ -114,42 +170,79 @@ pub(super) fn changed_types(
     changed.collect()
 }
 
-/// Units of writing an entity's items once, in the table and in every index that what is written concerns: an entry that
-/// moves is deleted and written.
-pub(super) fn rewritten(
-    entity: &SubjectEntity,
+/// Attributes that become another type while an index that goes has them: until it is gone, nothing takes the new type.
+pub(super) fn held_types(
     old: &SubjectEntity,
-    moves: &[Move<'_>],
-    changed: &[String],
+    entity: &SubjectEntity,
     was: &SubjectTable,
     table: &SubjectTable,
-) -> Option<Units> {
-    let mut units = Units { table_writes: entity.table_units()?, ..Units::default() };
-    for index in &table.definition.schema.indexes {
-        let own = moves.iter().find(|one| one.index.name == index.name);
-        let stays =
-            || was.index(&index.name) == Some(index) && entity.is_in(index) && holds_any(index, changed);
-        let (holder, times) = match own.map(|one| one.kind) {
-            Some(MoveKind::Enters) => (entity.clone(), 1),
-            Some(MoveKind::Changes) => (entity.clone(), 2),
-            Some(MoveKind::Leaves) => (SubjectEntity { count: entity.count, ..old.clone() }, 1),
-            None if stays() => (entity.clone(), 1),
-            None => continue,
-        };
-        let entries = holder.index_units(&index.name)?.saturating_mul(times);
-        match index.kind {
-            IndexKind::Local => units.table_writes = units.table_writes.saturating_add(entries),
-            IndexKind::Global => units.index_writes = units.index_writes.saturating_add(entries),
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for index in &was.definition.schema.indexes {
+        for key in index.key.attributes() {
+            let name = &key.name;
+            let becomes = old.attributes.get(name).zip(entity.attributes.get(name));
+            let held = table.definition.key_attributes().iter().any(|known| known.name == *name);
+            if becomes.is_some_and(|(before, now)| before != now) && !held {
+                found.push((name.clone(), index.name.clone()));
+            }
         }
     }
-    Some(units)
+    found
 }
 
-/// Whether an index holds one of the attributes besides keys: its entry is then written again when they change.
-fn holds_any(index: &IndexSchema, attributes: &[String]) -> bool {
-    match &index.projection {
-        Projection::All => true,
-        Projection::KeysOnly => false,
-        Projection::Include(names) => attributes.iter().any(|name| names.contains(name)),
+/// An attribute that the items have not and that the new design has in all of them, because it is a copy or because a
+/// question needs it, with where its values may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Needed {
+    pub(super) name: String,
+    pub(super) from: Option<String>,
+}
+
+/// What is to be filled besides keys.
+pub(super) fn needed(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    table: &SubjectTable,
+    questions: &[SubjectPattern],
+) -> Vec<Needed> {
+    let is_key = |name: &str| table.definition.key_attributes().iter().any(|key| key.name == name);
+    let asked = |name: &str| {
+        questions.iter().any(|question| {
+            question.read_entities().any(|read| read == entity.name)
+                && (question.needs.iter().any(|need| need == name)
+                    || question.whole && !entity.partial.contains(name))
+        })
+    };
+    let lacks = |name: &String| !old.attributes.contains_key(name) && !is_key(name);
+    let names = entity.attributes.keys().filter(|name| lacks(name));
+    let found = names.filter(|name| entity.copies.contains_key(*name) || asked(name));
+    found.map(|name| Needed { name: name.clone(), from: source(name, old, entity) }).collect()
+}
+
+/// Where an attribute's values come from: what it is a copy of, or the one attribute of its type that goes.
+fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
+    if let Some((of, attribute)) = entity.copies.get(name) {
+        return Some(format!("{attribute} of {of}"));
     }
+    let kind = entity.attributes.get(name)?;
+    let mut gone = old
+        .attributes
+        .iter()
+        .filter(|(known, before)| *before == kind && !entity.attributes.contains_key(*known));
+    let (only, _) = gone.next()?;
+    gone.next().is_none().then(|| format!("{only}, if that is its old name"))
+}
+
+/// How the attributes will be written, in their order.
+pub(super) fn templates(entity: &SubjectEntity, names: &[String]) -> String {
+    let templates: Vec<String> = names.iter().filter_map(|name| entity.template_of(name)).collect();
+    templates.join(", ")
+}
+
+/// Whether an index's entries of an entity get another key while it stands.
+pub(super) fn altered(old: &SubjectEntity, index: &IndexSchema, written: &[String]) -> bool {
+    old.is_in(index)
+        && index.key.attributes().any(|key| written.contains(&key.name))
+        && !slot_text(old, &index.key).is_empty()
 }

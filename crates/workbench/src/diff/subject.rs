@@ -1,6 +1,6 @@
 //! What a comparison looks at: tables, entities with their keys and sizes, patterns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::capacity::{WriteMode, write_units};
 use keywright_semantics::schema::{IndexSchema, Projection, TableSchema};
@@ -24,15 +24,43 @@ pub struct SubjectTable {
     pub entities: Vec<SubjectEntity>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubjectEntity {
     pub name: String,
     /// Key attribute to template.
     pub templates: BTreeMap<String, String>,
     pub attributes: BTreeMap<String, ValueType>,
-    /// How many items there are; the number of examples where the model does not say.
-    pub count: u64,
+    /// Attributes that hold a copy, with what they are a copy of: `userBio`, then `User` and `bio`.
+    pub copies: BTreeMap<String, (String, String)>,
+    /// Attributes that not all of its items have.
+    pub partial: BTreeSet<String>,
+    pub count: Count,
     pub load: Load,
+}
+
+/// How many items there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// The model says so.
+    Told(u64),
+    /// The model does not say; so many examples there are.
+    Shown(u64),
+}
+
+impl Default for Count {
+    fn default() -> Self {
+        Self::Shown(0)
+    }
+}
+
+impl Count {
+    /// What figures are worked out with; nothing where neither a count nor an example is there.
+    pub const fn number(self) -> Option<u64> {
+        match self {
+            Self::Shown(0) => None,
+            Self::Told(number) | Self::Shown(number) => Some(number),
+        }
+    }
 }
 
 /// What the examples of an entity cost to write, from which any number of them is scaled.
@@ -58,12 +86,28 @@ pub struct SubjectPattern {
     pub writes: bool,
     /// The table or index it reads or writes, where the model says.
     pub uses: Option<String>,
+    pub reading: Reading,
     /// The entities it returns or writes.
     pub entities: Vec<String>,
+    /// The attributes it asks by, filters by or returns; it returns whole items where `whole` says so.
+    pub needs: Vec<String>,
+    pub whole: bool,
     /// What a write does to each entity; empty for a read.
     pub touches: Vec<Touch>,
     /// Everything else about it, in one canonical text.
     pub definition: String,
+}
+
+/// How a pattern reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reading {
+    /// One item by its whole key, or a write's check.
+    #[default]
+    Get,
+    /// A range of one key.
+    Query,
+    /// Whatever is there.
+    Scan,
 }
 
 /// What one part of a write does to an entity.
@@ -95,6 +139,11 @@ impl SubjectPattern {
     /// Whether it puts, changes or deletes items of an entity.
     pub fn changes(&self, entity: &str) -> bool {
         self.touches.iter().any(|touch| touch.entity == entity && touch.kind != TouchKind::Read)
+    }
+
+    /// Whether it changes items of an entity and leaves the rest of them as it is.
+    pub fn updates(&self, entity: &str) -> bool {
+        self.touches.iter().any(|touch| touch.entity == entity && touch.kind == TouchKind::Update)
     }
 
     /// Whether what it writes of an entity depends on one of the attributes: a put writes all there are.
@@ -155,7 +204,9 @@ impl SubjectEntity {
             name: entity.name.clone(),
             templates: entity.templates.clone(),
             attributes,
-            count: load.examples,
+            copies: BTreeMap::new(),
+            partial: BTreeSet::new(),
+            count: Count::Shown(load.examples),
             load,
         }
     }
@@ -211,7 +262,8 @@ impl Load {
         load
     }
 
-    fn scale(&self, units: u64, count: u64) -> Option<u64> {
+    fn scale(&self, units: u64, count: Count) -> Option<u64> {
+        let count = count.number()?;
         if count == 0 {
             return Some(0);
         }

@@ -1,0 +1,248 @@
+//! Which items of the new design are which of the old one.
+//!
+//! An item is its key: entities whose keys write the same texts in the same table are the same items, whatever they and
+//! their attributes are called. A name alone makes the same items out of two entities only where no key says otherwise.
+//! Where two models cannot tell, nothing is moved and nothing is deleted, and the comparison says so.
+
+use super::changes::slot_text;
+use super::planner::must_be_copied;
+use super::shape::Shape;
+use super::subject::{Subject, SubjectEntity, SubjectTable};
+
+/// An entity where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side<'a> {
+    pub(super) table: &'a SubjectTable,
+    pub(super) entity: &'a SubjectEntity,
+}
+
+/// What becomes of an entity's items.
+#[derive(Clone, Debug)]
+pub(super) enum Bond<'a> {
+    /// They are the same items, in the same table.
+    Stays(Side<'a>, Side<'a>),
+    /// They get another key or another table: they become other items.
+    Moves(Side<'a>, Side<'a>),
+    New(Side<'a>),
+    Gone(Side<'a>),
+    /// The models do not tell; the sentence says what they leave open. It is kept with one of those that it is about.
+    Unknown {
+        old: Option<Side<'a>>,
+        new: Option<Side<'a>>,
+        why: Option<String>,
+    },
+}
+
+impl<'a> Bond<'a> {
+    pub(super) const fn before(&self) -> Option<Side<'a>> {
+        match self {
+            Self::Stays(old, _) | Self::Moves(old, _) | Self::Gone(old) => Some(*old),
+            Self::New(_) => None,
+            Self::Unknown { old, .. } => *old,
+        }
+    }
+
+    pub(super) const fn after(&self) -> Option<Side<'a>> {
+        match self {
+            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) => Some(*new),
+            Self::Gone(_) => None,
+            Self::Unknown { new, .. } => *new,
+        }
+    }
+}
+
+impl Side<'_> {
+    pub(super) fn is(&self, other: &Side<'_>) -> bool {
+        self.entity.name == other.entity.name && self.table.definition.name == other.table.definition.name
+    }
+
+    /// What each attribute of the table's key is written as.
+    pub(super) fn shapes(&self) -> Vec<Shape> {
+        let keys = self.table.definition.schema.key.attributes();
+        keys.map(|key| Shape::of(self.entity.template_of(&key.name).as_deref(), self.entity)).collect()
+    }
+
+    /// Whether one item may have a key of both.
+    pub(super) fn meets(&self, other: &Side<'_>) -> bool {
+        let (own, others) = (self.shapes(), other.shapes());
+        own.len() == others.len() && own.iter().zip(&others).all(|(own, other)| own.meets(other))
+    }
+
+    /// Whether the keys are the same texts. Variables that both models know by their own names are different values; a name
+    /// that only one model knows is another name for what stands at the same place.
+    fn writes_as(&self, other: &Side<'_>) -> bool {
+        let types = |side: &Side<'_>| -> Vec<_> {
+            side.table.definition.schema.key.attributes().map(|key| key.key_type).collect()
+        };
+        let (own, others) = (self.shapes(), other.shapes());
+        types(self) == types(other)
+            && own.iter().zip(&others).all(|(own, their)| {
+                own.alike(their).is_some_and(|names| {
+                    names.iter().all(|(old, new)| {
+                        old == new
+                            || !other.entity.attributes.contains_key(*old)
+                                && !self.entity.attributes.contains_key(*new)
+                    })
+                })
+            })
+    }
+
+    pub(super) fn key_text(&self) -> String {
+        slot_text(self.entity, &self.table.definition.schema.key)
+    }
+
+    fn described(&self) -> String {
+        format!("{} ({}) of {}", self.entity.name, self.key_text(), self.table.definition.name)
+    }
+}
+
+/// What becomes of every entity of both models: those of the new one in its order, then those that are gone.
+pub(super) fn bonds<'a>(before: &'a Subject, after: &'a Subject) -> Vec<Bond<'a>> {
+    let sides = |subject: &'a Subject| -> Vec<Side<'a>> {
+        let tables = subject.tables.iter();
+        tables.flat_map(|table| table.entities.iter().map(move |entity| Side { table, entity })).collect()
+    };
+    let mut finder = Finder { before, after, olds: sides(before), news: sides(after), bonds: Vec::new() };
+    finder.pair_up();
+    finder.doubt();
+    finder.in_order()
+}
+
+struct Finder<'a> {
+    before: &'a Subject,
+    after: &'a Subject,
+    /// Those that are not paired yet.
+    olds: Vec<Side<'a>>,
+    news: Vec<Side<'a>>,
+    bonds: Vec<Bond<'a>>,
+}
+
+impl<'a> Finder<'a> {
+    fn pair_up(&mut self) {
+        let same_table =
+            |old: &Side<'_>, new: &Side<'_>| old.table.definition.name == new.table.definition.name;
+        let same_name = |old: &Side<'_>, new: &Side<'_>| old.entity.name == new.entity.name;
+        self.pair(|old, new| same_name(old, new) && same_table(old, new) && old.writes_as(new));
+        let (before, after) = (self.before, self.after);
+        let renamed = |old: &Side<'_>, new: &Side<'_>| {
+            !knows(after, &old.entity.name) && !knows(before, &new.entity.name) && old.writes_as(new)
+        };
+        self.pair(|old, new| same_table(old, new) && renamed(old, new));
+        self.pair(|old, new| same_name(old, new) && same_table(old, new));
+        self.pair(same_name);
+        // A table that got another name holds the same keys; its entities may have got other names at once.
+        let moved_table = |old: &Side<'_>, new: &Side<'_>| {
+            after.table(&old.table.definition.name).is_none()
+                && before.table(&new.table.definition.name).is_none()
+        };
+        self.pair(|old, new| moved_table(old, new) && renamed(old, new));
+    }
+
+    /// Pairs what is each other's only partner.
+    fn pair(&mut self, is_same: impl Fn(&Side<'a>, &Side<'a>) -> bool) {
+        let news = self.news.clone();
+        for new in news {
+            let found: Vec<Side<'a>> = self.olds.iter().filter(|old| is_same(old, &new)).copied().collect();
+            let &[old] = found.as_slice() else { continue };
+            if self.news.iter().filter(|new| is_same(&old, new)).count() != 1 {
+                continue;
+            }
+            self.olds.retain(|known| !known.is(&old));
+            self.news.retain(|known| !known.is(&new));
+            let stays = old.table.definition.name == new.table.definition.name
+                && !must_be_copied(old.table, new.table)
+                && old.writes_as(&new);
+            self.bonds.push(if stays { Bond::Stays(old, new) } else { Bond::Moves(old, new) });
+        }
+        // What has no old items of its own is compared again with what is left.
+    }
+
+    /// Takes back what the keys speak against.
+    fn doubt(&mut self) {
+        let (olds, news) = (std::mem::take(&mut self.olds), std::mem::take(&mut self.news));
+        self.bonds.extend(news.into_iter().map(Bond::New));
+        self.bonds.extend(olds.into_iter().map(Bond::Gone));
+        let doubts: Vec<Option<(Bond<'a>, Vec<Side<'a>>)>> =
+            self.bonds.iter().map(|bond| self.doubt_of(bond)).collect();
+        let mut doubted: Vec<Side<'a>> = Vec::new();
+        for (bond, doubt) in self.bonds.iter_mut().zip(doubts) {
+            if let Some((unknown, others)) = doubt {
+                *bond = unknown;
+                doubted.extend(others);
+            }
+        }
+        for bond in &mut self.bonds {
+            if let Bond::New(new) = *bond
+                && doubted.iter().any(|other| other.is(&new))
+            {
+                *bond = Bond::Unknown { old: None, new: Some(new), why: None };
+            }
+        }
+    }
+
+    /// What may be the items of a bond besides, if it takes their old place away.
+    fn doubt_of(&self, bond: &Bond<'a>) -> Option<(Bond<'a>, Vec<Side<'a>>)> {
+        let (Bond::Moves(old, _) | Bond::Gone(old)) = bond else { return None };
+        let own = bond.after();
+        let others = || {
+            let news = self.bonds.iter().filter_map(Bond::after);
+            news.filter(move |new| own.is_none_or(|own| !own.is(new)))
+        };
+        let stands =
+            self.after.table(&old.table.definition.name).is_some_and(|now| !must_be_copied(old.table, now));
+        let in_place = |new: &Side<'a>| new.table.definition.name == old.table.definition.name;
+        let meeting: Vec<Side<'a>> =
+            others().filter(|new| stands && in_place(new) && old.meets(new)).collect();
+        let why = if let Some(first) = meeting.first() {
+            format!(
+                "cannot be told: items of {} may be items of {}, as their keys can be the same texts: nothing of them is moved or deleted",
+                old.described(),
+                first.described()
+            )
+        } else {
+            let is_new = |new: &Side<'a>| {
+                self.bonds.iter().any(|bond| matches!(bond, Bond::New(known) if known.is(new)))
+            };
+            let like: Vec<Side<'a>> = others()
+                .filter(|new| own.is_none() && is_new(new) && resembles(old.entity, new.entity))
+                .collect();
+            let first = like.first()?;
+            let why = format!(
+                "cannot be told: {} may have become {}: nothing of them is written or deleted; if it has, compare with a model that keeps the name {}, if not, with one that has not {} yet",
+                old.described(),
+                first.described(),
+                old.entity.name,
+                first.entity.name
+            );
+            return Some((Bond::Unknown { old: Some(*old), new: None, why: Some(why) }, like));
+        };
+        Some((Bond::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
+    }
+
+    fn in_order(self) -> Vec<Bond<'a>> {
+        let place = |bond: &Bond<'a>| {
+            let mut news = self
+                .after
+                .tables
+                .iter()
+                .flat_map(|table| table.entities.iter().map(move |entity| Side { table, entity }));
+            bond.after().and_then(|new| news.position(|known| known.is(&new))).unwrap_or(usize::MAX)
+        };
+        let mut bonds = self.bonds.clone();
+        bonds.sort_by_key(place);
+        bonds
+    }
+}
+
+fn knows(subject: &Subject, entity: &str) -> bool {
+    subject.tables.iter().any(|table| table.entity(entity).is_some())
+}
+
+/// Whether two entities have so much in common that one may be the other under another name: half of the attributes of
+/// the one that has fewer.
+fn resembles(one: &SubjectEntity, other: &SubjectEntity) -> bool {
+    let common =
+        one.attributes.iter().filter(|(name, kind)| other.attributes.get(*name) == Some(*kind)).count();
+    let fewer = one.attributes.len().min(other.attributes.len());
+    fewer == 0 || common * 2 >= fewer
+}
