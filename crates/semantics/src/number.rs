@@ -294,7 +294,16 @@ impl<'a> StoredNumber<'a> {
             out.push(b'-');
         }
         match usize::try_from(self.magnitude) {
-            Ok(magnitude) => push_with_whole_part(digits, magnitude + 1, out),
+            Ok(magnitude) if magnitude + 1 == significant => push_digits(&buffer, significant, out),
+            Ok(magnitude) if magnitude < significant => {
+                push_digits(&buffer, magnitude + 1, out);
+                out.push(b'.');
+                out.extend_from_slice(digits.get(magnitude + 1..).unwrap_or_default());
+            }
+            Ok(magnitude) => {
+                out.extend_from_slice(digits);
+                out.resize(out.len() + magnitude + 1 - significant, b'0');
+            }
             Err(_negative) => {
                 out.extend_from_slice(b"0.");
                 let zeros = usize::try_from(-1 - self.magnitude).unwrap_or_default();
@@ -305,14 +314,16 @@ impl<'a> StoredNumber<'a> {
     }
 }
 
-/// Appends digits with that many before the point.
-fn push_with_whole_part(digits: &[u8], whole_digits: usize, out: &mut Vec<u8>) {
-    let (whole, fraction) = digits.split_at_checked(whole_digits).unwrap_or((digits, &[]));
-    out.extend_from_slice(whole);
-    out.resize(out.len() + whole_digits - whole.len(), b'0');
-    if !fraction.is_empty() {
-        out.push(b'.');
-        out.extend_from_slice(fraction);
+/// Appends the first digits. Copying as many as the compiler knows and forgetting the rest is a few instructions; copying
+/// as many as there are is a call.
+fn push_digits(digits: &[u8; 2 * PAIRS_MAX], count: usize, out: &mut Vec<u8>) {
+    match digits.first_chunk::<16>() {
+        Some(first) if count <= first.len() => {
+            let end = out.len() + count;
+            out.extend_from_slice(first);
+            out.truncate(end);
+        }
+        _ => out.extend_from_slice(digits.get(..count).unwrap_or_default()),
     }
 }
 

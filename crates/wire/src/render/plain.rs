@@ -3,38 +3,91 @@
 //! It knows bytes only; the writer escapes.
 
 /// Bytes that are looked at together in long text: without an early end the compiler compares them side by side.
-const BLOCK_BYTES: usize = 32;
+const BLOCK_BYTES: usize = 64;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
 /// How many bytes stand before the first quote, backslash or control character; all of them if there is none.
 pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
     let mut at = 0;
-    // Most names and values are shorter than this.
-    while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
-        let hits = specials(u64::from_le_bytes(*word));
-        if hits != 0 {
-            return at + first(hits);
-        }
-        at += 8;
-        if at == BLOCK_BYTES {
-            at += plain_blocks(bytes.get(at..).unwrap_or_default());
+    if let Some(end) = bytes.last_chunk::<BLOCK_BYTES>() {
+        let (blocks, _) = bytes.as_chunks::<BLOCK_BYTES>();
+        match blocks.iter().position(|block| !is_plain(block)) {
+            // The bytes of this block that were seen before are plain.
+            None if is_plain(end) => return bytes.len(),
+            found => at = found.unwrap_or(blocks.len()) * BLOCK_BYTES,
         }
     }
-    match bytes.last_chunk::<8>() {
-        // The bytes of this word that were seen before are plain.
-        Some(word) => match specials(u64::from_le_bytes(*word)) {
-            0 => bytes.len(),
-            hits => bytes.len() - 8 + first(hits),
-        },
-        None => bytes.iter().position(|byte| is_special(*byte)).unwrap_or(bytes.len()),
+    let (words, tail) = bytes.get(at..).unwrap_or_default().as_chunks::<8>();
+    for word in words {
+        match specials(u64::from_le_bytes(*word)) {
+            0 => at += 8,
+            hits => return at + first(hits),
+        }
     }
+    tail.iter().position(|byte| is_special(*byte)).map_or(bytes.len(), |place| at + place)
 }
 
-/// The length of the leading blocks that are plain; they are looked at again word by word where one is not.
-fn plain_blocks(bytes: &[u8]) -> usize {
-    let any = |block: &[u8]| block.iter().fold(false, |found, byte| found | is_special(*byte));
-    bytes.chunks_exact(BLOCK_BYTES).take_while(|block| !any(block)).count() * BLOCK_BYTES
+fn is_plain(block: &[u8; BLOCK_BYTES]) -> bool {
+    block.iter().fold(0, |found, byte| found | u8::from(is_special(*byte))) == 0
+}
+
+/// Appends short text that is plain; says whether it did. Most names and values are short. They are looked at and
+/// copied in words whose size the compiler knows, two of which overlap: a loop and a call for each would cost more.
+pub(super) fn push_short(bytes: &[u8], out: &mut Vec<u8>) -> bool {
+    if bytes.len() > 32 {
+        return false;
+    }
+    if let (Some(head), Some(end)) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
+        return push_overlapping(head, end, specials_of_two(head) | specials_of_two(end), bytes.len(), out);
+    }
+    if let (Some(head), Some(end)) = (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        let hits = specials(u64::from_le_bytes(*head)) | specials(u64::from_le_bytes(*end));
+        return push_overlapping(head, end, hits, bytes.len(), out);
+    }
+    let length = bytes.len();
+    if let (Some(head), Some(end)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        let end = u64::from(u32::from_le_bytes(*end)) << (8 * (length - 4));
+        return push_word(u64::from(u32::from_le_bytes(*head)) | end, length, out);
+    }
+    let (Some(head), Some(middle), Some(end)) = (bytes.first(), bytes.get(length / 2), bytes.last()) else {
+        return true;
+    };
+    let placed = |byte: &u8, place: usize| u64::from(*byte) << (8 * place);
+    push_word(placed(head, 0) | placed(middle, length / 2) | placed(end, length - 1), length, out)
+}
+
+/// Appends `length` bytes: those of the head, and behind them what is missing of the end.
+fn push_overlapping<const N: usize>(
+    head: &[u8; N],
+    end: &[u8; N],
+    hits: u64,
+    length: usize,
+    out: &mut Vec<u8>,
+) -> bool {
+    if hits == 0 {
+        let place = out.len() + length - N;
+        out.extend_from_slice(head);
+        out.truncate(place);
+        out.extend_from_slice(end);
+    }
+    hits == 0
+}
+
+/// Appends the lowest bytes of a word; at least one.
+fn push_word(word: u64, length: usize, out: &mut Vec<u8>) -> bool {
+    let is_plain = specials(word) << (8 * (8 - length)) == 0;
+    if is_plain {
+        let end = out.len() + length;
+        out.extend_from_slice(&word.to_le_bytes());
+        out.truncate(end);
+    }
+    is_plain
+}
+
+fn specials_of_two(words: &[u8; 16]) -> u64 {
+    let (words, _) = words.as_chunks::<8>();
+    words.iter().fold(0, |hits, word| hits | specials(u64::from_le_bytes(*word)))
 }
 
 const fn is_special(byte: u8) -> bool {
@@ -61,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_first_special_byte_is_found_wherever_it_stands() {
-        for length in 0..120 {
+        for length in 0..200 {
             let plain: Vec<u8> =
                 (0..length).map(|place| 0x23 + u8::try_from(place % 0x39).unwrap()).collect();
             let plain: Vec<u8> =
@@ -82,9 +135,36 @@ mod tests {
     }
 
     #[test]
+    fn short_text_is_appended_only_where_it_is_plain() {
+        for length in 0..40 {
+            let plain: Vec<u8> = (b'0'..).take(length).filter(|byte| *byte != b'\\').collect();
+            let mut out = b"before".to_vec();
+            assert_eq!(push_short(&plain, &mut out), plain.len() <= 32);
+            let appended = if plain.len() <= 32 { plain.as_slice() } else { b"" };
+            assert_eq!(out, [b"before", appended].concat());
+            for place in 0..plain.len() {
+                for special in [b'"', b'\\', 0, 0x1F] {
+                    let mut bytes = plain.clone();
+                    bytes[place] = special;
+                    let mut out = b"before".to_vec();
+                    assert!(!push_short(&bytes, &mut out), "{length} {place}");
+                    assert_eq!(out, b"before");
+                }
+            }
+        }
+        for byte in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0x9F, 0xA2, 0xDC, 0xFF] {
+            for length in 1..=32 {
+                let mut out = Vec::new();
+                assert!(push_short(&vec![byte; length], &mut out));
+                assert_eq!(out, vec![byte; length]);
+            }
+        }
+    }
+
+    #[test]
     fn neighbours_of_special_bytes_are_plain() {
         for byte in [0x20, 0x21, 0x23, 0x5B, 0x5D, 0x7F, 0x80, 0x9F, 0xA2, 0xDC, 0xFF] {
-            assert_eq!(plain_bytes(&[byte; 50]), 50, "{byte:x}");
+            assert_eq!(plain_bytes(&[byte; 150]), 150, "{byte:x}");
         }
     }
 }

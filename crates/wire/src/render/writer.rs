@@ -12,7 +12,7 @@ use keywright_semantics::number::{Number, StoredNumber};
 use keywright_semantics::response::TimestampMs;
 use keywright_semantics::value::AttributeValue;
 
-use super::plain::plain_bytes;
+use super::plain::{plain_bytes, push_short};
 
 /// One JSON document being written.
 #[derive(Debug, Default)]
@@ -76,7 +76,13 @@ impl Writer {
     }
 
     /// Text between quotes that stand already.
-    fn plain(&mut self, mut rest: &[u8]) {
+    fn plain(&mut self, text: &[u8]) {
+        if !push_short(text, &mut self.out) {
+            self.plain_or_escaped(text);
+        }
+    }
+
+    fn plain_or_escaped(&mut self, mut rest: &[u8]) {
         loop {
             let (plain, tail) = rest.split_at(plain_bytes(rest));
             self.out.extend_from_slice(plain);
