@@ -117,6 +117,14 @@ set!(
 );
 
 fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
+    match bytes.split_first()? {
+        // Nearly all lengths and counts.
+        (&low, rest) if low & 0x80 == 0 => Some((usize::from(low), rest)),
+        _ => split_long_varint(bytes),
+    }
+}
+
+fn split_long_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut number = 0_usize;
     for (place, &byte) in bytes.iter().enumerate().take(5) {
         number |= usize::from(byte & 0x7F) << (7 * place);
@@ -268,12 +276,13 @@ impl<'a> MapRef<'a> {
         self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
     }
 
-    /// An item of the members whose names are wanted.
+    /// An item of the members whose names are wanted. The values of the others are not read.
     pub fn encode_subset(&self, wanted: impl Fn(&str) -> bool) -> EncodedItem {
         let levels = self.levels;
         let members = || {
             walk(self.raw, move |bytes| {
-                let ((name, value), rest) = split_member(bytes, levels)?;
+                let (name, value) = split_text(bytes)?;
+                let rest = skip_value(value)?;
                 let member = bytes.get(..bytes.len() - rest.len())?;
                 Some(((name, value, member), rest))
             })
@@ -282,7 +291,7 @@ impl<'a> MapRef<'a> {
         let (mut count, mut size, mut length) = (0, 0, 0);
         for (name, value, member) in members() {
             count += 1;
-            size += name.len() + value.size_bytes();
+            size += name.len() + split_value(value, levels).map_or(0, |(value, _)| value.size_bytes());
             length += member.len();
         }
         let mut out = write::begin_item(size, count, length);

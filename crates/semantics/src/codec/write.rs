@@ -141,7 +141,15 @@ fn varint_length(number: usize) -> usize {
 }
 
 /// Seven bits a byte, lowest first, the top bit set on all but the last.
-fn varint(mut number: usize, out: &mut Vec<u8>) {
+fn varint(number: usize, out: &mut Vec<u8>) {
+    match u8::try_from(number) {
+        // Nearly all lengths and counts.
+        Ok(low) if low & 0x80 == 0 => out.push(low),
+        _ => long_varint(number, out),
+    }
+}
+
+fn long_varint(mut number: usize, out: &mut Vec<u8>) {
     loop {
         let low = u8::try_from(number & 0x7F).unwrap_or(0);
         number >>= 7;
