@@ -118,18 +118,18 @@ async fn fill<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, page: &mut Page) -> Re
     let mut range = plan.range.clone();
     loop {
         let scan = Scan {
-            range: range.clone(),
+            range,
             direction: plan.direction,
             rows_max: limit.saturating_sub(page.scanned).min(rows_max),
             bytes_max: plan.bytes_max.saturating_sub(page.bytes()).max(1),
         };
         let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
-        let last_key = rows.entries.last().map(|entry| entry.key.clone());
+        let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
         if evaluate(snapshot, plan, page, rows.entries, limit).await? == Evaluated::Full {
             return Ok(());
         }
-        let Some(last_key) = last_key.filter(|_| rows.more) else { return Ok(()) };
-        range = crate::bind::start_key::beyond(range, &last_key, plan.direction);
+        let Some(last_key) = last_key else { return Ok(()) };
+        range = crate::bind::start_key::beyond(scan.range, &last_key, plan.direction);
     }
 }
 
@@ -147,34 +147,34 @@ async fn evaluate<T: Snapshot>(
     entries: Vec<Entry>,
     limit: usize,
 ) -> Result<Evaluated, Error> {
-    let mut rows = Vec::with_capacity(entries.len());
-    for entry in entries {
-        rows.push(EncodedItem::from_stored(entry.value).map_err(fault::corrupt)?);
-    }
-    let fetched = match plan.fetch {
+    let mut fetched = match plan.fetch {
         Fetch::None => None,
-        Fetch::Items => Some(fetch(snapshot, plan, &rows).await?),
+        Fetch::Items => Some(fetch(snapshot, plan, &entries).await?.into_iter()),
     };
-    let mut fetched = fetched.map(Vec::into_iter);
-    for row in rows {
+    if plan.filter.is_none() && !matches!(plan.output, Output::Count) {
+        page.items.reserve_exact(entries.len());
+    }
+    for entry in entries {
+        let row = EncodedItem::from_stored(entry.value).map_err(fault::corrupt)?;
         page.scanned += 1;
         page.row_bytes += row.size_bytes();
-        let item = match &mut fetched {
-            None => row.clone(),
-            // An index entry without its item cannot be on one snapshot.
-            Some(items) => items.next().flatten().ok_or_else(fault::internal)?,
-        };
-        if fetched.is_some() {
+        // An index entry without its item cannot be on one snapshot.
+        let item =
+            fetched.as_mut().map(|items| items.next().flatten().ok_or_else(fault::internal)).transpose()?;
+        if let Some(item) = &item {
             page.fetched_bytes += item.size_bytes();
             page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
         }
-        keep(plan, page, item);
+        let is_full = page.scanned >= limit || page.bytes() >= plan.bytes_max;
+        if is_full {
+            page.last = Some(row.clone());
+        }
+        keep(plan, page, item.unwrap_or(row));
+        if is_full {
+            return Ok(Evaluated::Full);
+        }
         if page.scanned.is_multiple_of(ROWS_PER_TURN) {
             yield_now().await;
-        }
-        if page.scanned >= limit || page.bytes() >= plan.bytes_max {
-            page.last = Some(row);
-            return Ok(Evaluated::Full);
         }
     }
     Ok(Evaluated::Open)
@@ -211,11 +211,14 @@ fn keep(plan: &Plan<'_>, page: &mut Page, item: EncodedItem) {
 async fn fetch<T: Snapshot>(
     snapshot: &T,
     plan: &Plan<'_>,
-    rows: &[EncodedItem],
+    entries: &[Entry],
 ) -> Result<Vec<Option<EncodedItem>>, Error> {
     let key = &plan.source.table.schema.key;
-    let keys: Option<Vec<Bytes>> = rows.iter().map(|row| item_key(plan, key, row)).collect();
-    let keys = keys.ok_or_else(fault::internal)?;
+    let mut keys = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let row = EncodedItem::from_stored(entry.value.clone()).map_err(fault::corrupt)?;
+        keys.push(item_key(plan, key, &row).ok_or_else(fault::internal)?);
+    }
     let items = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
     let decode = |item: Option<Bytes>| item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt);
     items.into_iter().map(decode).collect()

@@ -186,7 +186,7 @@ impl LocalSnapshot {
         mut rows: impl Iterator<Item = fjall::Guard>,
         scan: &Scan,
     ) -> Result<ScanPage, StoreError> {
-        let mut draft = PageDraft::default();
+        let mut draft = PageDraft { page: ScanPage::with_room(scan), bytes: 0 };
         if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
             self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX))?;
         }
@@ -220,7 +220,6 @@ enum Filled {
 }
 
 /// A page while it is read.
-#[derive(Default)]
 struct PageDraft {
     page: ScanPage,
     bytes: usize,

@@ -100,6 +100,16 @@ pub struct ScanPage {
     pub more: bool,
 }
 
+/// Entries that room is made for before any is found: what most pages have.
+const ENTRIES_EXPECTED: usize = 16;
+
+impl ScanPage {
+    /// An empty page with room for a short answer to this scan.
+    pub fn with_room(scan: &Scan) -> Self {
+        Self { entries: Vec::with_capacity(scan.rows_max.min(ENTRIES_EXPECTED)), more: false }
+    }
+}
+
 /// A log to which transactions append, and the shard within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogId {
