@@ -68,7 +68,16 @@ impl Versions {
         *self.present
     }
 
+    /// Whether any snapshot is open.
+    fn are_read(&mut self) -> bool {
+        self.oldest() < self.present() || Arc::strong_count(&self.present) > 1
+    }
+
     fn advance(&mut self, version: u64) {
+        if let Some(unread) = Arc::get_mut(&mut self.present) {
+            *unread = version;
+            return;
+        }
         let is_read = |version: &Arc<u64>| Arc::strong_count(version) > 1;
         let replaced = std::mem::replace(&mut self.present, Arc::new(version));
         if is_read(&replaced) {
@@ -150,20 +159,40 @@ impl Data {
         }
     }
 
-    /// Writes one commit at the next version.
+    /// The same while no snapshot is open: what is replaced is forgotten at once.
+    fn write_unread(&mut self, key: Bytes, value: Option<Bytes>, version: u64) {
+        self.changed.note(&key, version);
+        if value.is_some() {
+            let chain = Chain { newest: (version, value), older: Vec::new() };
+            self.rows.insert(key, chain);
+        } else {
+            self.rows.remove(&key);
+        }
+    }
+
+    /// Writes one commit at the next version, and forgets what nobody can read any more.
     fn commit(
         &mut self,
         writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
         appends: impl IntoIterator<Item = (LogId, Bytes)>,
     ) {
         let version = self.versions.present() + 1;
+        let are_read = self.versions.are_read();
         for (key, value) in writes {
-            self.write(key, value, version);
+            if are_read {
+                self.write(key, value, version);
+            } else {
+                self.write_unread(key, value, version);
+            }
         }
         for (index, (id, bytes)) in (0..).zip(appends) {
             self.log.insert((id, LogPosition { version: CommitVersion(version), index }), bytes);
         }
         self.versions.advance(version);
+        if !self.stale.is_empty() {
+            let oldest = self.versions.oldest();
+            self.collect_garbage(oldest);
+        }
     }
 
     /// Prunes chains that were replaced at or before `oldest`.
@@ -216,10 +245,7 @@ impl MemoryStore {
         writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
         appends: impl IntoIterator<Item = (LogId, Bytes)>,
     ) {
-        let mut data = self.shared.write();
-        data.commit(writes, appends);
-        let oldest = data.versions.oldest();
-        data.collect_garbage(oldest);
+        self.shared.write().commit(writes, appends);
     }
 
     pub(crate) fn clear(&self, range: &KeyRange) {
@@ -317,7 +343,7 @@ impl MemorySnapshot {
 
 /// Takes rows until the budget of rows or bytes is reached; always at least one.
 fn fill(rows: impl Iterator<Item = Entry>, scan: &Scan) -> ScanPage {
-    let mut page = ScanPage::default();
+    let mut page = ScanPage::with_room(scan);
     let mut bytes = 0;
     for entry in rows {
         if page.entries.len() >= scan.rows_max.max(1) || (bytes >= scan.bytes_max && !page.entries.is_empty())
@@ -382,26 +408,26 @@ impl MemoryTransaction {
     }
 
     /// Commits at once.
-    pub(crate) fn apply(mut self) -> Result<CommitVersion, CommitError> {
+    pub(crate) fn apply(self) -> Result<CommitVersion, CommitError> {
         if !self.is_within(CAPABILITIES) {
             return Err(CommitError::TooLarge);
         }
-        let shared = Arc::clone(&self.snapshot.shared);
-        let started = *self.snapshot.version;
+        let Self { snapshot, protected, writes, appends } = self;
+        let shared = Arc::clone(&snapshot.shared);
+        let started = *snapshot.version;
         let mut data = shared.write();
         let moved = |key: &Bytes| data.rows.get(key).is_some_and(|chain| chain.last_written() > started);
-        if self.protected.iter().any(moved) || self.writes.keys().any(moved) {
+        // Nothing has moved where nothing was committed.
+        let is_overtaken = data.versions.present() > started;
+        if is_overtaken && (protected.iter().any(moved) || writes.keys().any(moved)) {
             return Err(CommitError::Conflict);
         }
-        if self.writes.is_empty() && self.appends.is_empty() {
-            return Ok(CommitVersion(data.versions.present()));
+        if !writes.is_empty() || !appends.is_empty() {
+            // So that it does not count as a reader of what it replaces.
+            drop(snapshot);
+            data.commit(writes, appends);
         }
-        data.commit(std::mem::take(&mut self.writes), std::mem::take(&mut self.appends));
-        let version = data.versions.present();
-        drop(self);
-        let oldest = data.versions.oldest();
-        data.collect_garbage(oldest);
-        Ok(CommitVersion(version))
+        Ok(CommitVersion(data.versions.present()))
     }
 }
 
