@@ -86,7 +86,8 @@ pub(super) struct Tokens<'t> {
 
 impl<'t> Tokens<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        let mut tokens = Vec::new();
+        // Names, placeholders and the spaces around them: a token for every third byte is more than most texts have.
+        let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
         let mut rest = text.trim_start_matches(is_space);
         while let Some(first) = rest.chars().next() {
             let start = text.len() - rest.len();
