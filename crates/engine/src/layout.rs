@@ -4,7 +4,9 @@
 //! contiguous range, and one partition key's items are one contiguous range within it.
 
 use bytes::Bytes;
-use keywright_semantics::key::{KeyValueRef, PartitionHash, encode_sort, partition_hash, successor_prefix};
+use keywright_semantics::key::{
+    KeyValueRef, PartitionHash, encode_sort, partition_hash, sort_bytes, successor_prefix,
+};
 use keywright_store::KeyRange;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +73,10 @@ pub(crate) fn index_prefix(table: TableId, index: IndexId) -> Vec<u8> {
 
 /// The key of an item.
 pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<KeyValueRef<'_>>) -> Bytes {
-    let mut key = items_prefix(table);
+    // A vector that is exactly full becomes `Bytes` as it is.
+    let mut key = Vec::with_capacity(ITEM_HASH_AT + HASH_BYTES + sort.map_or(0, sort_bytes));
+    key.push(Space::Items.byte());
+    key.extend_from_slice(&table.0.to_be_bytes());
     key.extend_from_slice(&partition_hash([partition]).0);
     if let Some(sort) = sort {
         encode_sort(sort, &mut key);

@@ -157,6 +157,15 @@ pub fn encode_sort(value: KeyValueRef<'_>, out: &mut Vec<u8>) {
     }
 }
 
+/// How many bytes `encode_sort` appends; a string or binary value with zero bytes takes one more for each.
+pub fn sort_bytes(value: KeyValueRef<'_>) -> usize {
+    match value {
+        KeyValueRef::N(number) => number.encoded_bytes(),
+        KeyValueRef::S(text) => text.len() + COMPONENT_END.len(),
+        KeyValueRef::B(bytes) => bytes.len() + COMPONENT_END.len(),
+    }
+}
+
 fn encode_terminated(bytes: &[u8], out: &mut Vec<u8>) {
     encode_sort_prefix(bytes, out);
     out.extend_from_slice(&COMPONENT_END);

@@ -52,8 +52,10 @@ const LOAD_BYTES: usize = 4 * 1024 * 1024;
 /// The key of a table's record: every write of an item has it in its conflict set, so that a writer bound to an old
 /// schema does not get through.
 pub(crate) fn record_key(table: TableId) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), RECORDS];
-    key.extend_from_slice(&table.0.to_be_bytes());
+    let number = table.0.to_be_bytes();
+    let mut key = Vec::with_capacity(2 + number.len());
+    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
+    key.extend_from_slice(&number);
     key.into()
 }
 
