@@ -253,16 +253,15 @@ fn read_bounded(decoder: impl Read) -> Option<Bytes> {
 
 /// 52 characters of the service's alphabet.
 fn request_id() -> HeaderValue {
-    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHIJKLMNOPQRSTUV";
     let mut text = [b'0'; 52];
-    // Twelve times five bits at once: shifting 64 bits is one instruction, 128 three.
-    for part in text.chunks_mut(12) {
-        let mut bits = environment::request_bits();
-        for place in part {
-            let index = usize::try_from(bits & 31).unwrap_or_default();
-            *place = ALPHABET.get(index).copied().unwrap_or(b'0');
-            bits >>= 5;
-        }
+    // A random byte for each character, of which five bits are used: characters are made side by side.
+    let mut bits = [0; 56];
+    for word in bits.as_chunks_mut::<8>().0 {
+        *word = environment::request_bits().to_le_bytes();
+    }
+    for (place, bits) in text.iter_mut().zip(bits) {
+        let five = bits & 31;
+        *place = if five < 10 { b'0' + five } else { b'A' - 10 + five };
     }
     HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static("0"))
 }

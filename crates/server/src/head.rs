@@ -41,12 +41,32 @@ impl<'h> Told<'h> {
 
 /// A header's text; nothing where it is absent or no text.
 pub(crate) fn text(value: Option<&HeaderValue>) -> &str {
-    value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    value.and_then(visible).unwrap_or_default()
+}
+
+/// A header's text, unless it has other characters than visible ASCII and blanks: what `HeaderValue::to_str` says, which
+/// looks at every byte on its own. No header holds control characters but tabs.
+pub(crate) fn visible(value: &HeaderValue) -> Option<&str> {
+    std::str::from_utf8(value.as_bytes()).ok().filter(|text| text.is_ascii())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_headers_text_is_what_the_library_says_it_is() {
+        for first in 0..=u8::MAX {
+            for bytes in [vec![first], [b"a".repeat(40), vec![first], b"b".repeat(40)].concat()] {
+                if let Ok(value) = HeaderValue::from_bytes(&bytes) {
+                    assert_eq!(visible(&value), value.to_str().ok(), "{first}");
+                }
+            }
+        }
+        let value = HeaderValue::from_bytes("Gr\u{fc}\u{df}e".as_bytes())
+            .expect("bytes beyond ASCII may stand in a header");
+        assert_eq!(visible(&value), None);
+    }
 
     #[test]
     fn the_first_of_a_repeated_header_counts() {

@@ -166,7 +166,7 @@ impl<S: Store> Service<S> {
         let verifies = self.gate.verifies();
         for (name, value) in &head.headers {
             if (verifies || CLAIM_HEADERS.contains(&name.as_str()))
-                && let Ok(value) = value.to_str()
+                && let Some(value) = head::visible(value)
             {
                 headers.push((name.as_str(), value));
             }
@@ -230,7 +230,11 @@ fn line_bytes(head: &Parts) -> usize {
 }
 
 fn speaks_json(told: &Told<'_>) -> bool {
-    let media = head::text(told.content_type).split(';').next().unwrap_or_default().trim();
+    let text = head::text(told.content_type);
+    if text == "application/x-amz-json-1.0" {
+        return true;
+    }
+    let media = text.split(';').next().unwrap_or_default().trim();
     media.eq_ignore_ascii_case("application/x-amz-json-1.0") || media.eq_ignore_ascii_case("application/json")
 }
 

@@ -155,7 +155,8 @@ fn read_time(text: &str) -> Result<TimeMs, Error> {
 }
 
 fn lower_case(names: &str) -> Cow<'_, str> {
-    if names.bytes().any(|byte| byte.is_ascii_uppercase()) {
+    // Without an early end, so that the compiler compares bytes side by side.
+    if names.bytes().fold(false, |found, byte| found | byte.is_ascii_uppercase()) {
         Cow::Owned(names.to_ascii_lowercase())
     } else {
         Cow::Borrowed(names)
@@ -184,6 +185,10 @@ impl<'a> HeaderFields<'a> {
     }
 
     fn note(&mut self, part: &'a str) {
+        // Between a comma and the space behind it.
+        if part.is_empty() {
+            return;
+        }
         let Some(sign) = memchr(b'=', part.as_bytes()) else { return };
         let (name, value) = (part.get(..sign).unwrap_or_default(), part.get(sign + 1..).unwrap_or_default());
         let slot = match name {

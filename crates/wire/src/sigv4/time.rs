@@ -2,7 +2,7 @@
 
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
-use time::{OffsetDateTime, PrimitiveDateTime};
+use time::{Date, Month, OffsetDateTime, PrimitiveDateTime, Time};
 
 /// Milliseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,7 +15,15 @@ const BASIC: &[BorrowedFormatItem<'_>] = format_description!("[year][month][day]
 impl TimeMs {
     /// Reads `YYYYMMDDTHHMMSSZ`; `None` for anything else or before 1970.
     pub fn parse_basic(text: &str) -> Option<Self> {
-        let seconds = PrimitiveDateTime::parse(text, BASIC).ok()?.assume_utc().unix_timestamp();
+        // The digits are read here: each request has such a text, and a parser of any format takes four times as long.
+        let &[y1, y2, y3, y4, m1, m2, d1, d2, b'T', h1, h2, n1, n2, s1, s2, b'Z'] = text.as_bytes() else {
+            return None;
+        };
+        let year = i32::from(two_digits(y1, y2)?) * 100 + i32::from(two_digits(y3, y4)?);
+        let month = Month::try_from(two_digits(m1, m2)?).ok()?;
+        let date = Date::from_calendar_date(year, month, two_digits(d1, d2)?).ok()?;
+        let time = Time::from_hms(two_digits(h1, h2)?, two_digits(n1, n2)?, two_digits(s1, s2)?).ok()?;
+        let seconds = PrimitiveDateTime::new(date, time).assume_utc().unix_timestamp();
         Some(Self(u64::try_from(seconds).ok()?.checked_mul(SECOND_MS)?))
     }
 
@@ -38,6 +46,11 @@ impl TimeMs {
     }
 }
 
+fn two_digits(tens: u8, ones: u8) -> Option<u8> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| byte - b'0');
+    Some(digit(tens)? * 10 + digit(ones)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +71,14 @@ mod tests {
             "20261321T000000Z",
             "2026-11-21T05:30:00Z",
             "20261121T05300+Z",
+            "20261121T053000z",
+            "20261121T053000Z ",
+            "20261121 053000Z",
+            "20261121T053060Z",
+            "20261121T056000Z",
+            "20260021T053000Z",
+            "20260100T053000Z",
+            "20250229T000000Z",
             "20261121T253000Z",
             "20260230T000000Z",
             "19691231T235959Z",
