@@ -14,6 +14,7 @@ mod http;
 mod listener;
 mod model;
 mod origin;
+mod patience;
 mod serve;
 mod timers;
 mod tls;
