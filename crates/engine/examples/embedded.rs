@@ -80,7 +80,7 @@ fn put_item(sort_key: &str, total: &str) -> Result<Request, keywright_semantics:
         condition_expression: Some("attribute_not_exists(PK)".to_owned()),
         ..PutItemParts::default()
     };
-    Ok(Request::PutItem(PutItem::sense(parts)?))
+    Ok(Request::PutItem(Box::new(PutItem::sense(parts)?)))
 }
 
 fn query() -> Result<Request, keywright_semantics::error::Error> {

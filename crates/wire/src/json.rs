@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for NodeSeed<'_> {
         while let Some(name) = members.next_key_seed(TextSeed)? {
             if object.is_empty() {
                 let is_large = self.left.get() < NODES_MAX - NODES_AT_EASE;
-                object.reserve_exact(if is_large { 1 } else { members_expected(self.depth, &name) });
+                object.reserve_exact(if is_large { 1 } else { members_expected(&name) });
             }
             object.push((name, members.next_value_seed(self.inner())?));
         }
@@ -171,13 +171,10 @@ impl<'de> Visitor<'de> for NodeSeed<'_> {
 /// So many values are read before memory is worth more than time.
 const NODES_AT_EASE: u32 = 100_000;
 
-/// How many members an object is made for: one if its first name is a type's, since attribute values have one member.
-fn members_expected(depth: usize, first: &str) -> usize {
-    match (depth, ValueType::from_name(first)) {
-        (0, _) => 8,
-        (_, Some(_)) => 1,
-        (_, None) => 4,
-    }
+/// How many members an object is made for: one if its first name is a type's, since attribute values have one member;
+/// otherwise as many as most requests, items and maps of placeholders have at most.
+fn members_expected(first: &str) -> usize {
+    if ValueType::from_name(first).is_some() { 1 } else { 8 }
 }
 
 #[derive(Clone, Copy)]

@@ -72,7 +72,7 @@ fn after_an_unclean_stop_counters_are_counted_anew_while_items_are_written() {
     again.step();
     let mut request = delete_request(item([("pk", s("7"))]));
     request.table = named("Shop");
-    again.run(Request::DeleteItem(request)).expect("it is deleted");
+    again.run(Request::DeleteItem(Box::new(request))).expect("it is deleted");
     again.put("Shop", numbered(ITEMS));
     again.put("Shop", numbered(ITEMS + 1));
     again.settle();

@@ -161,7 +161,7 @@ impl<S: Store> Bed<S> {
     pub(super) fn put(&self, table: &str, item: Item) {
         let mut request = put_request(item);
         request.table = named(table);
-        self.run(Request::PutItem(request)).expect("it is written");
+        self.run(Request::PutItem(Box::new(request))).expect("it is written");
     }
 
     pub(super) fn step(&self) {
@@ -235,7 +235,7 @@ fn with_a_transition_a_table_takes_data_only_when_it_is_active() {
     assert_eq!(bed.describe("Shop").expect("it is there").table_status, TableStatus::Creating);
     let mut request = put_request(item([("pk", s("a"))]));
     request.table = named("Shop");
-    let early = kind(bed.run(Request::PutItem(request)));
+    let early = kind(bed.run(Request::PutItem(Box::new(request))));
     assert_eq!(early, (ErrorKind::ResourceNotFound, "Requested resource not found".into()));
     let in_use = "Attempt to change a resource which is still in use: ";
     let busy = (ErrorKind::ResourceInUse, format!("{in_use}Table is being created: Shop"));

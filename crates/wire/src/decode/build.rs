@@ -179,6 +179,9 @@ impl<'a, T: FromNode<'a>> FromNode<'a> for Vec<(String, T)> {
 pub(super) fn without_repeats<'a>(
     mut entries: Vec<(Cow<'a, str>, Node<'a>)>,
 ) -> Vec<(Cow<'a, str>, Node<'a>)> {
+    if entries.len() < 2 {
+        return entries;
+    }
     let repeated = if entries.len() < HASHED_ENTRIES_MIN {
         let later = |index: usize| entries.get(index + 1..).unwrap_or_default();
         entries

@@ -49,15 +49,16 @@ pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
 /// The parts of a request, by operation.
 macro_rules! parts_by_operation {
     ($($operation:ident $parts:ident,)*) => {
-        /// What a body says, shape-checked, not yet understood.
+        /// What a body says, shape-checked, not yet understood. Boxed: some parts are large, and this is handed on a few
+        /// times.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Parts {
-            $($operation($parts),)*
+            $($operation(Box<$parts>),)*
         }
 
         fn build(operation: Operation, node: Node<'_>) -> Result<Parts, Error> {
             match operation {
-                $(Operation::$operation => $parts::from_node(node).map(Parts::$operation),)*
+                $(Operation::$operation => $parts::from_node(node).map(Box::new).map(Parts::$operation),)*
                 _ => Err(unknown_operation()),
             }
         }

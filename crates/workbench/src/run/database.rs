@@ -96,7 +96,7 @@ impl Database {
         let parts =
             PutItemParts { table_name: table.to_owned(), item: parts_of(item), ..PutItemParts::default() };
         let request = PutItem::sense(parts).map_err(|fault| fault.message)?;
-        self.execute(Request::PutItem(request)).map_err(|fault| fault.message).map(drop)
+        self.execute(Request::PutItem(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
     pub(super) fn get(&self, table: &str, key: &Item) -> Result<Option<Item>, String> {
@@ -125,7 +125,7 @@ impl Database {
             ..DeleteItemParts::default()
         };
         let request = DeleteItem::sense(parts).map_err(|fault| fault.message)?;
-        self.execute(Request::DeleteItem(request)).map_err(|fault| fault.message).map(drop)
+        self.execute(Request::DeleteItem(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
     /// The entity that a key was loaded as.

@@ -56,11 +56,12 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
             condition_expression: action.condition.clone(),
             return_consumed_capacity: METERED,
         }, ..PutItemParts::default()))
+        .map(Box::new)
         .map(Request::PutItem),
         WriteKind::Update => {
             UpdateItem::sense(update_parts(action)).map(|request| Request::UpdateItem(Box::new(request)))
         }
-        WriteKind::Delete => DeleteItem::sense(deletion(action)).map(Request::DeleteItem),
+        WriteKind::Delete => DeleteItem::sense(deletion(action)).map(Box::new).map(Request::DeleteItem),
         WriteKind::Check | WriteKind::Get => {
             Err(Error::validation("a check or a get stands in a `transact` or a `batch`"))
         }
