@@ -20,12 +20,11 @@ use crate::patience::{Activity, Noted, Watch};
 
 /// How long a client may take for a TLS handshake or, from the answer to its last request on, for the head of one; for
 /// the latter at most one look longer.
-const HEAD_SECONDS_MAX: u64 = 30;
+const HEAD_SECONDS_MAX: u32 = 30;
 /// How often connections are looked at.
-const LOOK_SECONDS: u64 = 5;
+const LOOK_SECONDS: u32 = 5;
 /// Looks that find a connection waiting before it is closed.
-const LOOKS_MAX: u32 = 6;
-const _: () = assert!(LOOK_SECONDS * 6 == HEAD_SECONDS_MAX && LOOKS_MAX == 6, "looks add up to the time");
+const LOOKS_MAX: u32 = HEAD_SECONDS_MAX / LOOK_SECONDS;
 /// How long a head may still take after the server was told to stop.
 const STOPPING_HEAD_SECONDS_MAX: u32 = 2;
 /// Connections at one time; further ones wait until one ends.
@@ -103,7 +102,7 @@ struct Connections {
 
 impl Connections {
     fn new() -> Self {
-        let mut looks = tokio::time::interval(Duration::from_secs(LOOK_SECONDS));
+        let mut looks = tokio::time::interval(Duration::from_secs(LOOK_SECONDS.into()));
         // A look that comes late must not make the next one come early.
         looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         Self { tasks: JoinSet::new(), open: HashMap::new(), looks }
@@ -177,7 +176,7 @@ async fn connection<S: Store>(
     }
     let Some(acceptor) = acceptor else { return converse(stream, side, told).await };
     let handshake =
-        tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX), acceptor.accept(stream)).await;
+        tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX.into()), acceptor.accept(stream)).await;
     match handshake {
         Ok(Ok(secure)) => converse(secure, side, told).await,
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),

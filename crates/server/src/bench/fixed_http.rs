@@ -1,4 +1,5 @@
-//! The bare HTTP server: the same stack and settings as Keywright's listener, one fixed answer, nothing behind it.
+//! The bare HTTP server: the same stack as Keywright's listener, one fixed answer, nothing behind it. Its settings are the
+//! listener's, but that heads have their time by hyper's own timer: what a server has that does nothing about it.
 //!
 //! It runs in a process of its own, as the measured server does; `start` and `serve` are its two ends.
 
@@ -20,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::client::Endpoint;
 use crate::banner;
 
-/// As the listener has it.
+/// As the listener has it, by other means.
 const HEAD_SECONDS_MAX: u64 = 30;
 
 /// A running bare server; it ends with this value.
