@@ -294,6 +294,19 @@ fn what_a_client_asked_for_is_known_even_if_it_did_not_wait() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how long a process takes to end is wall time")]
+fn a_head_that_never_ends_does_not_keep_the_server_from_stopping() {
+    let server = Server::in_memory();
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.write_all(b"POST / HTTP/1.1\r\nHost: loc").unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    let begun = std::time::Instant::now();
+    assert!(server.stop());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    drop(stream);
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "how long a process takes to end is wall time")]
 fn a_body_that_never_ends_does_not_keep_the_server_from_stopping() {
     let server = Server::in_memory();
     let mut stream = TcpStream::connect(server.address()).unwrap();
