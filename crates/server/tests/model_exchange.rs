@@ -412,7 +412,7 @@ fn every_example_comes_back_from_a_running_server_with_the_same_tables_and_items
         assert_eq!(back, put, "{model}");
         seen += 1;
     }
-    assert_eq!(seen, 15);
+    assert_eq!(seen, 17);
 }
 
 #[test]
