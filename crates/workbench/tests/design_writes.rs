@@ -44,10 +44,14 @@ entities:
       createdAt: {type: S, format: iso8601}
       total: N
       flaggedBy: {type: S, present: 0.5}
+  Task: {count: 1000, size: 300, unique: [[taskId]], attrs: {taskId: S, kind: {type: S, distinct: 200}, owner: {type: S, distinct: 200}}}
 patterns:
   - {id: P1, get: Order, given: {orderId: eq}, rate: 10}
   - {id: P2, query: Order, given: {status: eq}, order: {by: createdAt, direction: desc}, returns: {avg: 20, page: 50}, rate: 5}
   - {id: P3, query: Order, given: {flaggedBy: eq}, returns: {avg: 2, page: 50}, rate: 5}
+  - {id: P6, get: Task, given: {taskId: eq}, rate: 100}
+  - {id: P4, query: Task, given: {kind: eq}, returns: {avg: 5, page: 50}, rate: 5}
+  - {id: P5, query: Task, given: {owner: eq}, returns: {avg: 5, page: 50}, rate: 5}
   - {id: W1, put: Order, if: not-exists, rate: 1}
   - {id: W2, update: Order, set: 'status = :status', if: exists, rate: 1}
   - {id: W3, update: Order, remove: flaggedBy, rate: 1}
@@ -63,6 +67,23 @@ fn an_update_of_what_an_index_key_is_made_of_sets_the_key_and_the_reads_find_it_
     let removed = model.pattern("W3").and_then(|own| own.steps().first()?.remove.clone()).expect("a removal");
     assert!(removed.starts_with("flaggedBy, gsi"), "{removed}");
     assert_eq!(set_of(&model, "W4"), "total = total + :more", "no key is made of it");
+    all_agree(&model);
+}
+
+#[test]
+fn an_index_of_one_entity_has_its_attributes_as_keys_which_every_write_keeps_as_they_are() {
+    let alone: Vec<&str> = ORDERS.lines().filter(|line| !line.contains("Task")).collect();
+    let alone = alone.join("\n");
+    let model = designed(&alone);
+    assert_eq!(set_of(&model, "W2"), "status = :status");
+    let keys: Vec<&str> = model.tables[0]
+        .indexes
+        .iter()
+        .flat_map(|index| index.partition.iter().chain(&index.sort))
+        .map(|part| part.name.as_str())
+        .collect();
+    assert_eq!(keys.len(), 3, "{keys:?}");
+    assert!(["status", "createdAt", "flaggedBy"].iter().all(|name| keys.contains(name)), "{keys:?}");
     all_agree(&model);
 }
 

@@ -429,7 +429,7 @@ fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() 
     let (found, model) = support::designed(NEWEST_FIRST);
     let named = design::name(&found);
     let index = named.iter().find(|own| matches!(own.slot, design::Slot::Global(1))).expect("an index");
-    assert_eq!(index.sort, "o#{createdAt}");
+    assert_eq!(index.sort, "{createdAt}");
     assert_eq!(design::unordered(&model, &found), Vec::<&str>::new());
     runs(&model);
 }
@@ -536,10 +536,17 @@ patterns:
 
 #[test]
 fn a_designed_local_index_says_its_sort_key_and_takes_its_partition_from_the_table() {
-    let (_, model) = support::designed(STRONG);
-    let slot = model.entity("Post").and_then(|post| post.slot("lsi1")).expect("a local index");
-    assert_eq!(slot.templates.len(), 1, "{slot:?}");
-    runs(&model);
+    // The day itself; where others have one too, a text made of it keeps them out.
+    for (text, key) in
+        [(STRONG.to_owned(), "day"), (STRONG.replace("balance: N}", "balance: N, day: S}"), "lsi1sk")]
+    {
+        let (_, model) = support::designed(&text);
+        let index = model.tables.first().and_then(|table| table.index("lsi1")).expect("a local index");
+        assert_eq!(index.sort.first().map(|part| part.name.as_str()), Some(key));
+        let post = model.entity("Post").expect("a post");
+        assert_eq!(post.slot("lsi1").map(|slot| slot.templates.len()), (key != "day").then_some(1));
+        runs(&model);
+    }
 }
 
 #[test]
@@ -594,11 +601,49 @@ fn an_item_whose_write_is_conditional_or_changes_one_alone_is_not_taken_into_a_l
         let (found, model) = support::designed(&ADDRESSES.replace("put: Address", write));
         assert_eq!(found.embedded, [], "{write}");
         assert!(model.entity("Address").is_some(), "{write}");
+        let why = design::unlisted(&model, &found);
+        assert_eq!(why.len(), 1, "{why:?}");
+        assert!(why[0].starts_with("Address is not a list in its User, as W1 writes one alone"), "{why:?}");
     }
+    let unbounded = ADDRESSES.replace("{avg: 4, max: 4}", "{avg: 4}");
+    let (found, model) = support::designed(&unbounded);
+    let why = design::unlisted(&model, &found);
+    assert!(why[0].contains("as P1 does not say how many there are at the most"), "{why:?}");
 }
 
 #[test]
-fn an_order_by_a_number_below_zero_or_with_a_fraction_is_refused_in_a_sentence() {
+fn a_number_below_zero_or_with_a_fraction_is_the_sort_key_of_an_index_as_it_is() {
+    let (found, model) = support::designed(SCORES);
+    assert_eq!(found.gsis, 1, "{:?}", found.placed);
+    let index =
+        model.tables[0].indexes.iter().find(|index| index.sort.iter().any(|part| part.name == "score"));
+    let part = index.and_then(|index| index.sort.first()).expect("a key");
+    assert_eq!(part.key_type, keywright_workbench::model::KeyType::N);
+    assert!(!keywright_workbench::model::write(&model).contains("score:pad"), "{:?}", model.entities);
+    runs(&model);
+    let checked = support::check(&model);
+    let best = checked.report.patterns.iter().find(|own| own.id == "P1").expect("it ran");
+    assert_eq!(best.returned.len(), 3, "{best:?}");
+    let order: Vec<String> = best.returned.iter().map(|key| key.join(" ")).collect();
+    assert!(order[0].contains('c') && order[1].contains('a') && order[2].contains('b'), "{order:?}");
+}
+
+/// Another entity has the same attributes and wants an index too.
+const SCORES: &str = r"
+format: 1
+model: scores
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Score: {count: 1000, size: 200, unique: [[match, id]], attrs: {match: {type: S, distinct: 10}, id: S, score: N}}
+  Draft: {count: 1000, size: 200, unique: [[draftId]], attrs: {draftId: S, match: {type: S, distinct: 10}, score: N}}
+patterns:
+  - {id: P1, query: Score, given: {match: eq}, order: {by: score}, returns: {avg: 10, max: 20}, rate: 1, example: {match: m}}
+  - {id: P2, get: Draft, given: {draftId: eq}, rate: 1}
+data: {inline: {Score: [{match: m, id: a, score: -5}, {match: m, id: b, score: 1.5}, {match: m, id: c, score: -70}], Draft: [{draftId: d, match: m, score: 3}]}}
+";
+
+#[test]
+fn an_order_by_a_number_below_zero_or_with_a_fraction_that_identifies_is_refused_in_a_sentence() {
     for value in ["-5", "1.5"] {
         let text = format!(
             r"
@@ -606,7 +651,7 @@ format: 1
 model: scores
 tables: {{Tab: {{key: {{pk: S, sk: S}}}}}}
 entities:
-  Score: {{count: 1000, size: 200, unique: [[match, id]], attrs: {{match: {{type: S, distinct: 10}}, id: S, score: N}}}}
+  Score: {{count: 1000, size: 200, unique: [[match, score]], attrs: {{match: {{type: S, distinct: 10}}, id: S, score: N}}}}
 patterns:
   - {{id: P1, query: Score, given: {{match: eq}}, order: {{by: score}}, returns: {{avg: 10, max: 20}}, rate: 1}}
 data: {{inline: {{Score: [{{match: m, id: a, score: {value}}}]}}}}

@@ -1,25 +1,21 @@
 //! `keywright model design`: the cheapest keys for a model's entities and patterns, proved by running them.
 
+mod text;
+
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::cost::Class;
+use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::design::{
-    Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Unless, Verified, VerifiedWrite,
-    Without, carry, explain, from_model, index_name, keep, name, solve, to_model, unordered, verify,
-    verify_writes,
+    Billed, Design, Embedded, Problem, Proof, Same, Unbilled, Verified, VerifiedWrite, billed, from_model,
+    keep, solve, to_model, unlisted, unordered, verify, verify_writes,
 };
-use keywright_workbench::model::{Billing, Model, write};
+use keywright_workbench::model::{self, Model, Table};
 use keywright_workbench::price::{Money, Prices};
 
 use super::progress::during;
 use super::{cost, files};
 use crate::banner;
-
-/// Rates between these hundredths of what is declared should not change a design.
-const STABLE_PERCENT_MIN: u64 = 50;
-/// See the least.
-const STABLE_PERCENT_MAX: u64 = 200;
 
 /// Finds the cheapest keys and indexes that answer every pattern with one request, shows that fewer indexes do not do,
 /// and runs the design on generated items. Entities need a count and `unique` (or keys), patterns a rate.
@@ -51,21 +47,55 @@ pub(crate) struct DesignArguments {
     force: bool,
 }
 
+/// One table's design, and the tables of the written model that it became.
+struct Designed {
+    table: String,
+    tables: Vec<String>,
+    problem: Problem,
+    design: Design,
+}
+
 pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
-    let mut model = files::read_model(&arguments.model)?;
-    let prices = cost::prices(arguments.prices.as_deref().or(model.prices.as_deref()))?;
-    let tables: Vec<_> = model
-        .tables
-        .iter()
-        .filter(|own| arguments.table.as_ref().is_none_or(|name| *name == own.name))
-        .cloned()
-        .collect();
-    if tables.is_empty() {
-        return Err("the model has no such table".to_owned());
+    let original = files::read_model(&arguments.model)?;
+    let prices = cost::prices(arguments.prices.as_deref().or(original.prices.as_deref()))?;
+    let (model, found) = designed(arguments, &original, &prices)?;
+    let billing = Billing { path: &arguments.model, original: &original, prices: &prices };
+    let own = during("metering the design", || billing.of(model, &found))?;
+    for place in 0..found.len() {
+        say(&billing, &found, place, &own);
+        if let (true, Some(own)) = (arguments.explain, found.get(place)) {
+            banner::say(&text::explained(own, &prices)?);
+        }
     }
-    let original = model.clone();
-    let mut embedded = Vec::new();
-    for table in &tables {
+    for line in text::left_open(&own.bill) {
+        banner::say(&line);
+    }
+    report_run(arguments, &own.model)?;
+    let Some(output) = &arguments.output else { return Ok(()) };
+    for notice in &own.notices {
+        banner::say(notice);
+    }
+    if has_comments(&arguments.model)? {
+        banner::say("The comments of the model are not in what is written.");
+    }
+    files::write(output, &own.text, arguments.force)
+}
+
+/// Whether a model's file has comments, which its model does not know. What came from standard input is gone.
+fn has_comments(path: &Path) -> Result<bool, String> {
+    let is_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" # ");
+    Ok(path != Path::new("-") && files::read(path)?.lines().any(is_comment))
+}
+
+/// Every table's design, and the model with all of them.
+fn designed(
+    arguments: &DesignArguments,
+    original: &Model,
+    prices: &Prices,
+) -> Result<(Model, Vec<Designed>), String> {
+    let wanted = |own: &&Table| arguments.table.as_ref().is_none_or(|name| *name == own.name);
+    let (mut model, mut found) = (original.clone(), Vec::new());
+    for table in original.tables.iter().filter(wanted) {
         let mut problem =
             from_model(&model, table).map_err(|faults| cost::shown(&arguments.model, &faults))?;
         problem.gsi_max = usize::from(arguments.indexes);
@@ -73,251 +103,86 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
             keep(&mut problem, &model, table);
         }
         let designing = format!("designing the keys of {}", table.name);
-        let design = during(&designing, || solve(&problem, &prices)).map_err(|faults| sentences(&faults))?;
-        banner::say(&text(&table.name, &design, &prices));
-        if matches!(table.billing, Billing::Provisioned { .. }) {
-            banner::say(
-                "Compared at on-demand prices; the table is provisioned, and `keywright model cost` bills it so.",
-            );
-        }
-        for pattern in unordered(&model, &design) {
-            banner::say(&format!(
-                "{pattern} asks for an order, and neither a range nor `order` says of what, so that its items come in an order \
-                 that means nothing: write `order: {{by: ATTRIBUTE, direction: desc}}`."
-            ));
-        }
-        if arguments.explain {
-            banner::say(&explained(&problem, &design, &prices)?);
-        }
+        let design = during(&designing, || solve(&problem, prices)).map_err(|faults| sentences(&faults))?;
+        let before: Vec<String> = model.tables.iter().map(|own| own.name.clone()).collect();
         model = to_model(&model, &table.name, &design)?;
-        embedded.extend(design.embedded);
+        let new = |name: &String| *name == table.name || !before.contains(name);
+        let tables = model.tables.iter().map(|own| own.name.clone()).filter(new).collect();
+        found.push(Designed { table: table.name.clone(), tables, problem, design });
     }
-    report_run(arguments, &model)?;
-    let Some(output) = &arguments.output else { return Ok(()) };
-    let folder = arguments.model.parent().unwrap_or(Path::new(""));
-    let read_file = |name: &str| files::read(&folder.join(name));
-    let notices = during("carrying the items over", || carry(&original, &read_file, &embedded, &mut model))
-        .map_err(|faults| cost::shown(&arguments.model, &faults))?;
-    for notice in &notices {
-        banner::say(notice);
+    if found.is_empty() { Err("the model has no such table".to_owned()) } else { Ok((model, found)) }
+}
+
+/// What designs of a model are billed by.
+struct Billing<'a> {
+    path: &'a Path,
+    original: &'a Model,
+    prices: &'a Prices,
+}
+
+impl Billing<'_> {
+    /// The bill of a designed model.
+    fn of(&self, model: Model, found: &[Designed]) -> Result<Billed, String> {
+        let embedded: Vec<Embedded> = found.iter().flat_map(|own| own.design.embedded.clone()).collect();
+        self.with(model, &embedded)
     }
-    files::write(output, &write(&model), arguments.force)
+
+    fn with(&self, model: Model, embedded: &[Embedded]) -> Result<Billed, String> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let read_file = |name: &str| files::read(&folder.join(name));
+        let costing = Costing { prices: self.prices, settings: Settings::default() };
+        billed(self.original, model, embedded, &read_file, &costing).map_err(|reason| match reason {
+            Unbilled::Faults(faults) => cost::shown(self.path, &faults),
+            Unbilled::Price(missing) => missing.to_string(),
+        })
+    }
+
+    /// How much more the bill is with another design of one of the tables; none if that cannot be metered.
+    fn more(&self, found: &[Designed], place: usize, other: &Design, than: Money) -> Option<Money> {
+        let (mut model, mut embedded) = (self.original.clone(), Vec::new());
+        for (at, own) in found.iter().enumerate() {
+            let design = if at == place { other } else { &own.design };
+            model = to_model(&model, &own.table, design).ok()?;
+            embedded.extend(design.embedded.iter().cloned());
+        }
+        Some(self.with(model, &embedded).ok()?.bill.total() - than)
+    }
+}
+
+/// Says what a table's design is and what it costs.
+fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed) {
+    let Some(own) = found.get(place) else { return };
+    let total = billed.bill.total();
+    let mut proof = own.design.proof.clone();
+    if let Proof::Possible { by, same, .. } = &mut proof {
+        let more = |other: &Option<Box<Design>>| billing.more(found, place, other.as_ref()?, total);
+        let (fewer, fewer_same) =
+            during("metering the alternatives", || (more(&own.design.fewer), more(&own.design.fewer_same)));
+        *by = fewer.unwrap_or(*by);
+        if let (Same::Dearer(by), Some(more)) = (same, fewer_same) {
+            *by = more;
+        }
+    }
+    banner::say(&text::text(own, &proof, billed, billing.prices));
+    let provisioned = |table: &&Table| {
+        own.tables.contains(&table.name) && matches!(table.billing, model::Billing::Provisioned { .. })
+    };
+    if billed.model.tables.iter().any(|table| provisioned(&table)) {
+        banner::say("It is billed as provisioned; designs were compared at on-demand prices.");
+    }
+    for line in unlisted(billing.original, &own.design) {
+        banner::say(&line);
+    }
+    for pattern in unordered(&billed.model, &own.design) {
+        banner::say(&format!(
+            "{pattern} asks for an order, and neither a range nor `order` says of what, so that its items come in an order \
+             that means nothing: write `order: {{by: ATTRIBUTE, direction: desc}}`."
+        ));
+    }
 }
 
 fn sentences(faults: &[keywright_workbench::design::Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
-
-fn slot(problem: &Problem, slot: Slot) -> String {
-    let other = if slot == Slot::Copy { "2nd item" } else { "table" };
-    index_name(&problem.kept, slot).unwrap_or_else(|| other.to_owned())
-}
-
-fn text(table: &str, design: &Design, prices: &Prices) -> String {
-    let (monthly, problem) = (&design.monthly, &design.problem);
-    let mut lines = vec![format!(
-        "{table}: {}, {} a month at {} (reads {}, writes {}, storage {}, indexes {}).",
-        counted(design.gsis, "global secondary index", "es"),
-        monthly.total(),
-        prices.name,
-        monthly.reads,
-        monthly.base_writes,
-        monthly.base_storage,
-        monthly.indexes
-    )];
-    lines.push(proof(&design.proof));
-    lines.extend(shapes(design));
-    lines.push(String::new());
-    for own in name(design) {
-        let (entity, place) = (&own.entity, slot(problem, own.slot));
-        lines.push(format!("{entity:<20} {place:<8} pk {:<32} sk {}", own.partition, own.sort));
-    }
-    lines.push(String::new());
-    for own in &design.asked {
-        let requests =
-            if own.shards == 1 { "1 request".to_owned() } else { format!("{} requests", own.shards) };
-        let (place, cost) = (slot(problem, own.slot), own.monthly);
-        lines.push(format!(
-            "{:<20} {place:<8} by {:<24} {requests:<12} {cost:>12}",
-            own.pattern,
-            own.partition.join(", ")
-        ));
-    }
-    lines.join("\n")
-}
-
-fn counted(number: usize, what: &str, plural: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}{plural}") }
-}
-
-/// Why there are not fewer indexes, in words that hold: what is called impossible is so with everything the designer knows.
-fn proof(proof: &Proof) -> String {
-    let (gsis, by, with, same) = match proof {
-        Proof::NoIndexes => return "No index is needed.".to_owned(),
-        Proof::AllKept => return "All of them exist and stay.".to_owned(),
-        Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
-        Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
-    };
-    let costs = |by: &Money| {
-        if *by > Money::ZERO { format!("costs {by} more a month") } else { "costs the same".to_owned() }
-    };
-    if with.is_empty() {
-        return format!("With {gsis} it is possible and {}.", costs(by));
-    }
-    let means = means(with);
-    match same {
-        Same::NotAsked => format!("With {gsis} it is possible with {means}, and {}.", costs(by)),
-        Same::Dearer(dearer) => {
-            format!("With {gsis} it is possible and {}; with {means} it {}.", costs(dearer), costs(by))
-        }
-        Same::Impossible(entities) => format!(
-            "With {gsis} and one item for each record it is impossible: {} cannot. With {means} it is possible, and {}.",
-            entities.join(", "),
-            costs(by)
-        ),
-    }
-}
-
-fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
-    let entities = entities.join(", ");
-    if unless.is_empty() {
-        return format!(
-            "With {gsis} it is impossible to answer every pattern with one request, even with second items, local indexes \
-             and lists: {entities} cannot."
-        );
-    }
-    let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
-    format!(
-        "With {gsis} it is impossible to answer every pattern with one request as long as an update or a delete knows only \
-         what identifies its item: {entities} cannot; {}.",
-        unless.join("; ")
-    )
-}
-
-fn means(with: &Without) -> String {
-    let items =
-        with.second_items.iter().map(|(entity, by)| format!("second items of {entity} by {}", by.join(", ")));
-    let locals = (with.local_indexes > 0).then(|| counted(with.local_indexes, "local index", "es"));
-    let lists = with.embedded.iter().map(|own| format!("{} kept as a list in {}", own.child, own.parent));
-    items.chain(locals).chain(lists).collect::<Vec<_>>().join(", ")
-}
-
-/// What is not one table whose indexes hold everything.
-fn shapes(design: &Design) -> Vec<String> {
-    let problem = &design.problem;
-    let mut lines: Vec<String> = design
-        .embedded
-        .iter()
-        .map(|own| format!("{} is kept in the list `{}` of its {}.", own.child, own.list, own.parent))
-        .collect();
-    for table in &design.tables {
-        let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
-        let names: Vec<&str> = names.map(|entity| entity.name.as_str()).collect();
-        if table.class == Class::Infrequent {
-            lines.push(format!("In a table of class Standard-IA: {}.", names.join(", ")));
-        }
-        for (place, projected) in &table.projections {
-            if let Projected::Only(held) = projected {
-                let held: Vec<&str> = held.iter().map(String::as_str).collect();
-                let held = if held.is_empty() {
-                    "only keys".to_owned()
-                } else {
-                    format!("keys and {}", held.join(", "))
-                };
-                lines.push(format!("{} holds {held}.", slot(problem, *place)));
-            }
-        }
-    }
-    lines
-}
-
-fn key(problem: &Problem, own: &Placed) -> String {
-    let entity = problem.entities.get(own.view.entity).map_or("?", |entity| entity.name.as_str());
-    let sort =
-        if own.view.sort.is_empty() { String::new() } else { format!(" then {}", own.view.sort.join(", ")) };
-    format!("{entity} in {} by {}{sort}", slot(problem, own.slot), own.view.partition.join(", "))
-}
-
-fn explained(problem: &Problem, design: &Design, prices: &Prices) -> Result<String, String> {
-    let explanation = during("designing without each pattern", || explain(problem, prices))
-        .map_err(|faults| sentences(&faults))?;
-    let problem = &design.problem;
-    let mut lines = vec![String::new()];
-    lines.extend(steps(&explanation));
-    for own in &explanation.patterns {
-        let forced = if own.forces {
-            format!("; it forces an index: without it {}", own.gsis_without)
-        } else {
-            String::new()
-        };
-        lines.push(format!("Without {} the table would cost {} less{forced}.", own.pattern, own.saves));
-    }
-    for own in &explanation.keys {
-        let without = match own.without {
-            Some(more) => format!("the best design without it costs {more} more"),
-            None => "there is no design without it".to_owned(),
-        };
-        lines.push(format!("{}: for {}; {without}.", key(problem, &own.key), own.patterns.join(", ")));
-    }
-    for own in &explanation.runners_up {
-        let keys: Vec<String> = own.keys.iter().map(|own| key(problem, own)).collect();
-        let instead = if keys.is_empty() { "fewer keys".to_owned() } else { keys.join("; ") };
-        lines.push(format!("A next best design costs {} more a month: {instead}.", own.more));
-    }
-    if explanation.runners_up.is_empty() {
-        lines.push("There is no other design.".to_owned());
-    }
-    for own in &explanation.break_evens {
-        let (pattern, percent) = (&own.pattern, own.percent);
-        lines.push(format!("If {pattern} came {percent} % as often, another design would be cheaper."));
-    }
-    lines.push(stability(&explanation));
-    if explanation.break_evens.is_empty() {
-        lines.push("No rate, alone taken to nought or 1024 times, changes the design.".to_owned());
-    }
-    Ok(lines.join("\n"))
-}
-
-/// Whether the design is the same when rates are half or twice what is declared.
-fn stability(explanation: &Explanation) -> String {
-    let within = |percent: u64| (STABLE_PERCENT_MIN..=STABLE_PERCENT_MAX).contains(&percent);
-    let near: Vec<String> = explanation
-        .break_evens
-        .iter()
-        .filter(|own| within(own.percent))
-        .map(|own| format!("{} at {} %", own.pattern, own.percent))
-        .collect();
-    let alone = if near.is_empty() {
-        "Any one rate can be half or twice as high and the design is the same".to_owned()
-    } else {
-        format!("Between half and twice the rate another design is cheaper for {}", near.join(", "))
-    };
-    let together: Vec<String> = explanation.together.iter().map(|percent| format!("{percent} %")).collect();
-    if together.is_empty() {
-        format!("{alone}; with all rates at half or at twice it is the same.")
-    } else {
-        format!("{alone}; with all rates at {} it is another.", together.join(" and at "))
-    }
-}
-
-/// Each pattern alone, commonalities grouped, groups simplified; and the two measures.
-fn steps(explanation: &Explanation) -> Vec<String> {
-    let steps = &explanation.steps;
-    let yes = |it: bool| if it { "yes" } else { "no" };
-    vec![
-        format!(
-            "{} patterns, solved one by one, want {} different keys; the design has {} keys in {} places.",
-            steps.alone.len(),
-            steps.grouped,
-            steps.keys,
-            steps.slots
-        ),
-        format!(
-            "All patterns on keys or indexes: {}. The simplest that does it at this cost: {}.",
-            yes(steps.all_indexed),
-            yes(steps.simplest)
-        ),
-    ]
 }
 
 fn report_run(arguments: &DesignArguments, model: &Model) -> Result<(), String> {

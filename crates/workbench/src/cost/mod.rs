@@ -6,6 +6,7 @@
 mod bill;
 mod json;
 mod markdown;
+mod parts;
 mod provision;
 mod stored;
 mod text;
@@ -14,8 +15,9 @@ mod workload;
 pub use bill::{Bill, Feature, Line, Modes, Saving, Storage, Target, Written, bill};
 pub use json::json;
 pub use markdown::markdown;
+pub use parts::Parts;
 pub use provision::{Capacity, Provision};
-pub use text::text;
+pub use text::{open, taken, text};
 pub use workload::{BreakEvens, Demand, Workload};
 
 use std::fmt;

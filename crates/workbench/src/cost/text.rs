@@ -47,7 +47,7 @@ pub(super) fn headroom(costing: &Costing<'_>) -> String {
 }
 
 /// One sentence for each thing that is not in the total, or that the model does not say.
-pub(super) fn open(bill: &Bill) -> Vec<String> {
+pub fn open(bill: &Bill) -> Vec<String> {
     let rates = bill.without_rate.iter().map(|pattern| {
         format!("{pattern} has no rate and is not in the total: write `rate: 5` for five times a second.")
     });
@@ -55,7 +55,7 @@ pub(super) fn open(bill: &Bill) -> Vec<String> {
 }
 
 /// What a line takes each time.
-pub(super) fn taken(line: &Line) -> String {
+pub fn taken(line: &Line) -> String {
     let some = |HalfUnits(half): HalfUnits, letter: &str| {
         (half > 0).then(|| format!("{} {letter}", units(HalfUnits(half))))
     };

@@ -10,7 +10,9 @@ use super::verify_writes::bare;
 use crate::data::{self, ReadFile, Sample};
 use crate::exchange::item_json::write_item;
 use crate::exchange::to_model::node;
-use crate::model::{At, DataSource, Entity, Faults, Generate, Model, Node, Pattern, RawItems, Records};
+use crate::model::{
+    At, DataSource, Entity, Faults, Generate, Model, Node, Pattern, Projection, RawItems, Records,
+};
 use crate::run::{ItemKey, key_texts, run, units};
 
 /// What became of a key: in which entity's item it is kept, and under which key.
@@ -141,6 +143,7 @@ impl Carried<'_> {
     fn place(&mut self, sample: &Sample, entity: &Entity, own: Item) {
         match data::complete(self.new, entity, own) {
             Ok(item) => {
+                let item = self.without_told(entity, sample, item);
                 let before = key(self.old, &sample.table, &sample.item);
                 let now = key(self.new, &entity.table, &item);
                 self.moves.entry(before).or_default().push((entity.name.clone(), now));
@@ -152,6 +155,28 @@ impl Carried<'_> {
                 entity.name
             )),
         }
+    }
+
+    /// An attribute that only the former keys told is left to the new ones, where they tell it; one that an index includes
+    /// by name must be there.
+    fn without_told(&self, entity: &Entity, sample: &Sample, item: Item) -> Item {
+        let indexes = self.new.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
+        let included = |name: &str| {
+            indexes.iter().any(|index| {
+                matches!(&index.projection, Projection::Include(names) if names.iter().any(|own| own == name))
+            })
+        };
+        let mut bare = item.clone();
+        bare.retain(|name, _| {
+            entity.attribute(name).is_none() || sample.item.contains_key(name) || included(name)
+        });
+        let told = data::told_by_key(self.new, entity, &bare);
+        for (name, value) in item {
+            if told.get(&name) != Some(&value) {
+                bare.insert(name, value);
+            }
+        }
+        bare
     }
 
     /// Puts an item into the list of its parent, after all parents have their places.

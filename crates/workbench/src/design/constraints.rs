@@ -15,6 +15,7 @@ pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     found.extend(slots(problem, program));
     found.extend(copies(part, program));
     found.extend(local(problem, part, program));
+    found.extend(alone(problem, part, program));
     for &pattern in &part.patterns {
         let asked: Expression =
             program.z.iter().filter(|ask| ask.pattern == pattern).map(|ask| ask.chosen).sum();
@@ -59,6 +60,24 @@ fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
                 None => constraint!(entries <= *present),
             });
         }
+    }
+    found
+}
+
+/// An index whose sort key is a number as it is has entries of one entity only: the others have no such number.
+fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    let entity = |place: &Place| candidate(part, place).map(|own| own.view.entity);
+    let odd = |place: &&Place| {
+        let own = candidate(part, place);
+        own.is_some_and(|own| {
+            problem.entities.get(own.view.entity).is_some_and(|entity| own.view.is_unpaddable(entity))
+        })
+    };
+    let mut found = Vec::new();
+    for place in program.x.iter().filter(odd) {
+        let others =
+            program.x.iter().filter(|other| other.slot == place.slot && entity(other) != entity(place));
+        found.extend(others.map(|other| constraint!(place.chosen + other.chosen <= 1)));
     }
     found
 }

@@ -28,7 +28,8 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
         entity.parent = parent(model, own);
     }
-    let named = |name: &String| entities.iter().any(|entity| entity.name == *name);
+    let known: Vec<String> = entities.iter().map(|entity| entity.name.clone()).collect();
+    let named = |name: &String| known.contains(name);
     let mut patterns = Vec::new();
     let mut writes = Vec::new();
     for own in &model.patterns {
@@ -45,7 +46,8 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         match &own.operation {
             Operation::Read(read) => {
                 faults.extend(ordered_elsewise(own, read));
-                faults.extend(unpaddable(model, table, own, read));
+                let odd = unpaddable(model, read);
+                faults.extend(odd.iter().filter_map(|odd| mark(&mut entities, table, (own, read), odd)));
                 patterns.push(pattern(table, own, read, rate));
             }
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
@@ -56,7 +58,8 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     }
     let class = table.infrequent_access.then_some(Class::Infrequent);
     let kept = Kept::default();
-    let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class };
+    let backed_up = table.pitr == Some(true);
+    let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class, backed_up };
     if faults.is_empty() { Ok(problem) } else { Err(faults) }
 }
 
@@ -74,30 +77,47 @@ fn ordered_elsewise(own: &model::Pattern, read: &model::Read) -> Option<Fault> {
     ))
 }
 
-/// A number that a pattern orders by stands padded in a text key, which sorts whole numbers from 0 up and nothing else: a
-/// value below 0 or with a fraction, wherever the model shows one, is a fault of the question and not of the run.
-fn unpaddable(model: &Model, table: &Table, own: &model::Pattern, read: &model::Read) -> Option<Fault> {
-    // A key that is a number already may be kept, and sorts them all.
-    let keyed = |name: &str| {
-        let mut parts = table.key_parts().chain(table.indexes.iter().flat_map(model::Index::key_parts));
-        parts.any(|part| part.name == name && part.key_type == KeyType::N)
-    };
+/// The numbers that a pattern sorts by and of which the model shows a value below 0 or with a fraction: a padded text
+/// sorts whole numbers from 0 up and nothing else.
+fn unpaddable(model: &Model, read: &model::Read) -> Vec<(String, String)> {
     let ranges = read.given.iter().filter(|given| given.op != GivenOp::Eq).map(|given| &given.attribute);
-    let sorted: Vec<&String> = ranges.chain(read.order_by.as_ref().map(|by| &by.attribute)).collect();
-    let found = sorted.into_iter().filter(|name| !keyed(name)).find_map(|name| {
-        let value = shown(model, &read.entities, name)
-            .find(|text| !text.is_empty() && !text.bytes().all(|byte| byte.is_ascii_digit()))?;
-        Some((name, value))
-    });
-    let ((name, value), id) = (found?, &own.id);
-    Some(Fault::new(
-        own.at,
-        format!(
-            "pattern `{id}` sorts by the number `{name}`, of which `{value}` is one: the designer sorts by whole numbers \
-             from 0 up, padded in a text key; store `{name}` shifted and scaled to such, or write an index whose sort key \
-             is `{name}` of type N and design with `--keep`"
-        ),
-    ))
+    let sorted = ranges.chain(read.order_by.as_ref().map(|by| &by.attribute));
+    let odd = |text: &&str| !text.is_empty() && !text.bytes().all(|byte| byte.is_ascii_digit());
+    sorted
+        .filter_map(|name| Some((name.clone(), shown(model, &read.entities, name).find(odd)?.to_owned())))
+        .collect()
+}
+
+/// Marks such numbers. One that identifies an item must be in the table's key, where it is padded: that is a fault of the
+/// question and not of the run.
+fn mark(
+    entities: &mut [Entity],
+    table: &Table,
+    (own, read): (&model::Pattern, &model::Read),
+    (name, value): &(String, String),
+) -> Option<Fault> {
+    let mut identifies = false;
+    for entity in entities.iter_mut().filter(|entity| read.entities.contains(&entity.name)) {
+        identifies |= entity.id.contains(name);
+        for attribute in entity.attributes.iter_mut().filter(|attribute| attribute.name == *name) {
+            attribute.unpaddable = true;
+        }
+    }
+    // A key that is a number already may be kept, and sorts them all.
+    (identifies && !is_number_key(table, name)).then(|| Fault::new(own.at, unsortable(&own.id, name, value)))
+}
+
+fn is_number_key(table: &Table, name: &str) -> bool {
+    let mut parts = table.key_parts().chain(table.indexes.iter().flat_map(model::Index::key_parts));
+    parts.any(|part| part.name == name && part.key_type == KeyType::N)
+}
+
+fn unsortable(id: &str, name: &str, value: &str) -> String {
+    format!(
+        "pattern `{id}` sorts by the number `{name}`, of which `{value}` is one: a key of several attributes is a text, in \
+         which whole numbers from 0 up sort, padded; store `{name}` shifted and scaled to such, or write an index whose sort \
+         key is `{name}` of type N and design with `--keep`"
+    )
 }
 
 /// The values that a model shows of a number: those it lists, those of its records and those of its examples.
@@ -182,6 +202,9 @@ pub fn keep(problem: &mut Problem, model: &Model, table: &Table) {
             kept.keys.extend(kept_key(entity, place, slot, &partition, &sort));
         }
     }
+    for attribute in problem.entities.iter_mut().flat_map(|entity| &mut entity.attributes) {
+        attribute.unpaddable &= !is_number_key(table, &attribute.name);
+    }
     problem.class = Some(if table.infrequent_access { Class::Infrequent } else { Class::Standard });
     problem.gsi_max = problem.gsi_max.max(kept.globals.len());
     problem.kept = kept;
@@ -265,14 +288,19 @@ fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
 /// delete of one element needs its place in the list, which the writer does not know. What is written together with
 /// the whole parent is part of it; a condition is then the parent's.
 fn appends_only(model: &Model, child: &str, parent: &str) -> bool {
+    alone(model, child, parent).is_none()
+}
+
+/// The first pattern that writes one child in a way that a list cannot say.
+fn alone<'a>(model: &'a Model, child: &str, parent: &str) -> Option<&'a model::Pattern> {
     let of_parent = |own: &model::Pattern, kind: model::WriteKind, conditional: bool| {
         let mut steps = own.steps().iter();
         steps.any(|step| {
             step.entity == parent && step.kind == kind && (!conditional || step.condition.is_some())
         })
     };
-    model.patterns.iter().all(|own| {
-        own.steps().iter().filter(|step| step.entity == child).all(|step| {
+    model.patterns.iter().find(|own| {
+        !own.steps().iter().filter(|step| step.entity == child).all(|step| {
             let conditional = step.condition.is_some();
             match step.kind {
                 model::WriteKind::Put => !conditional || of_parent(own, model::WriteKind::Put, true),
@@ -282,6 +310,37 @@ fn appends_only(model: &Model, child: &str, parent: &str) -> bool {
             }
         })
     })
+}
+
+/// Why entities that are read together with their one parent are not lists in it, a sentence each.
+pub fn unlisted(model: &Model, design: &Design) -> Vec<String> {
+    let mut said = Vec::new();
+    for own in &design.problem.entities {
+        let Some(entity) = model.entity(&own.name) else { continue };
+        let [parent] = entity.parents.as_slice() else { continue };
+        let reads = |name: &String| {
+            let of = model.patterns.iter().filter_map(|pattern| Some((pattern, pattern.read()?)));
+            of.filter(|(_, read)| read.entities.contains(name)).collect::<Vec<_>>()
+        };
+        let asked = reads(&own.name);
+        if !asked.iter().any(|(_, read)| read.entities.contains(parent)) {
+            continue;
+        }
+        let unbounded = asked.iter().find(|(pattern, _)| pattern.returns.is_none_or(|own| own.max.is_none()));
+        let child = &own.name;
+        if let Some(pattern) = alone(model, child, parent) {
+            said.push(format!(
+                "{child} is not a list in its {parent}, as {} writes one alone or under a condition, which an element of a list cannot have.",
+                pattern.id
+            ));
+        } else if let Some((pattern, _)) = unbounded {
+            said.push(format!(
+                "{child} is not a list in its {parent}, as {} does not say how many there are at the most: `returns: {{max: 20}}`.",
+                pattern.id
+            ));
+        }
+    }
+    said
 }
 
 fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
@@ -311,6 +370,8 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
                 present_ppm: attribute.present_ppm.unwrap_or(ALL_PPM),
                 hottest_ppm: skew.map(|skew| busiest_share_ppm(skew, distinct.unwrap_or(count))),
                 number: attribute.value_type == ValueType::N,
+                keyable: matches!(attribute.value_type, ValueType::S | ValueType::N),
+                unpaddable: false,
             }
         })
         .collect();

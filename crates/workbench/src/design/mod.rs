@@ -4,6 +4,7 @@
 //! a slot, so the number of indexes is the largest number of extra views of one entity. It does not know model files
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
+mod billed;
 mod carry;
 mod constraints;
 mod current;
@@ -26,11 +27,12 @@ mod view;
 #[cfg(test)]
 mod tests;
 
+pub use billed::{Billed, Unbilled, billed};
 pub use carry::carry;
 pub use embed::{Embedded, list_name};
 pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
-pub use from_model::{from_model, keep, unordered};
-pub use name::{Named, name};
+pub use from_model::{from_model, keep, unlisted, unordered};
+pub use name::{Named, OwnKeys, name};
 pub use problem::{
     ALL_PPM, Attribute, Entity, Fault, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Projected, Slot,
     Write, WriteKind,
@@ -47,6 +49,7 @@ use std::collections::BTreeSet;
 use crate::cost::Class;
 use crate::price::{Money, Prices};
 use part::{Solved, Tariffs};
+use proof::Proved;
 
 /// A solved problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,6 +70,10 @@ pub struct Design {
     pub monthly: Monthly,
     /// Why there are not fewer indexes.
     pub proof: Proof,
+    /// The cheapest design with one global index less, whatever it has in its place.
+    pub fewer: Option<Box<Design>>,
+    /// The cheapest design with one global index less and one item for each record, where that is another.
+    pub fewer_same: Option<Box<Design>>,
     /// Nodes the solver visited, variables and constraints it had: the size of the work, whatever the machine.
     pub effort: Effort,
 }
@@ -152,12 +159,24 @@ pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
     let one = |fault| vec![fault];
     let tariffs = Tariffs::of(problem, prices).map_err(one)?;
     let (ways, faults) = ways(problem, &tariffs);
-    let Some(best) = ways.iter().min_by_key(|way| way.monthly()) else { return Err(faults) };
-    let proof = proof::prove(&tariffs, &ways, best).map_err(one)?;
-    Ok(assemble(best, proof))
+    let Some(mut best) = ways.iter().min_by_key(|way| way.monthly()).cloned() else { return Err(faults) };
+    loop {
+        let Proved { proof, fewer, fewer_same } = proof::prove(&tariffs, &ways, &best).map_err(one)?;
+        // Of designs that cost the same the one with fewer global indexes is better, as long as it does as much.
+        let equal = matches!(&proof, Proof::Possible { by, .. } if *by <= Money::ZERO);
+        match fewer {
+            Some(fewer) if equal && fewer.is_bounded() => best = fewer,
+            fewer => {
+                let other = |way: Option<Way>| way.map(|way| Box::new(assemble(&way, Proof::NoIndexes)));
+                let (fewer, fewer_same) = (other(fewer), other(fewer_same));
+                return Ok(Design { fewer, fewer_same, ..assemble(&best, proof) });
+            }
+        }
+    }
 }
 
 /// One way of embedding entities in their parents, solved.
+#[derive(Clone)]
 struct Way {
     embedded: Vec<Embedded>,
     /// What is left to be designed.
@@ -168,6 +187,25 @@ struct Way {
 impl Way {
     fn monthly(&self) -> Money {
         self.solved.iter().map(|own| own.monthly(&self.problem)).sum()
+    }
+
+    /// Whether what stands in for global indexes is as good as they are: second items that some write is known to keep, and
+    /// local indexes of collections of which somebody says how many there are.
+    fn is_bounded(&self) -> bool {
+        self.solved.iter().all(|own| {
+            own.choice.placed.iter().all(|(candidate, slot)| {
+                let Some(own) = own.part.candidates.get(*candidate) else { return false };
+                let Some(entity) = self.problem.entities.get(own.view.entity) else { return false };
+                match slot {
+                    Slot::Table | Slot::Global(_) => true,
+                    Slot::Copy => self.problem.writes.iter().any(|write| write.entity == entity.name),
+                    Slot::Local(_) => own.view.partition.iter().any(|name| {
+                        entity.id == [name.clone()]
+                            || entity.attribute(name).is_some_and(|own| own.distinct.is_some())
+                    }),
+                }
+            })
+        })
     }
 
     /// How many global indexes a table has at the most.
@@ -212,6 +250,8 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         gsis: 0,
         monthly: Monthly::default(),
         proof,
+        fewer: None,
+        fewer_same: None,
         effort: Effort::default(),
     };
     let mut asked = Vec::new();

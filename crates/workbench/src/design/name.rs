@@ -1,5 +1,9 @@
 //! Key templates for a design: the partition is named after its attributes, so that entities that belong together meet,
-//! and the sort key opens with the entity's own prefix, so that no two entities can produce one key.
+//! and the sort key opens with the entity's own prefix where others may stand beside it, so that no two entities can produce
+//! one key.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::problem::{Entity, Problem, Slot};
 use super::{Design, Placed};
@@ -18,20 +22,37 @@ pub struct Named {
     pub by: Vec<String>,
     /// The partition key's template.
     pub partition: String,
-    /// The sort key's template.
+    /// The sort key's template; empty where an index needs none.
     pub sort: String,
+    /// Which keys of an index are the attributes themselves.
+    pub own: OwnKeys,
+}
+
+/// Keys of an index that are attributes as they are, and not texts made of them: nothing is stored twice, a number sorts as
+/// a number, and whoever writes the attribute writes the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OwnKeys {
+    /// The partition key.
+    pub partition: bool,
+    /// The sort key, or that there is none.
+    pub sort: bool,
 }
 
 /// The templates of every view of a design; what is kept has the text it had.
 pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
     let prefixes = prefixes(problem);
+    let stems = stems(design);
     design
         .placed
         .iter()
         .filter_map(|placed| {
             let entity = problem.entities.get(placed.view.entity)?;
-            let mut named = templates(entity, prefixes.get(placed.view.entity)?, placed);
+            let stem = stems.get(&placed.view.partition)?;
+            let prefix = prefixes.get(placed.view.entity)?;
+            let bare = is_alone(design, placed) && !placed.view.sort.is_empty();
+            let prefix = if bare { String::new() } else { format!("{prefix}#") };
+            let mut named = templates(entity, (stem, &prefix), placed);
             let kept = &problem.kept;
             // An entry of a local index is in its item's partition.
             let slot = if matches!(placed.slot, Slot::Local(_)) { Slot::Table } else { placed.slot };
@@ -41,9 +62,55 @@ pub fn name(design: &Design) -> Vec<Named> {
             if let Some(own) = kept.key(placed.view.entity, placed.slot) {
                 named.sort.clone_from(&own.sort);
             }
+            named.own = own_keys(design, entity, placed);
+            let itself =
+                |names: &[String]| names.first().map_or_else(String::new, |name| format!("{{{name}}}"));
+            if named.own.partition {
+                named.partition = itself(&placed.view.partition);
+            }
+            if named.own.sort {
+                named.sort = itself(&placed.view.sort);
+            }
             Some(named)
         })
         .collect()
+}
+
+/// Which keys of a new index are attributes as they are: those of one attribute each, where no other entity stands. What has
+/// all of an index's attributes is in it, so that where another entity has them a made text keeps it out.
+fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
+    let none = OwnKeys::default();
+    let problem = &design.problem;
+    let is_new =
+        matches!(placed.slot, Slot::Local(_) | Slot::Global(_)) && problem.kept.index(placed.slot).is_none();
+    let table = design.tables.iter().find(|table| table.entities.contains(&placed.view.entity));
+    let (true, Some(table)) = (is_new, table) else { return none };
+    let here = |own: &&Placed| table.entities.contains(&own.view.entity);
+    if design.placed.iter().filter(here).filter(|own| own.slot == placed.slot).count() != 1 {
+        return none;
+    }
+    let alone = |names: &[String]| match names {
+        [name] => entity.attribute(name).is_some_and(|own| own.keyable),
+        _ => false,
+    };
+    let global = matches!(placed.slot, Slot::Global(_));
+    let partition = global && placed.view.shards == 1 && alone(&placed.view.partition);
+    let sort = alone(&placed.view.sort) || (global && placed.view.sort.is_empty());
+    let names: Vec<&String> = placed.view.names().collect();
+    let mut others = table.entities.iter().filter(|own| **own != placed.view.entity);
+    let strange = others.any(|own| {
+        problem.entities.get(*own).is_some_and(|own| names.iter().all(|name| own.attribute(name).is_some()))
+    });
+    let second =
+        design.placed.iter().any(|own| own.slot == Slot::Copy && own.view.entity == placed.view.entity);
+    // A second item has all attributes of the first.
+    let open = strange || second;
+    match (partition, sort) {
+        (true, true) if open && placed.view.sort.is_empty() => OwnKeys { partition, sort: false },
+        (true, true) if open => OwnKeys { partition: false, sort },
+        (false, true) if open && !global => none,
+        _ => OwnKeys { partition, sort },
+    }
 }
 
 /// A kept key of another entity by the same attributes: to meet it, its text is taken over.
@@ -55,51 +122,121 @@ fn same<'a>(problem: &'a Problem, placed: &Placed, slot: Slot) -> Option<&'a sup
     })
 }
 
-fn templates(entity: &Entity, prefix: &str, placed: &Placed) -> Named {
+fn templates(entity: &Entity, (stem, prefix): (&str, &str), placed: &Placed) -> Named {
     let view = &placed.view;
     let own = |name: &String| match entity.attribute(name) {
         Some(attribute) if attribute.number => format!("{{{name}:pad({NUMBER_DIGITS})}}"),
         _ => format!("{{{name}}}"),
     };
     let joined = |names: &[String]| names.iter().map(own).collect::<Vec<_>>().join("#");
-    let mut partition = format!("{}#{}", stems(&view.partition), joined(&view.partition));
+    let mut partition = format!("{stem}#{}", joined(&view.partition));
     // What is in the partition already tells no two of its items apart.
     let mut spreading = entity.id.iter().chain(&view.sort).filter(|name| !view.partition.contains(name));
     if let (true, Some(id)) = (view.shards > 1, spreading.next()) {
         partition = format!("{partition}#{{{id}|shard({})}}", view.shards);
     }
-    let sort =
-        if view.sort.is_empty() { format!("{prefix}#") } else { format!("{prefix}#{}", joined(&view.sort)) };
-    Named { entity: entity.name.clone(), slot: placed.slot, by: view.partition.clone(), partition, sort }
+    let sort = format!("{prefix}{}", joined(&view.sort));
+    Named {
+        entity: entity.name.clone(),
+        slot: placed.slot,
+        by: view.partition.clone(),
+        partition,
+        sort,
+        own: OwnKeys::default(),
+    }
 }
 
-/// `customerId` stands for a customer: the prefix of its partitions is `customer`.
-fn stems(names: &[String]) -> String {
-    let stem = |name: &String| {
-        let bare = name.strip_suffix("Id").or_else(|| name.strip_suffix("_id")).unwrap_or(name);
-        if bare.is_empty() { name.to_lowercase() } else { bare.to_lowercase() }
-    };
-    names.iter().map(stem).collect::<Vec<_>>().join("+")
+/// The opening of the partition keys by the same attributes, which no other attributes have: `customerId` stands for
+/// a customer, whose partitions open with `c`.
+fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
+    let kept = &design.problem.kept.keys;
+    let mut stems: BTreeMap<Vec<String>, String> = BTreeMap::new();
+    for placed in &design.placed {
+        let by = &placed.view.partition;
+        if stems.contains_key(by) {
+            continue;
+        }
+        let bare = |name: &'_ String| -> String {
+            let bare = name.strip_suffix("Id").or_else(|| name.strip_suffix("_id")).unwrap_or(name);
+            if bare.is_empty() { name.clone() } else { bare.to_owned() }
+        };
+        let words: Vec<Vec<String>> = by.iter().map(|name| words(&bare(name))).collect();
+        let taken = |text: &str| {
+            stems.values().any(|other| other == text)
+                || kept.iter().any(|own| own.view.partition != *by && opens(&own.partition, text))
+        };
+        let found = shortest(&words, taken);
+        stems.insert(by.clone(), found);
+    }
+    stems
 }
 
-/// The shortest opening of each entity's name that is no opening of another's.
+/// The opening of each entity's sort keys, which no other's have: the more items, the shorter.
 fn prefixes(problem: &Problem) -> Vec<String> {
-    let names: Vec<String> = problem.entities.iter().map(|entity| entity.name.to_lowercase()).collect();
-    names
-        .iter()
-        .enumerate()
-        .map(|(place, name)| {
-            let taken = |text: &str| {
-                let opening = format!("{text}#");
-                let mut others = problem.kept.keys.iter().filter(|own| own.view.entity != place);
-                others.any(|own| own.sort.starts_with(&opening))
-            };
-            let unique = |text: &str| {
-                !taken(text)
-                    && names.iter().enumerate().all(|(other, name)| other == place || !name.starts_with(text))
-            };
-            let ends = name.char_indices().map(|(start, letter)| start + letter.len_utf8());
-            ends.filter_map(|end| name.get(..end)).find(|text| unique(text)).unwrap_or(name).to_owned()
-        })
-        .collect()
+    let mut found: Vec<String> = vec![String::new(); problem.entities.len()];
+    let mut entities: Vec<(usize, &Entity)> = problem.entities.iter().enumerate().collect();
+    entities.sort_by_key(|(place, entity)| (Reverse(entity.count), *place));
+    for (place, entity) in entities {
+        let others = || problem.kept.keys.iter().filter(|own| own.view.entity != place);
+        let taken = |text: &str| {
+            found.iter().any(|other| other == text) || others().any(|own| opens(&own.sort, text))
+        };
+        let own = shortest(&[words(&entity.name)], taken);
+        if let Some(place) = found.get_mut(place) {
+            *place = own;
+        }
+    }
+    found
+}
+
+/// Whether an entry of a new index has its partition for itself, so that nothing need tell its sort key from others': no
+/// other entity stands there by the same attributes.
+fn is_alone(design: &Design, placed: &Placed) -> bool {
+    let kept = &design.problem.kept;
+    let partition = |own: &Placed| (own.slot, own.view.partition.clone());
+    matches!(placed.slot, Slot::Global(_))
+        && kept.index(placed.slot).is_none()
+        && design.placed.iter().filter(|own| partition(own) == partition(placed)).count() == 1
+}
+
+/// Whether a template opens with a prefix and the delimiter: `o#` and `oi#` are two, as neither opens the other.
+fn opens(template: &str, prefix: &str) -> bool {
+    template.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('#'))
+}
+
+/// The words of a name, in small letters: `orderItem`, `order_item` and `OrderItem` are two.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut new = true;
+    let mut small = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() {
+            new = true;
+            continue;
+        }
+        if new || (small && letter.is_uppercase()) {
+            words.push(String::new());
+            new = false;
+        }
+        small = !letter.is_uppercase();
+        if let Some(word) = words.last_mut() {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words
+}
+
+/// The shortest text that is free and still tells what it stands for: the first letter of each name, of each word, then
+/// more and more of all of them.
+fn shortest(names: &[Vec<String>], taken: impl Fn(&str) -> bool) -> String {
+    let initial = |word: &String| word.chars().next();
+    let whole: String = names.iter().flatten().map(String::as_str).collect();
+    let whole = if whole.is_empty() { "k".to_owned() } else { whole };
+    let firsts: String = names.iter().filter_map(|name| name.first().and_then(initial)).collect();
+    let initials: String = names.iter().flatten().filter_map(initial).collect();
+    let ends = whole.char_indices().map(|(start, letter)| start + letter.len_utf8());
+    let openings = ends.filter_map(|end| whole.get(..end)).map(str::to_owned);
+    let numbered = (2_u32..).map(|number| format!("{whole}{number}"));
+    let mut found = [firsts, initials].into_iter().chain(openings).chain(numbered);
+    found.find(|text| !text.is_empty() && !taken(text)).unwrap_or_default()
 }

@@ -15,6 +15,7 @@ use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_COLLECTION_BYTES_MAX
 const SAVING_MIN: Money = Money::dollars(1);
 
 /// A part with the cheapest choice for it.
+#[derive(Clone)]
 pub(super) struct Solved {
     pub(super) part: Part,
     pub(super) class: Class,
@@ -52,9 +53,9 @@ impl Tariffs {
         let class = problem.class.unwrap_or(Class::Standard);
         let other = match problem.class {
             Some(_) => None,
-            None => Some(Tariff::of(prices, Class::Infrequent)?),
+            None => Some(Tariff::of(problem, prices, Class::Infrequent)?),
         };
-        Ok(Self { class, first: Tariff::of(prices, class)?, other })
+        Ok(Self { class, first: Tariff::of(problem, prices, class)?, other })
     }
 }
 
@@ -268,7 +269,9 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
     }
     // What an index holds is the same for all entities: where it is to be weighed, they cannot be taken apart.
     let all: Vec<Candidate> = candidates.iter().flatten().cloned().collect();
-    if view::projections_matter(problem, &all) {
+    let odd = problem.entities.iter().flat_map(|entity| &entity.attributes).any(|own| own.unpaddable);
+    // Nor where an index may have to be of one entity alone.
+    if odd || view::projections_matter(problem, &all) {
         groups = vec![groups.into_iter().flatten().collect()];
     }
     groups.into_iter().map(|entities| part(problem, candidates, entities)).collect()

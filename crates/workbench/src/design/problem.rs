@@ -26,6 +26,8 @@ pub struct Problem {
     pub kept: Kept,
     /// The table class, if it is not to be chosen.
     pub class: Option<Class>,
+    /// Whether the table is backed up continuously, which is charged by what it and its local indexes store.
+    pub backed_up: bool,
 }
 
 /// Where entries of an entity stand.
@@ -185,6 +187,11 @@ pub struct Attribute {
     pub hottest_ppm: Option<u64>,
     /// Whether it is a number, which a key of strings must pad.
     pub number: bool,
+    /// Whether it is a text or a number, and so can be a key as it is.
+    pub keyable: bool,
+    /// Whether it is a number with values below 0 or fractions: padded in a text these do not sort, so that it must be a
+    /// key as it is.
+    pub unpaddable: bool,
 }
 
 /// One question.

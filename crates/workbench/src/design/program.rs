@@ -2,7 +2,7 @@
 //!
 //! Variables x[view, slot], y[index], c[entity] (has second items), a[index] (holds everything), p[index, attribute] (holds
 //! it), l (there is a local index), z[pattern, location, key]. Minimised in order: cost; with that pinned, indexes; with
-//! both pinned, entries and then key bytes.
+//! both pinned, entries, then partition keys of few values and key bytes.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,13 @@ const ROW_ORDERS: usize = 4;
 /// An entry weighs more than all key bytes together.
 const ENTRY_WEIGHT: f64 = 1_000_000.0;
 
-/// A local index is no better than a global one unless a read must be strong: at equal cost the global one is taken.
+/// Of equal designs the one whose partition keys have more values is better: a key of two values weighs half of this.
+const FEW_WEIGHT: f64 = 0.25;
+/// Keys with as many values are not few, as in rule L020.
+const FEW_VALUES: u64 = 100;
+
+/// A local index binds its table, so that at equal cost a global one is taken here. Where that makes for more of them, and the
+/// collections are known to be bounded, the proof offers the other and it is taken.
 const LOCAL_WEIGHT: f64 = 1.001;
 /// A second item binds whoever writes the first: at equal cost any number of indexes is better.
 const COPY_WEIGHT: f64 = 100.0;
@@ -137,8 +143,12 @@ pub(super) fn solve(
         .x
         .iter()
         .map(|place| {
-            let bytes = part.candidates.get(place.candidate).map_or(0, |own| own.key_bytes);
-            float(i128::from(bytes)).mul_add(1.0 / ENTRY_WEIGHT, 1.0) * place.chosen
+            let own = part.candidates.get(place.candidate);
+            let bytes = own.map_or(0, |own| own.key_bytes);
+            let values = own.and_then(|own| Some(own.partitions(problem.entities.get(own.view.entity)?)));
+            let values = values.unwrap_or(1);
+            let few = if values < FEW_VALUES { FEW_WEIGHT / float(i128::from(values)) } else { 0.0 };
+            float(i128::from(bytes)).mul_add(1.0 / ENTRY_WEIGHT, 1.0 + few) * place.chosen
         })
         .sum();
     let mut pins: Vec<Constraint> = Vec::new();
@@ -246,6 +256,12 @@ fn stands(problem: &Problem, own: &Candidate, slot: Slot) -> bool {
         Slot::Copy => own.copy && own.projected == Projected::All && !own.serves.is_empty(),
         Slot::Local(_) | Slot::Global(_) => kept || own.index && !own.serves.is_empty(),
     };
+    // Whatever has a local index's sort key is in it.
+    let sorts_others = |other: &Entity| own.view.sort.iter().any(|name| other.attribute(name).is_some());
+    let mut others =
+        problem.entities.iter().filter(|other| entity.is_some_and(|entity| entity.name != other.name));
+    let odd = matches!(slot, Slot::Local(_)) && entity.is_some_and(|entity| own.view.is_unpaddable(entity));
+    let may = may && !(odd && others.any(sorts_others));
     may && problem.kept.allows(&own.view, &own.projected, slot, has)
 }
 

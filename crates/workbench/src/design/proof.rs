@@ -82,32 +82,59 @@ impl Less<'_> {
     fn own(&self) -> impl Iterator<Item = &Solved> {
         self.way.solved.iter().zip(&self.solved).map(|(own, other)| other.as_ref().unwrap_or(own))
     }
+
+    /// It as a way of its own.
+    fn way(&self) -> Way {
+        let Way { embedded, problem, .. } = self.way;
+        Way { embedded: embedded.clone(), problem: problem.clone(), solved: self.own().cloned().collect() }
+    }
+}
+
+/// Why there are not fewer indexes, with the designs that there would be with fewer.
+pub(super) struct Proved {
+    pub(super) proof: Proof,
+    /// The cheapest of all.
+    pub(super) fewer: Option<Way>,
+    /// The cheapest with one item for each record, where that is another.
+    pub(super) fewer_same: Option<Way>,
+}
+
+impl From<Proof> for Proved {
+    fn from(proof: Proof) -> Self {
+        Self { proof, fewer: None, fewer_same: None }
+    }
 }
 
 /// Proves it for the best of all ways: any of them may do with fewer.
-pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Proof, Fault> {
+pub(super) fn prove(tariffs: &Tariffs, ways: &[Way], best: &Way) -> Result<Proved, Fault> {
     let kept = best.problem.kept.globals.len();
     let most = best.globals();
-    let Some(gsis) = most.checked_sub(1) else { return Ok(Proof::NoIndexes) };
+    let Some(gsis) = most.checked_sub(1) else { return Ok(Proof::NoIndexes.into()) };
     if most == kept {
-        return Ok(Proof::AllKept);
+        return Ok(Proof::AllKept.into());
     }
     let less = match cheapest(tariffs, ways, gsis, Offer::All)? {
         Ok(less) => less,
-        Err(Unable { entities, unless }) => return Ok(Proof::Impossible { gsis, entities, unless }),
+        Err(Unable { entities, unless }) => {
+            return Ok(Proof::Impossible { gsis, entities, unless }.into());
+        }
     };
     let by = less.monthly - best.monthly();
     let with = besides(&less, best);
     let plain = second_items(best.solved.iter(), best).is_empty() && locals(best.solved.iter()) == 0;
+    let mut fewer_same = None;
     let same = if with.is_empty() || !plain {
         Same::NotAsked
     } else {
         match cheapest(tariffs, std::slice::from_ref(best), gsis, Offer::Entries)? {
-            Ok(less) => Same::Dearer(less.monthly - best.monthly()),
+            Ok(less) => {
+                fewer_same = Some(less.way());
+                Same::Dearer(less.monthly - best.monthly())
+            }
             Err(unable) => Same::Impossible(unable.entities),
         }
     };
-    Ok(Proof::Possible { gsis, by, with, same })
+    Ok(Proved { proof: Proof::Possible { gsis, by, with, same }, fewer: Some(less.way()), fewer_same })
 }
 
 /// The cheapest of all ways with at most so many indexes; or the entities that cannot do with them.

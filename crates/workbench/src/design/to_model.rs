@@ -35,8 +35,8 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
     for embedded in &design.embedded {
         embed(&mut model, embedded);
     }
-    let places = tables(&mut model, table, design);
     let named = name(design);
+    let places = tables(&mut model, table, design, &named);
     for (table, own) in &places {
         for (entity_place, entity) in
             own.entities.iter().filter_map(|place| Some((place, design.problem.entities.get(*place)?)))
@@ -64,6 +64,8 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
                     old.map_or_else(made, |old| Ok(old.clone()))
                 })
                 .collect::<Result<_, String>>()?;
+            // Of an index by attributes as they are there is nothing to make.
+            written.slots.retain(|(_, slot)| !slot.templates.is_empty());
         }
     }
     for asked in &design.asked {
@@ -90,7 +92,12 @@ fn slots(own: &TableOf) -> impl Iterator<Item = Slot> {
 }
 
 /// The tables as the design has them: the first keeps its name, a second one is named after its class.
-fn tables<'a>(model: &mut Model, name: &str, design: &'a Design) -> Vec<(Table, &'a TableOf)> {
+fn tables<'a>(
+    model: &mut Model,
+    name: &str,
+    design: &'a Design,
+    named: &[Named],
+) -> Vec<(Table, &'a TableOf)> {
     let Some(place) = model.tables.iter().position(|own| own.name == name) else { return Vec::new() };
     let Some(old) = model.tables.get(place).cloned() else { return Vec::new() };
     let kept = &design.problem.kept;
@@ -108,7 +115,7 @@ fn tables<'a>(model: &mut Model, name: &str, design: &'a Design) -> Vec<(Table, 
                 table.partition = string("pk".to_owned());
                 table.sort = Some(string("sk".to_owned()));
             }
-            let index = |slot| index(&old, &table, kept, own, slot);
+            let index = |slot| index(&old, &table, design, own, (slot, named));
             table.indexes = slots(own).filter_map(index).collect();
             (table, own)
         })
@@ -121,28 +128,49 @@ fn string(name: String) -> KeyPart {
     KeyPart { name, key_type: KeyType::S }
 }
 
-fn index(old: &Table, table: &Table, kept: &Kept, own: &TableOf, slot: Slot) -> Option<Index> {
+fn index(
+    old: &Table,
+    table: &Table,
+    design: &Design,
+    own: &TableOf,
+    (slot, named): (Slot, &[Named]),
+) -> Option<Index> {
+    let kept = &design.problem.kept;
     let name = index_name(kept, slot)?;
     if let Some(index) = kept.index(slot).and_then(|_| old.index(&name)) {
         return Some(index.clone());
     }
+    let entities = || own.entities.iter().filter_map(|place| design.problem.entities.get(*place));
+    // Where keys are attributes as they are, one entity stands.
+    let placed = named.iter().filter(|named| named.slot == slot).find_map(|named| {
+        let entity = entities().find(|entity| entity.name == named.entity)?;
+        Some((named, entity))
+    });
+    let itself = |template: &str| {
+        let attribute = placed?.1.attribute(template.trim_matches(['{', '}']))?;
+        let key_type = if attribute.number { KeyType::N } else { KeyType::S };
+        Some(KeyPart { name: attribute.name.clone(), key_type })
+    };
+    let made = |part: &str| Some(string(format!("{name}{part}")));
+    let (kind, partition) = match (slot, placed) {
+        (Slot::Local(_), _) => (IndexKind::Local, Some(table.partition.clone())),
+        (_, Some((named, _))) if named.own.partition => (IndexKind::Global, itself(&named.partition)),
+        _ => (IndexKind::Global, made("pk")),
+    };
+    let sort = match placed {
+        Some((named, _)) if named.own.sort => itself(&named.sort),
+        _ => made("sk"),
+    };
+    let is_key = |name: &String| partition.iter().chain(&sort).any(|part| part.name == *name);
     let projection = match own.projections.iter().find(|(known, _)| *known == slot) {
-        Some((_, Projected::Only(names))) if names.is_empty() => Projection::KeysOnly,
-        Some((_, Projected::Only(names))) => Projection::Include(names.iter().cloned().collect()),
+        Some((_, Projected::Only(held))) if held.iter().all(is_key) => Projection::KeysOnly,
+        Some((_, Projected::Only(held))) => {
+            Projection::Include(held.iter().filter(|name| !is_key(name)).cloned().collect())
+        }
         _ => Projection::All,
     };
-    let (kind, partition) = match slot {
-        Slot::Local(_) => (IndexKind::Local, table.partition.clone()),
-        _ => (IndexKind::Global, string(format!("{name}pk"))),
-    };
-    Some(Index {
-        partition: vec![partition],
-        sort: vec![string(format!("{name}sk"))],
-        name,
-        at: At::default(),
-        kind,
-        projection,
-    })
+    let (partition, sort) = (partition.into_iter().collect(), sort.into_iter().collect());
+    Some(Index { partition, sort, name, at: At::default(), kind, projection })
 }
 
 /// Templates of a key: of a local index the sort key only, its partition key is the table's.
@@ -155,8 +183,12 @@ fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Result<model::Sl
     let parse = |part: Option<&KeyPart>, text: &str| {
         part.map(|part| Ok((part.name.clone(), Template::parse(text)?))).transpose()
     };
-    let templates: Result<Vec<Option<_>>, String> =
-        [parse(partition, &named.partition), parse(sort, &named.sort)].into_iter().collect();
+    let templates: Result<Vec<Option<_>>, String> = [
+        parse(partition.filter(|_| !named.own.partition), &named.partition),
+        parse(sort.filter(|_| !named.own.sort), &named.sort),
+    ]
+    .into_iter()
+    .collect();
     Ok(model::Slot { templates: templates?.into_iter().flatten().collect(), at: At::default() })
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Candidate {
     pub(super) index: bool,
     /// Writes and storage as an index entry.
     pub(super) index_cost: Money,
+    /// What continuous backups of it cost as an entry of a local index, besides.
+    pub(super) backup_cost: Money,
     /// Writes and storage as a second item.
     pub(super) copy_cost: Money,
     /// Bytes of the key's values.
@@ -84,32 +86,49 @@ impl Candidate {
         match slot {
             Slot::Table => Money::ZERO,
             Slot::Copy => self.copy_cost,
-            Slot::Local(_) | Slot::Global(_) => self.index_cost,
+            Slot::Local(_) => self.index_cost + self.backup_cost,
+            Slot::Global(_) => self.index_cost,
         }
+    }
+
+    /// How many different keys its partition has at the most.
+    pub(super) fn partitions(&self, entity: &Entity) -> u64 {
+        let values =
+            |name: &String| entity.attribute(name).and_then(|own| own.distinct).unwrap_or(entity.count);
+        self.view.partition.iter().map(values).fold(1, u64::saturating_mul).clamp(1, entity.count.max(1))
     }
 }
 
-/// The three prices that a design is judged by.
+/// The prices that a design is judged by.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tariff {
     pub(super) write: Money,
     pub(super) read: Money,
     pub(super) storage: Money,
+    /// Of continuous backups, nothing if there are none.
+    backup: Money,
 }
 
 impl Tariff {
-    pub(super) fn of(prices: &Prices, class: Class) -> Result<Self, super::Fault> {
+    pub(super) fn of(problem: &Problem, prices: &Prices, class: Class) -> Result<Self, super::Fault> {
         let find = |item, name| prices.of(item).ok_or(super::Fault::NoPrice(name));
+        let backup = if problem.backed_up {
+            find(Item::PointInTimeRecovery, "point-in-time recovery")?
+        } else {
+            Money::ZERO
+        };
         Ok(match class {
             Class::Standard => Self {
                 write: find(Item::WriteRequest, "write request units")?,
                 read: find(Item::ReadRequest, "read request units")?,
                 storage: find(Item::Storage, "storage")?,
+                backup,
             },
             Class::Infrequent => Self {
                 write: find(Item::InfrequentWriteRequest, "Standard-IA write request units")?,
                 read: find(Item::InfrequentReadRequest, "Standard-IA read request units")?,
                 storage: find(Item::InfrequentStorage, "Standard-IA storage")?,
+                backup,
             },
         })
     }
@@ -126,7 +145,8 @@ impl Tariff {
         let units = |write: &Write| {
             i128::from(write_units(entity.size_bytes)) * if write.transactional { 2 } else { 1 }
         };
-        (self.written(problem, entity, units), self.stored(entity, entity.size_bytes, ALL_PPM))
+        let stored = self.stored(entity, entity.size_bytes, ALL_PPM);
+        (self.written(problem, entity, units), stored + self.kept_safe(entity, entity.size_bytes, ALL_PPM))
     }
 
     /// What it costs more a month that writes which stood alone become transactions because of a second item.
@@ -143,6 +163,7 @@ impl Tariff {
         let units = |_: &Write| i128::from(2 * write_units(entity.size_bytes));
         self.written(problem, entity, units).times(i128::from(present), i128::from(ALL_PPM))
             + self.stored(entity, entity.size_bytes, present)
+            + self.kept_safe(entity, entity.size_bytes, present)
     }
 
     fn written(&self, problem: &Problem, entity: &Entity, units: impl Fn(&Write) -> i128) -> Money {
@@ -152,12 +173,21 @@ impl Tariff {
     }
 
     fn stored(&self, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
-        let bytes = i128::from(bytes + ENTRY_OVERHEAD_BYTES) * i128::from(entity.count);
-        self.storage.times(bytes * i128::from(present_ppm), GIGABYTE * i128::from(ALL_PPM))
+        Self::held(self.storage, entity, bytes, present_ppm)
     }
 
-    /// The monthly cost of a view as an index entry: 1 write for a new, changed or removed entry, 2 when its key changes,
-    /// none when nothing that it holds changes. An index of everything is rewritten by any change.
+    /// What continuous backups of it cost a month: of the table and its local indexes, not of global ones.
+    fn kept_safe(&self, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
+        Self::held(self.backup, entity, bytes, present_ppm)
+    }
+
+    fn held(price: Money, entity: &Entity, bytes: u64, present_ppm: u64) -> Money {
+        let bytes = i128::from(bytes + ENTRY_OVERHEAD_BYTES) * i128::from(entity.count);
+        price.times(bytes * i128::from(present_ppm), GIGABYTE * i128::from(ALL_PPM))
+    }
+
+    /// The monthly cost of a view as an index entry, as `cost` meters it: 1 write for a new, changed or removed entry, 2 when
+    /// its key changes, none when nothing that it holds changes. An index of everything is rewritten by any change.
     fn index(
         &self,
         problem: &Problem,
@@ -167,15 +197,24 @@ impl Tariff {
         bytes: u64,
     ) -> Money {
         let present = present_ppm(entity, view);
-        let times = |write: &Write| match (&write.kind, projected) {
-            (WriteKind::Update { changed }, _) if view.names().any(|name| changed.contains(name)) => 2,
-            (WriteKind::Update { changed }, Projected::Only(held)) => {
-                u64::from(changed.iter().any(|name| held.contains(name)))
+        let optional = |name: &&String| entity.attribute(name).is_some_and(|own| own.present_ppm < ALL_PPM);
+        // Entries written by one write, and the share of writes that do.
+        let written = |write: &Write| match (&write.kind, projected) {
+            (WriteKind::Update { changed }, _) if view.names().any(|name| changed.contains(name)) => {
+                // What most items lack is set or removed where the item is not in the index before, or not after.
+                let mut moved = view.names().filter(|name| changed.contains(name));
+                if moved.any(|name| optional(&name)) { (1, ALL_PPM) } else { (2, present) }
             }
-            _ => 1,
+            (WriteKind::Update { changed }, Projected::Only(held)) => {
+                (u64::from(changed.iter().any(|name| held.contains(name))), present)
+            }
+            _ => (1, present),
         };
-        let units = |write: &Write| i128::from(times(write) * write_units(bytes));
-        self.written(problem, entity, units).times(i128::from(present), i128::from(ALL_PPM))
+        let units = |write: &Write| {
+            let (times, share) = written(write);
+            i128::from(times * write_units(bytes)) * i128::from(share)
+        };
+        self.written(problem, entity, units).times(1, i128::from(ALL_PPM))
             + self.stored(entity, bytes, present)
     }
 }
@@ -184,6 +223,17 @@ impl View {
     /// All attributes of the key.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         self.partition.iter().chain(&self.sort)
+    }
+
+    /// Whether a number in it cannot be padded into a text: it may then be the whole sort key of an index and nothing else.
+    pub(super) fn is_unpaddable(&self, entity: &Entity) -> bool {
+        self.names().any(|name| entity.attribute(name).is_some_and(|own| own.unpaddable))
+    }
+
+    /// Whether its sort key can be an attribute as it is, and all the others can be made texts.
+    fn sorts_itself(&self, entity: &Entity) -> bool {
+        let odd = |name: &String| entity.attribute(name).is_some_and(|own| own.unpaddable);
+        self.sort.len() == 1 && !self.partition.iter().any(odd)
     }
 
     /// Whether one request (or one per shard, where the pattern allows it) answers the pattern.
@@ -299,7 +349,8 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
         }
     }
     views.extend(problem.kept.keys.iter().map(|own| own.view.clone()).filter(|view| view.entity == place));
-    views.iter().flat_map(|view| candidates(problem, tariff, entity, view)).collect()
+    let made = |view: &&View| !view.is_unpaddable(entity) || view.sorts_itself(entity);
+    views.iter().filter(made).flat_map(|view| candidates(problem, tariff, entity, view)).collect()
 }
 
 fn add_views(
@@ -445,6 +496,7 @@ fn narrowed(
         copy: false,
         index: true,
         index_cost: tariff.index(problem, entity, &whole.view, &projected, entry_bytes),
+        backup_cost: tariff.kept_safe(entity, entry_bytes, present_ppm(entity, &whole.view)),
         copy_cost: whole.copy_cost,
         key_bytes: whole.key_bytes,
         entry_bytes,
@@ -472,12 +524,14 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
         .collect();
     let unique = entity.id.iter().all(|name| view.names().any(|own| own == name));
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
+    let odd = view.is_unpaddable(entity);
     Candidate {
         projected: Projected::All,
-        base: (always && stays && addressed && unique) || kept(Slot::Table),
-        copy: stays && addressed && unique,
+        base: (always && stays && addressed && unique && !odd) || kept(Slot::Table),
+        copy: stays && addressed && unique && !odd,
         index: true,
         index_cost: tariff.index(problem, entity, &view, &Projected::All, entity.size_bytes),
+        backup_cost: tariff.kept_safe(entity, entity.size_bytes, present_ppm(entity, &view)),
         copy_cost: tariff.copy(problem, entity, &view),
         entry_bytes: entity.size_bytes,
         key_bytes: view.names().filter_map(own).map(|own| own.size_bytes).sum(),

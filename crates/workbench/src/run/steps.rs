@@ -24,7 +24,9 @@ use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::requests::{self, update_parts};
 use super::room::{too_few, too_large, too_many};
 use super::sizes::average;
-use crate::data::{Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad};
+use crate::data::{
+    Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad, told_by_key,
+};
 use crate::model::{
     Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table, Write,
     WriteKind,
@@ -580,9 +582,20 @@ impl<'a> Maker<'a> {
             let key = key_of(table, &sample.item);
             earlier.iter().all(|own| own.table.name != table.name || Some(&own.key) != key.as_ref())
         };
+        let model = self.model;
+        // What only its keys tell belongs to an item all the same.
+        let whole = move |item: &'a Item| -> Cow<'a, Item> {
+            let told = told_by_key(model, entity, item);
+            if told.is_empty() {
+                return Cow::Borrowed(item);
+            }
+            let mut item = item.clone();
+            item.extend(told);
+            Cow::Owned(item)
+        };
         let mut found = self.samples.iter().filter(fits.clone()).filter(free).peekable();
         if found.peek().is_some() {
-            return Ok(Box::new(found.map(|sample| Cow::Borrowed(&sample.item))));
+            return Ok(Box::new(found.map(move |sample| whole(&sample.item))));
         }
         let mut fitting = self.samples.iter().filter(fits).peekable();
         let open = !keys.is_empty() && keys.iter().all(|key| !given.contains_key(*key));
@@ -592,11 +605,15 @@ impl<'a> Maker<'a> {
             return Err(too_few(self.model, self.samples, self.pattern, entity));
         }
         if let Some(sample) = fitting.nth(usize::try_from(nth).unwrap_or(usize::MAX)) {
-            return Ok(Box::new(std::iter::once(Cow::Borrowed(&sample.item))));
+            return Ok(Box::new(std::iter::once(whole(&sample.item))));
         }
-        let item = complete(self.model, entity, given);
-        let item = item.map_err(|fault| format!("no item of `{}` to work on: {fault}", entity.name))?;
-        Ok(Box::new(std::iter::once(Cow::Owned(item))))
+        let made = complete(self.model, entity, given);
+        let made = made.map_err(|fault| format!("no item of `{}` to work on: {fault}", entity.name))?;
+        // What the example gives may stand in the keys alone.
+        let key = key_of(table, &made);
+        let mut own = self.samples.iter().filter(|sample| sample.table == table.name);
+        let stored = own.find(|sample| key_of(table, &sample.item) == key);
+        Ok(Box::new(std::iter::once(stored.map_or(Cow::Owned(made), |sample| whole(&sample.item)))))
     }
 }
 

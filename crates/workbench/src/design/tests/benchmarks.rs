@@ -91,8 +91,8 @@ fn b1_templates_of_a_collection_meet_and_of_different_entities_never_collide() {
             .expect("a base key")
             .clone()
     };
-    assert_eq!(base("Order").partition, "order#{orderId}");
-    assert_eq!(base("OrderItem").partition, "order#{orderId}");
+    assert_eq!(base("Order").partition, "o#{orderId}");
+    assert_eq!(base("OrderItem").partition, "o#{orderId}");
     for one in &named {
         let clash = named.iter().find(|other| {
             let opening = |sort: &str| sort.split('#').next().map(str::to_owned);

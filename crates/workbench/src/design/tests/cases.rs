@@ -9,7 +9,7 @@ use crate::price::{Prices, TODAY};
 pub(super) const PER_SECOND: u64 = 1_000_000;
 
 pub(super) fn problem(entities: Vec<Entity>, patterns: Vec<Pattern>, writes: Vec<Write>) -> Problem {
-    Problem { entities, patterns, writes, gsi_max: 5, kept: Kept::default(), class: None }
+    Problem { entities, patterns, writes, gsi_max: 5, kept: Kept::default(), class: None, backed_up: false }
 }
 
 /// An entity whose identity is the first names and whose other attributes are the second.
@@ -32,6 +32,8 @@ pub(super) fn attribute(name: &str) -> Attribute {
         present_ppm: ALL_PPM,
         hottest_ppm: None,
         number: false,
+        keyable: true,
+        unpaddable: false,
     }
 }
 

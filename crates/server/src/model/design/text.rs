@@ -1,0 +1,302 @@
+//! What `keywright model design` says: keys, costs by the bill of what is written, proof and explanation.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use keywright_workbench::cost::{Bill, Class, Line, Parts, open, taken};
+use keywright_workbench::design::{
+    Billed, Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Unless, Without, explain,
+    index_name, name,
+};
+use keywright_workbench::model::Model;
+use keywright_workbench::price::{Money, Prices};
+use keywright_workbench::run::Note;
+
+use super::super::progress::during;
+use super::{Designed, sentences};
+
+/// Rates between these hundredths of what is declared should not change a design.
+const STABLE_PERCENT_MIN: u64 = 50;
+/// See the least.
+const STABLE_PERCENT_MAX: u64 = 200;
+
+fn slot(problem: &Problem, slot: Slot) -> String {
+    let other = if slot == Slot::Copy { "2nd item" } else { "table" };
+    index_name(&problem.kept, slot).unwrap_or_else(|| other.to_owned())
+}
+
+/// What a table's design is, and what it costs by the bill of the written model.
+pub(super) fn text(own: &Designed, proof: &Proof, billed: &Billed, prices: &Prices) -> String {
+    let (design, problem) = (&own.design, &own.design.problem);
+    let sums = billed.bill.parts(|name| own.tables.iter().any(|table| table == name));
+    let mut lines = vec![format!(
+        "{}: {}, {} a month at {} ({}).",
+        own.table,
+        counted(design.gsis, "global secondary index", "es"),
+        sums.total(),
+        prices.name,
+        kinds(&sums)
+    )];
+    lines.push(self::proof(proof, problem));
+    lines.extend(shapes(design));
+    lines.push(String::new());
+    for own in name(design) {
+        let (entity, place) = (&own.entity, slot(problem, own.slot));
+        let sort = if own.sort.is_empty() { "-" } else { &own.sort };
+        lines.push(format!("{entity:<20} {place:<8} pk {:<32} sk {sort}", own.partition));
+    }
+    lines.push(String::new());
+    lines.extend(costs(own, &billed.model, &billed.bill));
+    lines.join("\n")
+}
+
+/// What the bill rests on that the model does not say; what many patterns leave out is said once.
+pub(super) fn left_open(bill: &Bill) -> Vec<String> {
+    let sizeless =
+        |note: &Note| if let Note::NoAverage { pattern, .. } = note { Some(pattern.clone()) } else { None };
+    let patterns: Vec<String> = bill.notes.iter().filter_map(sizeless).collect();
+    if patterns.len() < 2 {
+        return open(bill);
+    }
+    let rest = Bill {
+        notes: bill.notes.iter().filter(|note| sizeless(note).is_none()).cloned().collect(),
+        without_rate: bill.without_rate.clone(),
+        ..Bill::default()
+    };
+    let mut said = open(&rest);
+    said.push(format!(
+        "{} do not say how much they return and are metered on the sample: write `returns: {{avg: 10}}`.",
+        patterns.join(", ")
+    ));
+    said
+}
+
+/// The sums of a bill by kind.
+fn kinds(sums: &Parts) -> String {
+    let mut said = vec![
+        format!("reads {}", sums.reads),
+        format!("writes {}", sums.writes),
+        format!("storage {}", sums.storage),
+        format!("indexes {}", sums.indexes),
+    ];
+    if sums.unused > Money::ZERO {
+        said.push(format!("units nobody uses {}", sums.unused));
+    }
+    said.extend(sums.features.iter().map(|(name, monthly)| format!("{name} {monthly}")));
+    said.join(", ")
+}
+
+/// What each pattern takes and costs, reads where they are asked and writes wherever they write.
+fn costs(own: &Designed, model: &Model, bill: &Bill) -> Vec<String> {
+    let mut said = Vec::new();
+    for pattern in &model.patterns {
+        let here = |line: &&Line| line.pattern == pattern.id && own.tables.contains(&line.target.table);
+        let lines: Vec<&Line> = bill.lines.iter().filter(here).collect();
+        let cost: Money = lines.iter().map(|line| line.monthly.total()).sum();
+        let (id, asked) = (&pattern.id, own.design.asked.iter().find(|asked| asked.pattern == pattern.id));
+        if let Some(asked) = asked {
+            let place = slot(&own.design.problem, asked.slot);
+            let by = asked.partition.join(", ");
+            let requests = counted(usize::try_from(asked.shards).unwrap_or(usize::MAX), "request", "s");
+            let units = lines.first().map_or_else(|| "?".to_owned(), |line| taken(line));
+            said.push(format!("{id:<20} {place:<8} by {by:<24} {requests:<12} {units:>10} {cost:>12}"));
+        } else if !lines.is_empty() {
+            let each =
+                |line: &&Line| format!("{} {}", line.target.index.as_deref().unwrap_or("table"), taken(line));
+            let each = lines.iter().map(each).collect::<Vec<_>>().join(", ");
+            said.push(format!("{id:<20} {each:<59} {cost:>12}"));
+        }
+    }
+    said
+}
+
+fn counted(number: usize, what: &str, plural: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}{plural}") }
+}
+
+/// Why there are not fewer indexes, in words that hold: what is called impossible is so with everything the designer knows.
+fn proof(proof: &Proof, problem: &Problem) -> String {
+    let (gsis, by, with, same) = match proof {
+        Proof::NoIndexes => return "No index is needed.".to_owned(),
+        Proof::AllKept => return "All of them exist and stay.".to_owned(),
+        Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
+        Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
+    };
+    let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
+    let second: BTreeSet<&str> =
+        with.second_items.iter().map(|(name, _)| name.as_str()).filter(unwritten).collect();
+    let costs = |by: &Money| match by.cmp(&Money::ZERO) {
+        Ordering::Greater => format!("costs {by} more a month"),
+        Ordering::Equal => "costs the same".to_owned(),
+        Ordering::Less => format!("costs {} less a month", Money::ZERO - *by),
+    };
+    if with.is_empty() {
+        return format!("With {gsis} it is possible and {}.", costs(by));
+    }
+    let means = means(with);
+    let said = match same {
+        Same::NotAsked => format!("With {gsis} it is possible with {means}, and {}.", costs(by)),
+        Same::Dearer(dearer) => {
+            format!("With {gsis} it is possible and {}; with {means} it {}.", costs(dearer), costs(by))
+        }
+        Same::Impossible(entities) => format!(
+            "With {gsis} and one item for each record it is impossible: {} cannot. With {means} it is possible, and {}.",
+            entities.join(", "),
+            costs(by)
+        ),
+    };
+    if second.is_empty() {
+        said
+    } else {
+        format!(
+            "{said} No write of {} is declared, which would keep them.",
+            second.into_iter().collect::<Vec<_>>().join(", ")
+        )
+    }
+}
+
+fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
+    let entities = entities.join(", ");
+    if unless.is_empty() {
+        return format!(
+            "With {gsis} it is impossible to answer every pattern with one request, even with second items, local indexes \
+             and lists: {entities} cannot."
+        );
+    }
+    let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
+    format!(
+        "With {gsis} it is impossible to answer every pattern with one request as long as an update or a delete knows only \
+         what identifies its item: {entities} cannot; {}.",
+        unless.join("; ")
+    )
+}
+
+fn means(with: &Without) -> String {
+    let items =
+        with.second_items.iter().map(|(entity, by)| format!("second items of {entity} by {}", by.join(", ")));
+    let locals = (with.local_indexes > 0).then(|| counted(with.local_indexes, "local index", "es"));
+    let lists = with.embedded.iter().map(|own| format!("{} kept as a list in {}", own.child, own.parent));
+    items.chain(locals).chain(lists).collect::<Vec<_>>().join(", ")
+}
+
+/// What is not one table whose indexes hold everything.
+fn shapes(design: &Design) -> Vec<String> {
+    let problem = &design.problem;
+    let mut lines: Vec<String> = design
+        .embedded
+        .iter()
+        .map(|own| format!("{} is kept in the list `{}` of its {}: no element has a key, a condition or an expiry of its own.", own.child, own.list, own.parent))
+        .collect();
+    for table in &design.tables {
+        let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
+        let names: Vec<&str> = names.map(|entity| entity.name.as_str()).collect();
+        if table.class == Class::Infrequent {
+            lines.push(format!("In a table of class Standard-IA: {}.", names.join(", ")));
+        }
+        for (place, projected) in &table.projections {
+            if let Projected::Only(held) = projected {
+                let held: Vec<&str> = held.iter().map(String::as_str).collect();
+                let held = if held.is_empty() {
+                    "only keys".to_owned()
+                } else {
+                    format!("keys and {}", held.join(", "))
+                };
+                lines.push(format!("{} holds {held}.", slot(problem, *place)));
+            }
+        }
+    }
+    lines
+}
+
+fn key(problem: &Problem, own: &Placed) -> String {
+    let entity = problem.entities.get(own.view.entity).map_or("?", |entity| entity.name.as_str());
+    let sort =
+        if own.view.sort.is_empty() { String::new() } else { format!(" then {}", own.view.sort.join(", ")) };
+    format!("{entity} in {} by {}{sort}", slot(problem, own.slot), own.view.partition.join(", "))
+}
+
+pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, String> {
+    let explanation = during("designing without each pattern", || explain(&own.problem, prices))
+        .map_err(|faults| sentences(&faults))?;
+    let problem = &own.design.problem;
+    let mut lines = vec![
+        String::new(),
+        "What follows compares designs by the designer's estimate of each; only what stands above is billed."
+            .to_owned(),
+    ];
+    lines.extend(steps(&explanation));
+    for own in &explanation.patterns {
+        let forced = if own.forces {
+            format!("; it forces an index: without it {}", own.gsis_without)
+        } else {
+            String::new()
+        };
+        lines.push(format!("Without {} the table would cost {} less{forced}.", own.pattern, own.saves));
+    }
+    for own in &explanation.keys {
+        let without = match own.without {
+            Some(more) => format!("the best design without it costs {more} more"),
+            None => "there is no design without it".to_owned(),
+        };
+        lines.push(format!("{}: for {}; {without}.", key(problem, &own.key), own.patterns.join(", ")));
+    }
+    for own in &explanation.runners_up {
+        let keys: Vec<String> = own.keys.iter().map(|own| key(problem, own)).collect();
+        let instead = if keys.is_empty() { "fewer keys".to_owned() } else { keys.join("; ") };
+        lines.push(format!("A next best design costs {} more a month: {instead}.", own.more));
+    }
+    if explanation.runners_up.is_empty() {
+        lines.push("There is no other design.".to_owned());
+    }
+    for own in &explanation.break_evens {
+        let (pattern, percent) = (&own.pattern, own.percent);
+        lines.push(format!("If {pattern} came {percent} % as often, another design would be cheaper."));
+    }
+    lines.push(stability(&explanation));
+    if explanation.break_evens.is_empty() {
+        lines.push("No rate, alone taken to nought or 1024 times, changes the design.".to_owned());
+    }
+    Ok(lines.join("\n"))
+}
+
+/// Whether the design is the same when rates are half or twice what is declared.
+fn stability(explanation: &Explanation) -> String {
+    let within = |percent: u64| (STABLE_PERCENT_MIN..=STABLE_PERCENT_MAX).contains(&percent);
+    let near: Vec<String> = explanation
+        .break_evens
+        .iter()
+        .filter(|own| within(own.percent))
+        .map(|own| format!("{} at {} %", own.pattern, own.percent))
+        .collect();
+    let alone = if near.is_empty() {
+        "Any one rate can be half or twice as high and the design is the same".to_owned()
+    } else {
+        format!("Between half and twice the rate another design is cheaper for {}", near.join(", "))
+    };
+    let together: Vec<String> = explanation.together.iter().map(|percent| format!("{percent} %")).collect();
+    if together.is_empty() {
+        format!("{alone}; with all rates at half or at twice it is the same.")
+    } else {
+        format!("{alone}; with all rates at {} it is another.", together.join(" and at "))
+    }
+}
+
+/// Each pattern alone, commonalities grouped, groups simplified; and the two measures.
+fn steps(explanation: &Explanation) -> Vec<String> {
+    let steps = &explanation.steps;
+    let yes = |it: bool| if it { "yes" } else { "no" };
+    vec![
+        format!(
+            "{} patterns, solved one by one, want {} different keys; the design has {} keys in {} places.",
+            steps.alone.len(),
+            steps.grouped,
+            steps.keys,
+            steps.slots
+        ),
+        format!(
+            "All patterns on keys or indexes: {}. The simplest that does it at this cost: {}.",
+            yes(steps.all_indexed),
+            yes(steps.simplest)
+        ),
+    ]
+}
