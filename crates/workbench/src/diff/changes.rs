@@ -77,7 +77,16 @@ fn index_changes(was: &SubjectTable, table: &SubjectTable, found: &mut Vec<Chang
         match was.index(&index.name) {
             None => push(found, ChangeKind::Added, Thing::Index, name, index_text(index)),
             Some(old) if old != index => {
-                let detail = format!("was {}, is {}", index_text(old), index_text(index));
+                let typed = old.key != index.key && key_text(&old.key) == key_text(&index.key);
+                let text = |index: &IndexSchema| {
+                    let names: Vec<String> = index
+                        .key
+                        .attributes()
+                        .map(|key| format!("{} ({:?})", key.name, key.key_type))
+                        .collect();
+                    if typed { names.join(", ") } else { index_text(index) }
+                };
+                let detail = format!("was {}, is {}", text(old), text(index));
                 push(found, ChangeKind::Changed, Thing::Index, name, detail);
             }
             Some(_) => {}

@@ -104,6 +104,8 @@ pub fn diff(before: &Subject, after: &Subject) -> Difference {
 }
 
 #[cfg(test)]
+mod cases;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod simulation;
