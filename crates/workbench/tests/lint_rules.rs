@@ -158,3 +158,46 @@ fn rules_are_sorted_and_explained() {
         );
     }
 }
+
+/// The rules that a model trips.
+fn tripped(text: &str) -> Vec<&'static str> {
+    let model = parse(text).expect("a model");
+    let checked = keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {});
+    checked.expect("it runs").findings.iter().map(|finding| finding.rule).collect()
+}
+
+/// `id` of five categories says nothing about `id` of orders, nor that of users about that of events.
+#[test]
+fn an_attribute_of_another_entity_that_is_called_alike_trips_nothing() {
+    let orders = tripped(
+        r#"
+format: 1
+model: orders
+tables: {Tab: {key: {pk: S, sk: S}, pitr: true, deletionProtection: true}}
+entities:
+  Cat: {count: 5, size: 300, key: {pk: "c#{id}", sk: "c#"}, attrs: {id: S, name: S}}
+  Ord: {count: 5000000, size: 300, key: {pk: "o#{id}", sk: "o#"}, attrs: {id: {type: S, format: uuid}, st: S}}
+patterns:
+  - {id: W, put: Ord, if: not-exists, rate: {avg: 100, peak: 20000}}
+data: {generate: {seed: 3, sample: 50}}
+"#,
+    );
+    let events = tripped(
+        r#"
+format: 1
+model: events
+tables: {Tab: {key: {pk: S, sk: S}, pitr: true, deletionProtection: true}}
+entities:
+  Dev: {count: 1000, size: 300, key: {pk: "d#{dev}", sk: "d#"}, attrs: {dev: S, name: S}}
+  User: {count: 1000000, size: 300, key: {pk: "u#{id}", sk: "u#"}, attrs: {id: S, name: S}}
+  Evt: {count: 5000000, size: 300, parent: Dev, key: {pk: "d#{dev}", sk: "e#{at}#{id}"}, attrs: {dev: S, at: {type: S, format: iso8601}, id: {type: S, format: ulid}}}
+patterns:
+  - {id: Q, query: Evt, given: {dev: eq}, returns: {avg: 10, max: 100, page: 50}, rate: 1}
+  - {id: W, batch: [{put: Evt, n: 5}], rate: 1}
+data: {generate: {seed: 3, sample: 50}}
+"#,
+    );
+    for rule in ["L010", "L020", "L021", "L022"] {
+        assert!(!orders.contains(&rule) && !events.contains(&rule), "{orders:?} {events:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use keywright_workbench::heat::{json, markdown, of_model, shards_for_writes, text};
+use keywright_workbench::heat::{json, markdown, of_model, of_writes, of_writes_json, text};
 
 use super::format::{Format, one_of};
 use super::{cost, files};
@@ -26,11 +26,9 @@ pub(crate) struct HeatArguments {
 
 pub(crate) fn run(arguments: &HeatArguments) -> Result<(), String> {
     if let Some(writes) = arguments.writes {
-        let shards = shards_for_writes(writes);
-        let (needs, noun) =
-            (if writes == 1 { "needs" } else { "need" }, if shards == 1 { "shard" } else { "shards" });
-        let units = if writes == 1 { "unit" } else { "units" };
-        banner::say(&format!("{writes} write {units} a second on one key {needs} {shards} {noun}."));
+        let printed =
+            if arguments.format == Format::Json { of_writes_json(writes) } else { of_writes(writes) };
+        banner::say(printed.trim_end());
     }
     let Some(path) = &arguments.model else { return Ok(()) };
     let model = files::read_model(path)?;

@@ -203,12 +203,26 @@ pub(super) fn key_attributes(entity: &Entity) -> BTreeSet<&str> {
     entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect()
 }
 
-/// The other entity that an attribute identifies.
-fn referred<'a>(model: &'a Model, entity: &Entity, name: &str) -> Option<&'a Entity> {
+/// The other entity that an attribute identifies: what it is said to repeat, or the only entity that is known by such a
+/// name, if the attribute is declared no other way. (That is a guess, and good enough for values that are made up: questions
+/// then find what they ask for.)
+fn referred<'a>(model: &'a Model, entity: &'a Entity, name: &str) -> Option<&'a Entity> {
     if entity.identity() == Some(name) {
         return None;
     }
-    model.entities.iter().find(|other| other.name != entity.name && other.identity() == Some(name))
+    let line = model.line(entity, name);
+    let identified =
+        line.iter().skip(1).find(|own| own.entity.identity() == Some(own.attribute.name.as_str()));
+    if let Some(own) = identified.filter(|own| own.attribute.name == name) {
+        return Some(own.entity);
+    }
+    let own = entity.attribute(name)?;
+    let mut others =
+        model.entities.iter().filter(|other| other.name != entity.name && other.identity() == Some(name));
+    let (other, further) = (others.next()?, others.next());
+    let theirs = other.attribute(name)?;
+    let alike = own.value_type == theirs.value_type && (own.format.is_none() || own.format == theirs.format);
+    (further.is_none() && alike).then_some(other)
 }
 
 /// Whether an attribute is part of a key, in the table or an index.

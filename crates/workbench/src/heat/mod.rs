@@ -3,13 +3,15 @@
 //!
 //! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
 
+mod exact;
 mod of_model;
 mod share;
 mod show;
 
+pub use exact::Exact;
 pub use of_model::{HotKey, keys, of_model};
-pub use share::{Spread, different, distinct, spreads};
-pub use show::{json, markdown, text};
+pub use share::{Spread, different, spreads};
+pub use show::{json, markdown, of_writes, of_writes_json, text};
 
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
 
@@ -18,30 +20,34 @@ use crate::model::Skew;
 #[cfg(test)]
 mod tests;
 
-/// Write units per second of one partition, in millionths of half units.
-fn key_write_micro_halves() -> u128 {
-    u128::from(PARTITION_WRITE_UNITS_MAX) * UNIT_MICRO_HALVES
+/// Write units per second of one partition.
+fn most_writes() -> Exact {
+    Exact::of(PARTITION_WRITE_UNITS_MAX)
 }
 
-/// Read units per second of one partition, in millionths of half units.
-fn key_read_micro_halves() -> u128 {
-    u128::from(PARTITION_READ_UNITS_MAX) * UNIT_MICRO_HALVES
+/// Read units per second of one partition.
+fn most_reads() -> Exact {
+    Exact::of(PARTITION_READ_UNITS_MAX)
 }
 
-/// Millionths of half units in a unit.
-const UNIT_MICRO_HALVES: u128 = 2_000_000;
 /// Parts per million of everything.
 const ALL_PPM: u64 = 1_000_000;
 /// Values of a Zipf distribution summed one by one; the tail beyond is integrated.
 const ZIPF_TERMS_MAX: u32 = 10_000;
 
 /// What one partition key receives at the peak.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heat {
-    /// Millionths of half write units per second.
-    pub write_micro_halves: u128,
-    /// Millionths of half read units per second.
-    pub read_micro_halves: u128,
+    /// Write units per second.
+    pub writes: Exact,
+    /// Read units per second.
+    pub reads: Exact,
+}
+
+impl Default for Heat {
+    fn default() -> Self {
+        Self { writes: Exact::ZERO, reads: Exact::ZERO }
+    }
 }
 
 /// How that compares with what a partition sustains.
@@ -59,75 +65,76 @@ impl Heat {
     /// Both together.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self {
-            write_micro_halves: self.write_micro_halves + other.write_micro_halves,
-            read_micro_halves: self.read_micro_halves + other.read_micro_halves,
-        }
+        Self { writes: self.writes.plus(other.writes), reads: self.reads.plus(other.reads) }
     }
 
     /// Write units a second, rounded up.
     pub fn write_units(self) -> u64 {
-        u64::try_from(self.write_micro_halves.div_ceil(UNIT_MICRO_HALVES)).unwrap_or(u64::MAX)
+        self.writes.ceil()
     }
 
     /// Read units a second, rounded up.
     pub fn read_units(self) -> u64 {
-        u64::try_from(self.read_micro_halves.div_ceil(UNIT_MICRO_HALVES)).unwrap_or(u64::MAX)
+        self.reads.ceil()
     }
 
     /// Whether writes fill their limit at least as much as reads fill theirs.
     pub fn is_written_more(self) -> bool {
-        self.write_micro_halves * key_read_micro_halves() >= self.read_micro_halves * key_write_micro_halves()
+        let (writes, reads) = self.used();
+        writes >= reads
     }
 
     /// The heat of the busiest key when the whole table or index receives this much.
     #[must_use]
-    pub fn of_busiest(self, share_ppm: u64) -> Self {
-        let part = |whole: u128| whole * u128::from(share_ppm) / u128::from(ALL_PPM);
-        Self {
-            write_micro_halves: part(self.write_micro_halves),
-            read_micro_halves: part(self.read_micro_halves),
-        }
+    pub fn of_busiest(self, share: Exact) -> Self {
+        Self { writes: self.writes.times(share), reads: self.reads.times(share) }
     }
 
-    /// Used share of what a partition sustains, in parts per million: writes and reads draw on separate limits, the
-    /// fuller one counts.
+    /// Which part of what a partition sustains is written and read: they draw on separate limits.
+    fn used(self) -> (Exact, Exact) {
+        (self.writes.of_all(most_writes()), self.reads.of_all(most_reads()))
+    }
+
+    /// Used share of what a partition sustains, in parts per million, rounded up: of writes and reads the fuller one counts.
     pub fn used_ppm(self) -> u64 {
-        let share =
-            |used: u128, most: u128| u64::try_from(used * u128::from(ALL_PPM) / most).unwrap_or(u64::MAX);
-        share(self.write_micro_halves, key_write_micro_halves())
-            .max(share(self.read_micro_halves, key_read_micro_halves()))
+        let (writes, reads) = self.used();
+        writes.max(reads).ppm()
     }
 
     /// Cool, warm or hot.
     pub fn verdict(self) -> Verdict {
-        match self.used_ppm() {
-            used if used > ALL_PPM => Verdict::Hot,
-            used if used > ALL_PPM / 2 => Verdict::Warm,
+        let (writes, reads) = self.used();
+        match writes.max(reads) {
+            used if used > Exact::ONE => Verdict::Hot,
+            used if used.plus(used) > Exact::ONE => Verdict::Warm,
             _ => Verdict::Cool,
         }
     }
 
     /// Over how many keys the writes must be spread; reads that are too hot need a cache or copies instead.
     pub fn shards(self) -> u64 {
-        u64::try_from(self.write_micro_halves.div_ceil(key_write_micro_halves())).unwrap_or(u64::MAX).max(1)
+        self.used().0.ceil().max(1)
     }
 }
 
 /// Shards for this many write units per second on one key.
 pub fn shards_for_writes(units_per_second: u64) -> u64 {
-    Heat { write_micro_halves: u128::from(units_per_second) * UNIT_MICRO_HALVES, read_micro_halves: 0 }
-        .shards()
+    Heat { writes: Exact::of(units_per_second), reads: Exact::ZERO }.shards()
 }
 
 /// The share of requests that the busiest of `keys` values receives, in parts per million, rounded up.
 pub fn busiest_share_ppm(skew: Skew, keys: u64) -> u64 {
+    busiest(skew, keys).ppm()
+}
+
+/// The share of requests that the busiest of so many values receives.
+fn busiest(skew: Skew, keys: u64) -> Exact {
     let keys = keys.max(1);
-    let even = ALL_PPM.div_ceil(keys);
+    let even = Exact::part(1_u64, keys);
     match skew {
         Skew::Uniform => even,
-        Skew::Hottest { share_ppm } => share_ppm.max(even).min(ALL_PPM),
-        Skew::Zipf { exponent_milli } => zipf_share_ppm(exponent_milli, keys).max(even),
+        Skew::Hottest { share_ppm } => Exact::part(share_ppm.min(ALL_PPM), ALL_PPM).max(even),
+        Skew::Zipf { exponent_milli } => Exact::part(zipf_share_ppm(exponent_milli, keys), ALL_PPM).max(even),
     }
 }
 

@@ -1,10 +1,15 @@
 //! The heat of a model's keys: the units that each pattern was metered to take × the peak rate × the busiest key's share,
-//! for every partition key of tables and indexes. They are the units that are billed; nothing is estimated besides.
+//! for every partition key of tables and global indexes. They are the units that are billed; nothing is estimated besides.
+//!
+//! A local index is in the partitions of its table: what it is written and read there warms the same key.
 
-use super::share::{share, spreads};
-use super::{ALL_PPM, Heat, Spread, Verdict};
+use std::cmp::Reverse;
+
+use super::share::{When, items, of_shards, of_time, of_values, spreads};
+use super::{Exact, Heat, Spread, Verdict, most_writes};
 use crate::model::{
-    Entity, HalfUnits, Index, IndexKind, Model, Pattern, ReadKind, Table, Template, Write, WriteKind,
+    Condition, Entity, GivenOp, HalfUnits, Index, IndexKind, Model, Part, Pattern, Read, ReadKind, Table,
+    Template, Write, WriteKind,
 };
 use crate::run::{Report, written_ppm};
 
@@ -12,14 +17,22 @@ use crate::run::{Report, written_ppm};
 const WRITE_UNIT_BYTES: u64 = 1024;
 /// Bytes that one read unit covers.
 const READ_UNIT_BYTES: u64 = 4096;
+/// Millionths of half units in a unit.
+const UNIT_MICRO_HALVES: u64 = 2_000_000;
+/// Everything, in parts per million.
+const ALL_PPM: u64 = 1_000_000;
+/// As many shards as a template can have.
+const SHARDS_MAX: u64 = 10_000;
 
 /// One partition key of a table or index at the peak.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotKey {
     /// The table.
     pub table: String,
-    /// The index; none for the table itself.
+    /// The global index; none for the table itself.
     pub index: Option<String>,
+    /// The table's local indexes that are in the same partitions.
+    pub local: Vec<String>,
     /// The key's template.
     pub key: String,
     /// The entities that stand under it.
@@ -30,10 +43,12 @@ pub struct HotKey {
     pub heat: Heat,
     /// Over how many shards its values are spread: those of its template that their attributes can tell apart.
     pub shards: u64,
-    /// Over how many they must be.
+    /// Over how many they must be, if each receives the same.
     pub needed: u64,
-    /// What all shards of the busiest values receive together.
-    whole: Heat,
+    /// Over how many they must be for the writes of each to leave half of it free; none if no number does that.
+    pub needed_to_cool: Option<u64>,
+    /// The attributes of a time, by which all that is written now goes to one key.
+    pub of_time: Vec<String>,
     /// The shards of its template.
     pub spreads: Vec<Spread>,
 }
@@ -43,61 +58,32 @@ impl HotKey {
     pub fn is_read_too_much(&self) -> bool {
         self.heat.verdict() == Verdict::Hot && !self.heat.is_written_more()
     }
-
-    /// Over how many shards its values must be spread for their writes to leave half of each one free.
-    pub fn needed_to_cool(&self) -> u64 {
-        self.whole.and(self.whole).shards()
-    }
 }
 
 /// The partition keys of a model, the hottest first. What is not known is last.
 pub fn of_model(model: &Model, report: &Report) -> Vec<HotKey> {
-    let mut found: Vec<HotKey> = Vec::new();
+    let mut groups: Vec<Key<'_>> = Vec::new();
     for (table, index, entity, templates) in keys(model) {
-        let texts: Vec<String> = templates.iter().map(ToString::to_string).collect();
-        let (key, name) = (texts.join(" "), index.map(|index| index.name.clone()));
-        let place = |own: &HotKey| own.table == table.name && own.index == name && own.key == key;
-        let others: Vec<String> =
-            found.iter().find(|own| place(own)).map_or_else(Vec::new, |own| own.entities.clone());
-        let metered = Metered { model, report, table, index, entity };
-        let all = metered.writes().and(metered.reads(&others));
-        let busiest = share(model, entity, &templates);
-        let share_ppm = busiest.map(|own| own.ppm);
-        let heat = all.of_busiest(share_ppm.unwrap_or(0));
-        let whole = all.of_busiest(busiest.map_or(0, |own| own.of_values_ppm));
-        let spreads = spreads(model, entity, &templates);
-        let shards = spreads.iter().fold(1_u64, |shards, own| shards.saturating_mul(own.shards));
-        if let Some(own) = found.iter_mut().find(|own| place(own)) {
-            own.entities.push(entity.name.clone());
-            own.share_ppm = own.share_ppm.zip(share_ppm).map(|(one, other)| one.max(other));
-            own.heat = own.heat.and(heat);
-            own.whole = own.whole.and(whole);
-            own.shards = own.shards.min(shards);
-        } else {
-            let (table, entities) = (table.name.clone(), vec![entity.name.clone()]);
-            let needed = 1;
-            found.push(HotKey {
-                table,
-                index: name,
-                key,
-                entities,
-                share_ppm,
-                heat,
-                shards,
-                needed,
-                whole,
-                spreads,
-            });
+        let written = written(model, entity, &templates);
+        let name = index.map(|index| index.name.as_str());
+        let member = Member::of(model, entity, templates);
+        let place = |own: &&mut Key<'_>| {
+            own.table.name == table.name
+                && own.index.map(|index| index.name.as_str()) == name
+                && own.written == written
+        };
+        match groups.iter_mut().find(place) {
+            Some(own) => own.members.push(member),
+            None => groups.push(Key { model, report, table, index, written, members: vec![member] }),
         }
     }
-    for own in &mut found {
-        own.needed = own.whole.shards();
-    }
-    found.sort_by_key(|own| (own.share_ppm.is_none(), std::cmp::Reverse(own.heat.used_ppm())));
+    let mut found: Vec<HotKey> = groups.iter().map(Key::judged).collect();
+    found.sort_by_key(|own| (own.share_ppm.is_none(), Reverse(own.heat.used_ppm())));
     found
 }
 
-/// Every entity in every key that holds it, with the templates of the partition key.
+/// Every entity in every partition key that holds it, with the templates of the partition key. Local indexes have their
+/// table's.
 pub fn keys(model: &Model) -> Vec<(&Table, Option<&Index>, &Entity, Vec<Template>)> {
     let mut found = Vec::new();
     for entity in &model.entities {
@@ -105,7 +91,7 @@ pub fn keys(model: &Model) -> Vec<(&Table, Option<&Index>, &Entity, Vec<Template
         if let Some(template) = entity.template(&table.partition.name) {
             found.push((table, None, entity, vec![template]));
         }
-        for index in &table.indexes {
+        for index in table.indexes.iter().filter(|index| index.kind == IndexKind::Global) {
             let whole: Option<Vec<Template>> =
                 index.key_parts().map(|part| entity.template(&part.name)).collect();
             if let Some(mut templates) = whole {
@@ -117,53 +103,244 @@ pub fn keys(model: &Model) -> Vec<(&Table, Option<&Index>, &Entity, Vec<Template
     found
 }
 
-/// What patterns were metered to take of one entity in a table or index.
-struct Metered<'a> {
+/// Templates with the names that their attributes have where they come from: entities of one partition may call it
+/// differently.
+fn written(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Template> {
+    let named = |name: &String| {
+        let origin = model.origin(entity, name);
+        origin.map_or_else(|| name.clone(), |origin| origin.attribute.name.clone())
+    };
+    let part = |part: &Part| match part {
+        Part::Literal(text) => Part::Literal(text.clone()),
+        Part::Attribute { name, pad } => Part::Attribute { name: named(name), pad: *pad },
+        Part::Shard { name, shards } => Part::Shard { name: named(name), shards: *shards },
+    };
+    templates.iter().map(|own| Template { parts: own.parts.iter().map(part).collect() }).collect()
+}
+
+/// One entity under a partition key.
+struct Member<'a> {
+    entity: &'a Entity,
+    templates: Vec<Template>,
+    spreads: Vec<Spread>,
+    /// Its items of one key, shards aside.
+    items: Option<u64>,
+}
+
+impl<'a> Member<'a> {
+    fn of(model: &Model, entity: &'a Entity, templates: Vec<Template>) -> Self {
+        let spreads = spreads(model, entity, &templates);
+        let items = items(model, entity, &templates);
+        Self { entity, templates, spreads, items }
+    }
+
+    /// What the busiest of so many shards receives; an entity without shards would have them by its items.
+    fn share(&self, shards: u64) -> Option<Exact> {
+        let ideal = [Spread::of_items(self.items)];
+        let spread = self.spreads.first().unwrap_or(ideal.first()?);
+        spread.holds(shards).then(|| spread.share(shards))
+    }
+}
+
+/// What all keys with the busiest values receive of a member, shards aside.
+#[derive(Clone, Copy)]
+struct Received {
+    heat: Heat,
+    /// Of which the values have this share; none if nobody says how many there are.
+    share: Option<Exact>,
+}
+
+/// A partition key with all that stands under it.
+struct Key<'a> {
     model: &'a Model,
     report: &'a Report,
     table: &'a Table,
+    /// The global index; none for the table.
     index: Option<&'a Index>,
+    written: Vec<Template>,
+    members: Vec<Member<'a>>,
+}
+
+impl<'a> Key<'a> {
+    fn judged(&self) -> HotKey {
+        let received: Vec<Vec<Received>> = self.members.iter().map(|own| self.received(own)).collect();
+        let known = self.is_known(&received);
+        let sum = |shares: &dyn Fn(&Member<'_>, &Received) -> Exact| {
+            let each = self.members.iter().zip(&received);
+            let each = each.flat_map(|(own, all)| all.iter().map(move |part| (own, part)));
+            each.fold(Heat::default(), |sum, (own, part)| sum.and(part.heat.of_busiest(shares(own, part))))
+        };
+        let of_values = |part: &Received| part.share.unwrap_or(Exact::ZERO);
+        let all = sum(&|_, _| Exact::ONE);
+        let heat = sum(&|own, part| of_values(part).times(of_shards(&own.spreads)));
+        let whole = sum(&|_, part| of_values(part));
+        let shards = |own: &Member<'_>| {
+            own.spreads.iter().fold(1_u64, |shards, own| shards.saturating_mul(own.shards))
+        };
+        let first = self.members.first();
+        let texts: Vec<String> =
+            first.into_iter().flat_map(|own| &own.templates).map(ToString::to_string).collect();
+        HotKey {
+            table: self.table.name.clone(),
+            index: self.index.map(|index| index.name.clone()),
+            local: self.local().map(|index| index.name.clone()).collect(),
+            key: texts.join(" "),
+            entities: self.members.iter().map(|own| own.entity.name.clone()).collect(),
+            share_ppm: known.then(|| self.share(heat, all)).flatten(),
+            heat,
+            shards: self.members.iter().map(shards).min().unwrap_or(1),
+            needed: whole.shards(),
+            needed_to_cool: self.needed_to_cool(&received, whole),
+            of_time: self.of_time(),
+            spreads: self.members.iter().flat_map(|own| own.spreads.clone()).collect(),
+        }
+    }
+
+    /// The local indexes of the table's own partitions that hold one of the entities.
+    fn local(&self) -> impl Iterator<Item = &'a Index> {
+        let own = self.index.is_none();
+        let local = self.table.indexes.iter().filter(move |index| own && index.kind == IndexKind::Local);
+        local.filter(|index| self.members.iter().any(|member| is_in(member.entity, index)))
+    }
+
+    /// Whether everything that warms the key has a share that is known; without traffic, whether all entities have.
+    fn is_known(&self, received: &[Vec<Received>]) -> bool {
+        let mut parts = received.iter().flatten().filter(|part| part.heat != Heat::default()).peekable();
+        if parts.peek().is_some() {
+            return parts.all(|part| part.share.is_some());
+        }
+        self.members.iter().all(|own| self.values(own, When::Any).is_some())
+    }
+
+    /// The share of the traffic that the key receives; without traffic the largest of its entities.
+    fn share(&self, heat: Heat, all: Heat) -> Option<u64> {
+        if all == Heat::default() {
+            let own =
+                |own: &Member<'_>| Some(self.values(own, When::Any)?.times(of_shards(&own.spreads)).ppm());
+            return self.members.iter().filter_map(own).max();
+        }
+        let part = if heat.is_written_more() {
+            heat.writes.of_all(all.writes)
+        } else {
+            heat.reads.of_all(all.reads)
+        };
+        Some(part.ppm())
+    }
+
+    fn values(&self, member: &Member<'_>, when: When) -> Option<Exact> {
+        of_values(self.model, member.entity, &member.templates, when)
+    }
+
+    /// The attributes of a time in the key, if something is written now.
+    fn of_time(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for own in &self.members {
+            let rated = self.model.patterns.iter().filter(|pattern| pattern.rate.is_some());
+            let mut steps = rated.flat_map(Pattern::steps);
+            if !steps.any(|step| step.entity == own.entity.name && makes(step)) {
+                continue;
+            }
+            for name in of_time(own.entity, &own.templates) {
+                if !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        names
+    }
+
+    /// The least shards with which the writes of each leave half of what it has.
+    fn needed_to_cool(&self, received: &[Vec<Received>], whole: Heat) -> Option<u64> {
+        let writes = |parts: &[Received]| {
+            let own = parts.iter().map(|part| part.heat.writes.times(part.share.unwrap_or(Exact::ZERO)));
+            own.fold(Exact::ZERO, Exact::plus)
+        };
+        let each: Vec<(&Member<'_>, Exact)> = self
+            .members
+            .iter()
+            .zip(received)
+            .map(|(own, parts)| (own, writes(parts)))
+            .filter(|(_, writes)| *writes > Exact::ZERO)
+            .collect();
+        let least = whole.and(whole).shards();
+        if least == 1 {
+            return Some(1);
+        }
+        (least..=SHARDS_MAX).find(|shards| {
+            let shares = each.iter().map(|(own, writes)| Some(writes.times(own.share(*shards)?)));
+            let sum = shares.into_iter().try_fold(Exact::ZERO, |sum, own| Some(sum.plus(own?)));
+            sum.is_some_and(|sum| sum.plus(sum) <= most_writes())
+        })
+    }
+
+    /// All that an entity is asked and written under this key at the peak, pattern by pattern.
+    fn received(&self, member: &Member<'_>) -> Vec<Received> {
+        let places = || std::iter::once(self.index).chain(self.local().map(Some));
+        let mut found = Vec::new();
+        for pattern in &self.model.patterns {
+            for place in places() {
+                let metered = Metered { key: self, entity: member.entity, pattern, place };
+                found.extend(metered.reads(member));
+                found.extend(metered.writes(member));
+            }
+        }
+        found
+    }
+}
+
+/// What a pattern was metered to take of one entity in a table or index.
+struct Metered<'a> {
+    key: &'a Key<'a>,
     entity: &'a Entity,
+    pattern: &'a Pattern,
+    /// The index; none for the table itself.
+    place: Option<&'a Index>,
 }
 
 impl Metered<'_> {
-    /// All that is written of the entity here at the peak.
-    fn writes(&self) -> Heat {
-        let mut heat = Heat::default();
-        for pattern in &self.model.patterns {
-            let (Some(rate), Some((_, write))) = (pattern.rate, self.units(pattern)) else { continue };
-            let all = u128::from(rate.peak.0) * u128::from(write.0);
-            let own = self.part(pattern, all, WRITE_UNIT_BYTES);
-            let share = self.index.map_or(ALL_PPM, |index| self.in_index(pattern, index));
-            heat.write_micro_halves += own * u128::from(share) / u128::from(ALL_PPM);
-        }
-        heat
+    /// What is written of the entity here.
+    fn writes(&self, member: &Member<'_>) -> Option<Received> {
+        let (_, write) = self.units()?;
+        let all = self.at_peak(write)?.times(self.part(WRITE_UNIT_BYTES));
+        let share = self.place.map_or(ALL_PPM, |index| self.in_index(index));
+        let writes = all.times(Exact::part(share, ALL_PPM));
+        let share = self.key.values(member, self.when_written());
+        (writes > Exact::ZERO).then_some(Received { heat: Heat { writes, ..Heat::default() }, share })
     }
 
-    /// All reads of the entity here at the peak; a question that returns others too counts once.
-    fn reads(&self, counted: &[String]) -> Heat {
-        let mut heat = Heat::default();
-        for pattern in &self.model.patterns {
-            let (Some(rate), Some((read, _))) = (pattern.rate, self.units(pattern)) else { continue };
-            let all = u128::from(rate.peak.0) * u128::from(read.0);
-            heat.read_micro_halves += match pattern.read() {
-                // A scan goes through all keys, evenly.
-                Some(asked) if asked.kind == ReadKind::Scan => 0,
-                Some(asked) => {
-                    let already = asked.entities.iter().any(|name| counted.contains(name));
-                    if asked.entities.contains(&self.entity.name) && !already { all } else { 0 }
-                }
-                None => self.part(pattern, all, READ_UNIT_BYTES),
-            };
+    /// What is read of the entity here. A question for several reads one key of them all: it is counted with the entity of
+    /// which that key has the largest share.
+    fn reads(&self, member: &Member<'_>) -> Option<Received> {
+        let (read, _) = self.units()?;
+        let all = self.at_peak(read)?;
+        let Some(asked) = self.pattern.read() else {
+            let reads = all.times(self.part(READ_UNIT_BYTES));
+            let share = self.key.values(member, When::Any);
+            return (reads > Exact::ZERO)
+                .then_some(Received { heat: Heat { reads, ..Heat::default() }, share });
+        };
+        // A scan goes through all keys, evenly.
+        if asked.kind == ReadKind::Scan || all == Exact::ZERO {
+            return None;
         }
-        heat
+        let of = |own: &Member<'_>| {
+            let when = self.when_read(asked, own.entity);
+            Some(self.key.values(own, when)?.times(of_shards(&own.spreads)))
+        };
+        let members = self.key.members.iter().filter(|own| asked.entities.contains(&own.entity.name));
+        let most = members.max_by_key(|own| of(own))?;
+        if most.entity.name != self.entity.name {
+            return None;
+        }
+        let share = self.key.values(member, self.when_read(asked, member.entity));
+        Some(Received { heat: Heat { reads: all, ..Heat::default() }, share })
     }
 
     /// What one execution reads and writes here.
-    fn units(&self, pattern: &Pattern) -> Option<(HalfUnits, HalfUnits)> {
-        let ran = self.report.pattern(&pattern.id)?;
-        let usage = &ran.capacity.iter().find(|own| own.table == self.table.name)?.usage;
-        let own = match self.index {
+    fn units(&self) -> Option<(HalfUnits, HalfUnits)> {
+        let ran = self.key.report.pattern(&self.pattern.id)?;
+        let usage = &ran.capacity.iter().find(|own| own.table == self.key.table.name)?.usage;
+        let own = match self.place {
             None => &usage.table,
             Some(index) => {
                 let indexes = match index.kind {
@@ -176,25 +353,61 @@ impl Metered<'_> {
         Some((own.read, own.write))
     }
 
+    /// Units a second at the peak.
+    fn at_peak(&self, units: HalfUnits) -> Option<Exact> {
+        let peak = self.pattern.rate?.peak;
+        Some(Exact::part(u128::from(peak.0) * u128::from(units.0), UNIT_MICRO_HALVES))
+    }
+
     /// The entity's part of what the steps of a pattern take together, by the sizes of their items.
-    fn part(&self, pattern: &Pattern, all: u128, unit_bytes: u64) -> u128 {
+    fn part(&self, unit_bytes: u64) -> Exact {
+        let (model, report, table) = (self.key.model, self.key.report, self.key.table);
         let weight = |step: &Write| {
-            let entity = self.model.entity(&step.entity).filter(|own| own.table == self.table.name);
+            let entity = model.entity(&step.entity).filter(|own| own.table == table.name);
             let inside =
-                |entity: &&Entity| self.index.is_none_or(|index| changes(step) && is_in(entity, index));
-            let units = |entity: &Entity| bytes(self.report, entity).div_ceil(unit_bytes).max(1);
+                |entity: &&Entity| self.place.is_none_or(|index| changes(step) && is_in(entity, index));
+            let units = |entity: &Entity| bytes(report, entity).div_ceil(unit_bytes).max(1);
             u128::from(entity.filter(inside).map_or(0, |own| step.n.saturating_mul(units(own))))
         };
-        let whole: u128 = pattern.steps().iter().map(weight).sum();
-        let own = pattern.steps().iter().filter(|step| step.entity == self.entity.name).map(weight).sum();
-        all.checked_mul(own).and_then(|product| product.checked_div(whole)).unwrap_or(0)
+        let whole: u128 = self.pattern.steps().iter().map(weight).sum();
+        let own: u128 = self.own_steps().map(weight).sum();
+        if whole == 0 { Exact::ZERO } else { Exact::part(own, whole) }
+    }
+
+    fn own_steps(&self) -> impl Iterator<Item = &Write> {
+        self.pattern.steps().iter().filter(|step| step.entity == self.entity.name)
     }
 
     /// How many of a pattern's writes of the entity reach an index, as they are billed.
-    fn in_index(&self, pattern: &Pattern, index: &Index) -> u64 {
-        let Some(seen) = self.report.entity(&self.entity.name) else { return ALL_PPM };
-        let own = pattern.steps().iter().filter(|step| step.entity == self.entity.name && changes(step));
-        own.map(|step| written_ppm(pattern, step, self.entity, index, seen)).max().unwrap_or(ALL_PPM)
+    fn in_index(&self, index: &Index) -> u64 {
+        let Some(seen) = self.key.report.entity(&self.entity.name) else { return ALL_PPM };
+        let own = self.own_steps().filter(|step| changes(step));
+        own.map(|step| written_ppm(self.pattern, step, self.entity, index, seen)).max().unwrap_or(ALL_PPM)
+    }
+
+    /// New items are of the present.
+    fn when_written(&self) -> When {
+        let made: u64 = self.own_steps().filter(|step| makes(step)).map(|step| step.n).sum();
+        let Some(rate) = self.pattern.rate.filter(|_| made > 0) else { return When::Any };
+        When::Now { average: crate::model::MicroPerSecond(rate.average.0.saturating_mul(made)) }
+    }
+
+    /// A question for what is later than some time, or right after a write of new items, is for the present ones.
+    fn when_read(&self, asked: &Read, entity: &Entity) -> When {
+        let is_time = |name: &str| {
+            let format = entity.attribute(name).and_then(|attribute| attribute.format);
+            format.is_some_and(super::share::is_time)
+        };
+        let mut given = asked.given.iter();
+        let since =
+            given.any(|given| matches!(given.op, GivenOp::Ge | GivenOp::Gt) && is_time(&given.attribute));
+        let mut before = self.pattern.after.iter().filter_map(|id| self.key.model.pattern(id));
+        let after = before
+            .any(|pattern| pattern.steps().iter().any(|step| step.entity == entity.name && makes(step)));
+        match self.pattern.rate {
+            Some(rate) if since || after => When::Now { average: rate.average },
+            Some(_) | None => When::Any,
+        }
     }
 }
 
@@ -204,6 +417,15 @@ fn is_in(entity: &Entity, index: &Index) -> bool {
 
 const fn changes(step: &Write) -> bool {
     matches!(step.kind, WriteKind::Put | WriteKind::Delete | WriteKind::Update)
+}
+
+/// Whether a step makes new items: a put, or an update that does not ask for one that is there.
+const fn makes(step: &Write) -> bool {
+    match step.kind {
+        WriteKind::Put => true,
+        WriteKind::Update => matches!(step.condition, None | Some(Condition::NotExists)),
+        WriteKind::Delete | WriteKind::Check | WriteKind::Get => false,
+    }
 }
 
 /// Average size of an item: the author's word, else the sample's.

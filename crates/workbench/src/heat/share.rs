@@ -1,15 +1,22 @@
 //! The share of traffic on the busiest of an entity's partition keys, by what the model says of the attributes in them.
 
-use super::{ALL_PPM, busiest_share_ppm};
-use crate::model::{Entity, Model, Part, Skew, Template};
+use super::{Exact, busiest};
+use crate::model::{Attribute, AttributeFormat, Entity, MicroPerSecond, Model, Part, Skew, Template};
 
-/// The busiest key of some templates.
+/// A shard of so few values that it may hold one more than another is judged by the fullest.
+const VALUES_FEW: u64 = 100;
+/// Different times that are written in a second where a time has milliseconds.
+const TIMES_PER_SECOND: u64 = 1000;
+/// Millionths of a second's executions.
+const MICRO: u64 = 1_000_000;
+
+/// When the items of a request are of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Share {
-    /// What all keys with its values receive, shards aside, in parts per million.
-    pub of_values_ppm: u64,
-    /// What the key itself receives of everything: the busiest shard of those values.
-    pub ppm: u64,
+pub(super) enum When {
+    /// Of any time.
+    Any,
+    /// Of the present: so many new ones come on average.
+    Now { average: MicroPerSecond },
 }
 
 /// Shards as a template writes them, and what their attribute makes of them.
@@ -23,8 +30,10 @@ pub struct Spread {
     pub shards: u64,
     /// Whether the key holds the attribute already, so that each of its values has one shard.
     pub determined: bool,
-    /// What the busiest shard receives of its key, in parts per million.
-    ppm: u64,
+    /// How many values the attribute has within one key, at most.
+    within: Option<u64>,
+    /// What its busiest value receives of its key.
+    busiest: Exact,
 }
 
 impl Spread {
@@ -44,25 +53,53 @@ impl Spread {
             None
         }
     }
+
+    /// Shards by an attribute of which each item of a key has a value of its own.
+    pub(super) fn of_items(items: Option<u64>) -> Self {
+        Self {
+            attribute: String::new(),
+            written: 1,
+            shards: 1,
+            determined: false,
+            within: items,
+            busiest: Exact::ZERO,
+        }
+    }
+
+    /// What the busiest of so many shards receives of its key: one of n receives an n-th, and a value has one shard, however
+    /// often it comes.
+    pub(super) fn share(&self, shards: u64) -> Exact {
+        if self.determined {
+            return Exact::ONE;
+        }
+        let few = self.within.filter(|within| *within < shards.saturating_mul(VALUES_FEW));
+        let even = few.map_or_else(
+            || Exact::part(1_u64, shards),
+            // Of more values than shards, some shard has so many of them at least.
+            |within| Exact::part(within.div_ceil(shards), within),
+        );
+        even.max(self.busiest).min(Exact::ONE)
+    }
+
+    /// Whether so many shards can all be used.
+    pub(super) fn holds(&self, shards: u64) -> bool {
+        !self.determined && self.within.is_none_or(|within| within >= shards)
+    }
 }
 
 fn plural(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The share of the busiest of a template's keys: attributes are taken to vary independently. None when the model does
-/// not say how many values there are.
-pub(super) fn share(model: &Model, entity: &Entity, templates: &[Template]) -> Option<Share> {
-    let of_values_ppm = of_values(model, entity, templates)?;
-    let ppm = spreads(model, entity, templates).iter().fold(of_values_ppm, |share, own| part(share, own.ppm));
-    Some(Share { of_values_ppm, ppm })
+/// What the busiest shard of a key receives of it.
+pub(super) fn of_shards(spreads: &[Spread]) -> Exact {
+    spreads.iter().fold(Exact::ONE, |share, own| share.times(own.share(own.written)))
 }
 
 /// The shards of a partition key's templates.
 pub fn spreads(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Spread> {
     let told: Vec<&str> = templates.iter().flat_map(Template::tells).collect();
-    let items =
-        entity.count.zip(of_values(model, entity, templates)).map(|(count, share)| part(count, share));
+    let items = items(model, entity, templates);
     let parts = templates.iter().flat_map(|template| &template.parts);
     parts
         .filter_map(|part| match part {
@@ -73,6 +110,12 @@ pub fn spreads(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Sp
             Part::Literal(_) | Part::Attribute { .. } => None,
         })
         .collect()
+}
+
+/// How many items the busiest key of some templates holds, shards aside.
+pub(super) fn items(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
+    let share = of_values(model, entity, templates, When::Any)?;
+    Some(Exact::of(entity.count?).times(share).ceil())
 }
 
 /// One value is in one shard: no more shards are used than there are values among the items of the key, and the busiest
@@ -87,88 +130,125 @@ fn spread(
 ) -> Spread {
     let attribute = name.to_owned();
     if determined {
-        return Spread { attribute, written, shards: 1, determined, ppm: ALL_PPM };
+        let (within, busiest) = (Some(1), Exact::ONE);
+        return Spread { attribute, written, shards: 1, determined, within, busiest };
     }
-    let values = distinct(model, entity, name);
-    let within = values.unwrap_or(u64::MAX).min(items.unwrap_or(u64::MAX)).max(1);
-    // Of more values than shards, some shard has so many of them at least.
-    let fullest = u128::from(within.div_ceil(written)) * u128::from(ALL_PPM);
-    let even = u64::try_from(fullest.div_ceil(u128::from(within))).unwrap_or(ALL_PPM);
+    let values = model.distinct(entity, name);
+    let within = [values, items].into_iter().flatten().min().map(|within| within.max(1));
     let busiest = match skew_of(entity, name) {
-        Some(skew @ Skew::Hottest { .. }) => busiest_share_ppm(skew, within),
-        Some(skew) if values.is_some() => busiest_share_ppm(skew, within),
-        Some(_) | None => 0,
+        Some(skew @ Skew::Hottest { .. }) => busiest(skew, within.unwrap_or(u64::MAX)),
+        Some(skew) if values.is_some() => busiest(skew, within.unwrap_or(u64::MAX)),
+        Some(_) | None => Exact::ZERO,
     };
-    Spread {
-        attribute,
-        written,
-        shards: written.min(within),
-        determined,
-        ppm: even.max(busiest).min(ALL_PPM),
+    let shards = within.map_or(written, |within| written.min(within));
+    Spread { attribute, written, shards, determined, within, busiest }
+}
+
+/// What all keys with the busiest values receive, shards aside: attributes are taken to vary independently. None when the
+/// model does not say how many values there are.
+pub(super) fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: When) -> Option<Exact> {
+    let mut share = Exact::ONE;
+    for name in told_once(templates) {
+        let values = model.distinct(entity, name);
+        let present = || match when {
+            When::Any => None,
+            When::Now { average } => {
+                let attribute = entity.attribute(name)?;
+                of_present(entity, attribute, values, average)
+            }
+        };
+        let of_one = match skew_of(entity, name) {
+            Some(skew @ Skew::Hottest { .. }) => {
+                let said = busiest(skew, values.unwrap_or(u64::MAX));
+                present().map_or(said, |present| present.max(said))
+            }
+            Some(Skew::Uniform) => busiest(Skew::Uniform, values?),
+            Some(skew) => busiest(skew, values?),
+            None => match present() {
+                Some(present) => present,
+                None => busiest(Skew::Uniform, values?),
+            },
+        };
+        share = share.times(of_one);
+    }
+    Some(share)
+}
+
+/// The attributes of a key by which what is written now has the same value, whatever its items are.
+pub(super) fn of_time<'a>(entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
+    let mut names = told_once(templates);
+    names.retain(|name| {
+        let format = entity.attribute(name).and_then(|attribute| attribute.format);
+        format.is_some_and(is_time) && skew_of(entity, name) != Some(Skew::Uniform)
+    });
+    names
+}
+
+/// Whether a format is of moments or days.
+pub(super) const fn is_time(format: AttributeFormat) -> bool {
+    matches!(
+        format,
+        AttributeFormat::Date
+            | AttributeFormat::LocalTime
+            | AttributeFormat::EpochSeconds
+            | AttributeFormat::Iso8601
+            | AttributeFormat::EpochMs
+    )
+}
+
+/// Which part of what is written within a second has the same value of a time: all of it where the value is a day or a
+/// second. Of times with milliseconds that are many for each value, each value stands for the time in which so many items
+/// come.
+fn of_present(
+    entity: &Entity,
+    attribute: &Attribute,
+    values: Option<u64>,
+    average: MicroPerSecond,
+) -> Option<Exact> {
+    match attribute.format? {
+        AttributeFormat::Date | AttributeFormat::LocalTime | AttributeFormat::EpochSeconds => {
+            Some(Exact::ONE)
+        }
+        AttributeFormat::Iso8601 | AttributeFormat::EpochMs => {
+            let finest = Exact::part(1_u64, TIMES_PER_SECOND);
+            let Some(values) = values else { return Some(finest) };
+            let Some(count) = entity.count else { return Some(Exact::ONE) };
+            if values >= count {
+                return Some(finest);
+            }
+            let items = Exact::part(count, values);
+            let seconds = items.times(Exact::part(MICRO, average.0.max(1)));
+            Some(seconds.max(finest).min(Exact::ONE))
+        }
+        AttributeFormat::Uuid
+        | AttributeFormat::Ulid
+        | AttributeFormat::Sequence
+        | AttributeFormat::Email => None,
     }
 }
 
-fn of_values(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
-    let mut share = ALL_PPM;
+/// The attributes that templates tell, each once.
+fn told_once(templates: &[Template]) -> Vec<&str> {
     let mut seen: Vec<&str> = Vec::new();
     for name in templates.iter().flat_map(Template::tells) {
-        if seen.contains(&name) {
-            continue;
+        if !seen.contains(&name) {
+            seen.push(name);
         }
-        seen.push(name);
-        let values = distinct(model, entity, name);
-        let of_one = match skew_of(entity, name) {
-            Some(skew @ Skew::Hottest { .. }) => busiest_share_ppm(skew, values.unwrap_or(u64::MAX)),
-            Some(skew) => busiest_share_ppm(skew, values?),
-            None => busiest_share_ppm(Skew::Uniform, values?),
-        };
-        share = part(share, of_one);
     }
-    Some(share)
+    seen
 }
 
 fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
     entity.skew.iter().find(|(skewed, _)| skewed == name).map(|(_, skew)| *skew)
 }
 
-/// So many millionths of a number, rounded up.
-fn part(of: u64, ppm: u64) -> u64 {
-    let part = (u128::from(of) * u128::from(ppm)).div_ceil(u128::from(ALL_PPM));
-    u64::try_from(part).unwrap_or(of)
-}
-
-/// How many different values an attribute has: the author's word, or the count of the entity it identifies.
-pub fn distinct(model: &Model, entity: &Entity, name: &str) -> Option<u64> {
-    let attribute = entity.attribute(name)?;
-    let listed = u64::try_from(attribute.values.len()).ok().filter(|listed| *listed > 0);
-    attribute.distinct.or(listed).or_else(|| {
-        let identified = model.entities.iter().find(|other| identity(other) == Some(name));
-        identified.and_then(|other| other.count)
-    })
-}
-
 /// How many different keys some templates make of an entity; none when the model does not say.
 pub fn different(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
-    let mut names: Vec<&str> = templates.iter().flat_map(Template::tells).collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut values = names.into_iter().map(|name| distinct(model, entity, name));
+    let mut values = told_once(templates).into_iter().map(|name| model.distinct(entity, name));
     let values = values.try_fold(1_u64, |product, values| Some(product.saturating_mul(values?)))?;
     Some(
         spreads(model, entity, templates)
             .iter()
             .fold(values, |product, own| product.saturating_mul(own.shards)),
     )
-}
-
-/// The one attribute that an entity's key is made of, if it is one.
-fn identity(entity: &Entity) -> Option<&str> {
-    let mut names: Vec<&str> =
-        entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
-    names.sort_unstable();
-    names.dedup();
-    match names.as_slice() {
-        [one] => Some(one),
-        _ => None,
-    }
 }

@@ -1,9 +1,9 @@
 //! The heat of keys as text, Markdown and JSON.
 
-use super::{HotKey, Spread, Verdict};
+use super::{Exact, HotKey, Spread, Verdict, shards_for_writes};
 use crate::exchange::json::Json;
 
-/// Millionths of half units in a hundredth of a unit.
+/// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;
 
 /// The keys as text, the hottest first, with what to do where shards do not help.
@@ -57,6 +57,7 @@ pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
         Json::object([
             ("table", Json::text(&own.table)),
             ("index", own.index.as_ref().map_or(Json::Null, Json::text)),
+            ("localIndexes", Json::List(own.local.iter().map(Json::text).collect())),
             ("partitionKey", Json::text(&own.key)),
             ("entities", Json::List(own.entities.iter().map(Json::text).collect())),
             ("sharePpm", own.share_ppm.map_or(Json::Null, Json::number)),
@@ -66,6 +67,7 @@ pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
             ("verdict", own.share_ppm.map_or(Json::Null, |_| Json::text(verdict(own).to_lowercase()))),
             ("shards", Json::number(own.shards)),
             ("shardsNeeded", known(own.needed)),
+            ("shardsToCool", own.needed_to_cool.map_or(Json::Null, known)),
             ("shardsHelp", own.share_ppm.map_or(Json::Null, |_| Json::Bool(!own.is_read_too_much()))),
         ])
     };
@@ -76,6 +78,20 @@ pub fn json(model: &str, keys: &[HotKey], without_rate: &[&str]) -> String {
         ("withoutRate", Json::List(without_rate.iter().map(|id| Json::text(*id)).collect())),
     ]);
     document.pretty()
+}
+
+/// What a rate of writes to one key needs, in a sentence.
+pub fn of_writes(units_per_second: u64) -> String {
+    let shards = shards_for_writes(units_per_second);
+    let (needs, units) = if units_per_second == 1 { ("needs", "unit") } else { ("need", "units") };
+    let noun = if shards == 1 { "shard" } else { "shards" };
+    format!("{units_per_second} write {units} a second on one key {needs} {shards} {noun}.")
+}
+
+/// The same as JSON.
+pub fn of_writes_json(units_per_second: u64) -> String {
+    let shards = Json::number(shards_for_writes(units_per_second));
+    Json::object([("writeUnits", Json::number(units_per_second)), ("shardsNeeded", shards)]).pretty()
 }
 
 fn place(own: &HotKey) -> String {
@@ -140,7 +156,27 @@ fn said(keys: &[HotKey]) -> Vec<String> {
         let faults = own.spreads.iter().filter_map(Spread::fault);
         faults.map(|fault| format!("In `{}` of {}, {fault}.", own.key, place(own)))
     });
-    read.chain(narrow).chain(unknown).collect()
+    let known = || keys.iter().filter(|own| own.share_ppm.is_some());
+    let of_time = known().filter(|own| !own.of_time.is_empty() && own.heat.writes > Exact::ZERO).map(|own| {
+        let names: Vec<String> = own.of_time.iter().map(|name| format!("`{name}`")).collect();
+        format!(
+            "What is written now has one {} in `{}` of {}: it meets in one key, however many there are in all. Where it is no time of writing, say `skew: {{{}: uniform}}`.",
+            names.join(" and one "),
+            own.key,
+            place(own),
+            own.of_time.first().map_or("", String::as_str)
+        )
+    });
+    let local = known().filter(|own| !own.local.is_empty()).map(|own| {
+        let (noun, are) = if own.local.len() == 1 { ("index", "is") } else { ("indexes", "are") };
+        format!(
+            "The local {noun} {} {are} in the partitions of {}, and in its line `{}`.",
+            own.local.join(", "),
+            own.table,
+            own.key
+        )
+    });
+    read.chain(narrow).chain(of_time).chain(local).chain(unknown).collect()
 }
 
 /// Millionths as a percentage of four places.

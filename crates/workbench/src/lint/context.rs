@@ -205,9 +205,9 @@ impl<'a> Context<'a> {
         self.items.get(entity).into_iter().flatten().copied()
     }
 
-    /// How many different values an attribute has: the author's word, or the count of the entity it identifies.
+    /// How many different values an attribute has: the author's word, or how many there are of what it identifies.
     pub(super) fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
-        crate::heat::distinct(self.model, entity, name)
+        self.model.distinct(entity, name)
     }
 
     /// How many different partition keys some templates make of an entity; `None` when unknown.

@@ -2,12 +2,14 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::heat::{self, Heat, HotKey, Verdict};
-use crate::model::{Entity, Index, Template};
+use crate::heat::{self, Exact, HotKey, Verdict};
+use crate::model::{Entity, Index, Part, Template};
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
 
 /// Fewer different partition keys are few.
 const PARTITIONS_FEW: u64 = 100;
+/// Fewer shards spread nothing.
+const SHARDS_MIN: u64 = 2;
 /// So many times the shards needed are too many to gather.
 const SHARDS_SPARE: u64 = 4;
 
@@ -48,13 +50,7 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
         } else {
             (key.heat.read_units(), "read", PARTITION_READ_UNITS_MAX)
         };
-        let needed = if verdict == Verdict::Hot { key.needed } else { key.needed_to_cool() };
-        let shards = needed.max(2);
-        let fix = if written && key.shards >= shards {
-            "shard by an attribute that is even within the key: a value of it has one shard, however often it comes".to_owned()
-        } else if written {
-            format!("spread it over {shards} shards: `{{…|shard({shards})}}` in the partition key, by an attribute of many values within it")
-        } else {
+        let fix = if written { cooled(&key) } else {
             "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every question asks all of them".to_owned()
         };
         let (names, place) = (key.entities.join(", "), place_of(&key));
@@ -64,16 +60,39 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
     .collect()
 }
 
+/// What to do about a key that is written too much.
+fn cooled(key: &HotKey) -> String {
+    match key.needed_to_cool {
+        Some(shards) => {
+            let spread = format!("spread it over {shards} shards, each half free: `{{…|shard({shards})}}` in the partition key");
+            if key.spreads.is_empty() { format!("{spread}, by an attribute of many values within it") } else { spread }
+        }
+        None if key.spreads.is_empty() => {
+            "write to several items instead of few, such as one counter for each of many writers, and add them up: shards spread items, and the key has too few".to_owned()
+        }
+        None => "shard by an attribute that is even within the key: a value of it has one shard, however often it comes".to_owned(),
+    }
+}
+
 pub(super) fn few_partitions(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    context.each_partition(|_, index, entity, templates| {
+    let keys = hot_keys(context);
+    context.each_partition(|table, index, entity, templates| {
         let Some(partitions) = context.partitions(entity, templates) else { return };
         // One key for all is rule L027; few items need few keys.
         let few = partitions < PARTITIONS_FEW
             && entity.count.is_none_or(|count| count > partitions.saturating_mul(PARTITIONS_FEW));
-        if !few || templates.iter().all(Template::is_constant) {
+        // What is in shards is spread already: whether they are enough is for the rules on load.
+        let sharded = heat::spreads(context.model, entity, templates).iter().any(|own| own.shards > 1);
+        if !few || sharded || templates.iter().all(Template::is_constant) {
             return;
         }
+        let here = keys.iter().find(|(key, _)| {
+            key.table == table.name
+                && key.index.as_ref() == index.map(|index| &index.name)
+                && key.entities.contains(&entity.name)
+        });
+        let shards = here.and_then(|(key, _)| key.needed_to_cool).unwrap_or(1).max(SHARDS_MIN);
         let (rule, more) = match index {
             None => ("L020", ""),
             Some(_) => ("L026", "; writes to the table wait for the index"),
@@ -84,7 +103,7 @@ pub(super) fn few_partitions(context: &Context<'_>) -> Vec<Finding> {
             entity.at,
             &entity.name,
             format!("{} has only {partitions} partition keys in {}{more}", entity.name, place(index)),
-            "combine the attribute with one of many values, or add shards and read by scatter-gather",
+            format!("combine the attribute with one of many values, or add `{{…|shard({shards})}}` and read by scatter-gather"),
         ));
     });
     found
@@ -117,28 +136,50 @@ pub(super) fn shard_count(context: &Context<'_>) -> Vec<Finding> {
         if key.shards <= 1 || narrow {
             continue;
         }
-        let (shards, needed) = (key.shards, key.needed);
-        let writes = Heat { read_micro_halves: 0, ..key.heat };
-        let (severity, more) = if writes.verdict() == Verdict::Hot {
-            (Severity::Warning, "")
-        } else if key.heat.write_units() > 0 && shards > needed.saturating_mul(SHARDS_SPARE) {
-            (Severity::Note, ": every question asks all of them")
-        } else {
-            continue;
-        };
-        let text = format!(
-            "{} has {shards} shards in {} and needs {needed}{more}",
-            key.entities.join(", "),
-            place_of(&key)
-        );
-        found.push(finding(
-            "L025",
-            severity,
-            entity.at,
-            &entity.name,
-            text,
-            format!("write `shard({needed})`"),
-        ));
+        found.extend(other_number(context, &key, entity));
     }
     found
+}
+
+/// More or fewer shards than a key needs.
+fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<Finding> {
+    let (shards, needed) = (key.shards, key.needed);
+    let spare = shards > needed.saturating_mul(SHARDS_SPARE).max(key.needed_to_cool?);
+    let (severity, more) = if key.heat.writes > Exact::of(PARTITION_WRITE_UNITS_MAX) {
+        (Severity::Warning, "")
+    } else if key.heat.writes > Exact::ZERO && spare {
+        (Severity::Note, ": every question asks all of them")
+    } else {
+        return None;
+    };
+    let text = format!(
+        "{} has {shards} shards in {} and needs {needed}{more}",
+        key.entities.join(", "),
+        place_of(key)
+    );
+    let fix = match key.needed_to_cool? {
+        1 if has_many_keys_besides(context, key, entity) => "leave the shard out".to_owned(),
+        enough => {
+            let enough = enough.max(SHARDS_MIN);
+            format!("write `shard({enough})`, which leaves half of each free")
+        }
+    };
+    Some(finding("L025", severity, entity.at, &entity.name, text, fix))
+}
+
+/// Whether a key without its shards still has many values.
+fn has_many_keys_besides(context: &Context<'_>, key: &HotKey, entity: &Entity) -> bool {
+    let Some(table) = context.model.table(&key.table) else { return false };
+    let parts = match key.index.as_ref().and_then(|name| table.index(name)) {
+        Some(index) => index.partition.iter().collect(),
+        None => vec![&table.partition],
+    };
+    let templates: Vec<Template> = parts.iter().filter_map(|part| entity.template(&part.name)).collect();
+    let whole = |part: &Part| !matches!(part, Part::Shard { .. });
+    let bare: Vec<Template> = templates
+        .iter()
+        .map(|own| Template { parts: own.parts.iter().filter(|part| whole(part)).cloned().collect() })
+        .collect();
+    !bare.iter().all(Template::is_constant)
+        && context.partitions(entity, &bare).is_none_or(|partitions| partitions >= PARTITIONS_FEW)
 }

@@ -144,20 +144,12 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
             found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
             continue;
         }
-        // What identifies a parent, or any other entity, does not tell this entity's items apart.
-        let parents = entity.parents.iter().filter_map(|name| context.model.entity(name));
-        let of_parents =
-            parents.flat_map(|parent| parent.key.templates.iter().flat_map(|(_, own)| own.attributes()));
-        let others = context.model.entities.iter().filter(|other| other.name != entity.name);
-        let inherited: BTreeSet<&str> =
-            of_parents.chain(others.filter_map(|other| other.identity())).collect();
-        let own: BTreeSet<&str> = entity
-            .key
-            .templates
-            .iter()
-            .flat_map(|(_, template)| template.attributes())
-            .filter(|name| !inherited.contains(name))
-            .collect();
+        // What identifies a parent, or what else another entity is known by, does not tell this entity's items apart.
+        let repeated = |name: &str| context.model.is_repeated(entity, name);
+        let names: BTreeSet<&str> =
+            entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+        let (inherited, own): (BTreeSet<&str>, BTreeSet<&str>) =
+            names.into_iter().partition(|name| repeated(name));
         let times = own.iter().filter(|name| {
             entity.attribute(name).and_then(|attribute| attribute.format).is_some_and(is_time)
         });

@@ -57,7 +57,13 @@ fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
     let named = entity.attributes.iter().find(|attribute| is_owner(attribute));
     named.or_else(|| {
         let tenant = model.entities.iter().find(|other| is_called_owner(&other.name))?;
-        entity.attribute(tenant.identity()?)
+        let name = tenant.identity()?;
+        let is_tenant = entity.name == tenant.name;
+        let repeats = model.origin(entity, name).is_some_and(|origin| origin.entity.name == tenant.name);
+        // A name that several entities are known by, such as `id`, does not say whose it is.
+        let only =
+            model.entities.iter().all(|other| other.name == tenant.name || other.identity() != Some(name));
+        entity.attribute(name).filter(|_| is_tenant || repeats || only)
     })
 }
 

@@ -9,6 +9,7 @@ mod expression;
 mod fault;
 mod meaning;
 mod names;
+mod origin;
 mod read;
 mod read_entity;
 mod read_pattern;
@@ -28,6 +29,7 @@ pub use ast::{
 pub(crate) use expression::{attributes_in, is_keyword, is_word, values_in};
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;
+pub use origin::Origin;
 pub use read::parse;
 pub use schema::{schema, starter};
 pub use template::{Part, Template};

@@ -90,9 +90,13 @@ fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
 /// Eventual reads whose busiest key gets more than one partition gives.
 fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
     let eventual = read.consistency == Consistency::Eventual;
+    let asks = |name: &String| {
+        read.given.iter().any(|given| given.attribute == *name && given.op == crate::model::GivenOp::Eq)
+    };
     let skewed = read.entities.iter().filter_map(|name| looked.model.entity(name)).find_map(|entity| {
         entity.skew.iter().find_map(|(attribute, skew)| match skew {
-            crate::model::Skew::Hottest { share_ppm } => Some((attribute, *share_ppm)),
+            // Of what the question is for, not of what else its items have.
+            crate::model::Skew::Hottest { share_ppm } if asks(attribute) => Some((attribute, *share_ppm)),
             _ => None,
         })
     });

@@ -98,11 +98,25 @@ fn references(model: &Model, found: &mut Vec<Relation>) {
                 || other.parents.contains(&entity.name)
                 || entity.parents.iter().any(|parent| is_under(model, parent, &other.name));
             let same = self::identity(entity).iter().eq([&only]);
-            if !known && !same && entity.attribute(only).is_some() {
+            if !known && !same && refers(model, entity, other, only) {
                 found.push(relation(other, entity, Cardinality::OneToMany, None, false));
             }
         }
     }
+}
+
+/// Whether an attribute repeats what another entity is known by: as the model says, else by its name if no third entity is
+/// known by the same one. (`id` is a name that many have.)
+fn refers(model: &Model, entity: &Entity, other: &Entity, identity: &str) -> bool {
+    let said = entity.attributes.iter().any(|own| {
+        let line = model.line(entity, &own.name);
+        line.iter().skip(1).any(|from| from.entity.name == other.name && from.attribute.name == identity)
+    });
+    let only = || {
+        let known = model.entities.iter().filter(|own| own.identity() == Some(identity));
+        known.filter(|own| !model.is_repeated(own, identity)).count() == 1
+    };
+    said || (entity.attribute(identity).is_some() && !model.is_repeated(entity, identity) && only())
 }
 
 /// Whether an entity is another's child, or its child's child.
