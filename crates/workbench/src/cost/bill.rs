@@ -45,6 +45,8 @@ pub struct Bill {
     pub written: Vec<Written>,
     /// For each table, where another way of paying costs the same.
     pub break_evens: Vec<(String, BreakEvens)>,
+    /// Tables with replicas: what is transferred between their regions is charged besides, and not in the sum.
+    pub replicated: Vec<String>,
     /// The prices that went into the sum.
     pub prices: BTreeSet<Item>,
 }
@@ -188,7 +190,7 @@ pub fn bill(model: &Model, measured: &Measured, costing: &Costing<'_>) -> Result
     let mut bill = Bill { notes: measured.notes.clone(), ..Bill::default() };
     let silent = |pattern: &&Pattern| pattern.rate.is_none();
     bill.without_rate = model.patterns.iter().filter(silent).map(|pattern| pattern.id.clone()).collect();
-    let mut free = costing.allowance();
+    let mut free = Regions { allowance: costing.allowance(), left: BTreeMap::new() };
     for table in &model.tables {
         OfTable { model, measured, table, costing: *costing }.add_to(&mut bill, &mut free)?;
     }
@@ -222,7 +224,7 @@ struct OfTable<'a> {
 }
 
 impl<'a> OfTable<'a> {
-    fn add_to(&self, bill: &mut Bill, free: &mut Allowance) -> Result<(), Missing> {
+    fn add_to(&self, bill: &mut Bill, free: &mut Regions) -> Result<(), Missing> {
         let (class, mode) = self.declared();
         let touches = self.touches();
         let demands = self.demands(&touches);
@@ -234,11 +236,14 @@ impl<'a> OfTable<'a> {
         let mut lines = self.lines(&touches, &capacity, class, mode)?;
         let capacity = unused(self.table, capacity, &lines);
         let sizes = sizes(self.model, &self.measured.report, self.table);
-        let whole = *free;
+        let whole: Vec<Allowance> = std::iter::once(HOME)
+            .chain(self.table.replicas.iter().map(String::as_str))
+            .map(|region| *free.of(region))
+            .collect();
         let mut storage = Vec::new();
         for (target, bytes) in &sizes {
             let price = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
-            let monthly = self.costing.storage_after(*bytes, class, free)?;
+            let monthly = self.costing.storage_after(*bytes, class, free.of(HOME))?;
             storage.push(Storage { target: target.clone(), bytes: *bytes, price, monthly });
         }
         let workload = Workload {
@@ -257,6 +262,7 @@ impl<'a> OfTable<'a> {
         bill.modes.push((name.clone(), modes));
         bill.break_evens.push((name, self.costing.break_evens(&workload, class)?));
         bill.written.push(self.written(&touches));
+        bill.replicated.extend(Some(self.table.name.clone()).filter(|_| !self.table.replicas.is_empty()));
         bill.lines.append(&mut lines);
         bill.capacity.extend(capacity);
         bill.storage.append(&mut storage);
@@ -440,7 +446,7 @@ impl<'a> OfTable<'a> {
         sizes: &[(Target, u128)],
         demands: &BTreeMap<Target, Demand>,
         touches: &[Touch<'_>],
-        free: &mut Allowance,
+        free: &mut Regions,
     ) -> Result<Vec<Feature>, Missing> {
         let (costing, habits) = (&self.costing, self.costing.settings.habits);
         let own: u128 =
@@ -460,7 +466,11 @@ impl<'a> OfTable<'a> {
             }
         }
         if self.table.stream.is_some() && habits.stream_reads.0 > 0 {
-            found.push(("stream reads", vec![Item::StreamRead], costing.stream(habits.stream_reads, free)?));
+            found.push((
+                "stream reads",
+                vec![Item::StreamRead],
+                costing.stream(habits.stream_reads, free.of(HOME))?,
+            ));
         }
         if habits.change_capture {
             let cost = costing.change_capture(self.changes(touches))?;
@@ -469,7 +479,11 @@ impl<'a> OfTable<'a> {
         if !self.table.replicas.is_empty() {
             found.extend(self.replicas(sizes, demands, free)?);
         }
-        let found = found.into_iter().filter(|(_, _, cost)| *cost > Money::ZERO);
+        let (class, mode) = self.declared();
+        let taken = self.free_units(demands, false, free.of(HOME))?;
+        let [read, write] = [Costing::read_price(class, mode), Costing::write_price(class, mode, false)];
+        found.push((FREE_UNITS, vec![read, write], Money::ZERO - taken));
+        let found = found.into_iter().filter(|(_, _, cost)| *cost != Money::ZERO);
         let table = || self.table.name.clone();
         Ok(found.map(|(name, prices, monthly)| Feature { table: table(), name, prices, monthly }).collect())
     }
@@ -479,7 +493,7 @@ impl<'a> OfTable<'a> {
     fn changes(&self, touches: &[Touch<'_>]) -> MicroPerSecond {
         let mut sum: u64 = 0;
         for touch in touches.iter().filter(|touch| touch.target.index.is_none()) {
-            let Some(rate) = touch.pattern.rate else { continue };
+            let Some(rate) = touch.pattern.rate.filter(|_| !must_fail(touch.pattern)) else { continue };
             let changing =
                 |kind: WriteKind| matches!(kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete);
             for step in touch.pattern.steps().iter().filter(|step| changing(step.kind)) {
@@ -501,14 +515,13 @@ impl<'a> OfTable<'a> {
         &self,
         sizes: &[(Target, u128)],
         demands: &BTreeMap<Target, Demand>,
-        free: &mut Allowance,
+        free: &mut Regions,
     ) -> Result<Vec<Charge>, Missing> {
         let (class, mode) = self.declared();
         let regions = i128::try_from(self.table.replicas.len()).unwrap_or(i128::MAX);
         let [mut written, mut indexes, mut reads] = [Money::ZERO; 3];
         for (target, demand) in demands {
-            let unread = |load: Load| Load { read_micro_halves: 0, ..load };
-            let copy = Demand { average: unread(demand.average), peak: unread(demand.peak), ..*demand };
+            let copy = demand.unread();
             let cost = match self.capacity(target, &copy, class)? {
                 Some(provided) => provided.monthly,
                 None => self.costing.units(copy.average, copy.replicated, class, mode)?,
@@ -517,35 +530,79 @@ impl<'a> OfTable<'a> {
             let sum = if target.index.is_none() { &mut written } else { &mut indexes };
             *sum += cost.writes.times(regions, 1);
         }
-        let copies = u128::try_from(self.table.replicas.len()).unwrap_or(u128::MAX);
         let all: u128 = sizes.iter().map(|(_, bytes)| *bytes).sum();
-        let stored = self.costing.storage_after(all * copies, class, free)?;
+        let [mut stored, mut taken] = [Money::ZERO; 2];
+        for region in &self.table.replicas {
+            stored += self.costing.storage_after(all, class, free.of(region))?;
+            taken += self.free_units(demands, true, free.of(region))?;
+        }
         let [write, write_index, read] = [
             Costing::write_price(class, mode, true),
             Costing::write_price(class, mode, false),
             Costing::read_price(class, mode),
         ];
         let storage = if class == Class::Standard { Item::Storage } else { Item::InfrequentStorage };
-        let [writes_name, indexes_name, reads_name, storage_name] = REPLICAS;
+        let [writes_name, indexes_name, reads_name, storage_name, free_name, _] = ALL_REGIONS;
         Ok(vec![
             (writes_name, vec![write], written),
             (indexes_name, vec![write_index], indexes),
             (reads_name, vec![read], reads),
             (storage_name, vec![storage], stored),
+            (free_name, vec![read, write_index], Money::ZERO - taken),
         ])
+    }
+
+    /// What is free of the units that the table provisions in a region.
+    fn free_units(
+        &self,
+        demands: &BTreeMap<Target, Demand>,
+        is_replica: bool,
+        free: &mut Allowance,
+    ) -> Result<Money, Missing> {
+        let (class, mode) = self.declared();
+        let own = |demand: &Demand| if is_replica { demand.unread() } else { *demand };
+        let paid = demands.values().filter_map(|demand| {
+            let (read, write) = provisions(&self.table.billing, &own(demand))?;
+            let units = Load { read_micro_halves: read.provided, write_micro_halves: write.provided };
+            Some((units, demand.replicated))
+        });
+        self.costing.free_units(&paid.collect::<Vec<_>>(), class, mode, free)
     }
 }
 
-/// What other regions cost, by name.
-const REPLICAS: [&str; 4] =
-    ["replicated writes", "replicas' indexes", "replicas' provisioned reads", "replicas' storage"];
+/// What is free of provisioned units, by name.
+const FREE_UNITS: &str = "free provisioned units";
+/// What other regions cost, by name, and what is taken off.
+const ALL_REGIONS: [&str; 6] = [
+    "replicated writes",
+    "replicas' indexes",
+    "replicas' provisioned reads",
+    "replicas' storage",
+    "replicas' free units",
+    FREE_UNITS,
+];
+/// The table's own region, which a model does not name.
+const HOME: &str = "";
+
+/// What is left of the free tier in each region.
+struct Regions {
+    /// What each has at first.
+    allowance: Allowance,
+    left: BTreeMap<String, Allowance>,
+}
+
+impl Regions {
+    fn of(&mut self, region: &str) -> &mut Allowance {
+        self.left.entry(region.to_owned()).or_insert(self.allowance)
+    }
+}
 
 /// What a table costs now, besides what every mode costs alike.
 fn now(lines: &[Line], capacity: &[Capacity], storage: &[Storage], features: &[Feature]) -> Money {
     let lines: Money = lines.iter().map(|line| line.monthly.total()).sum();
     let unused: Money = capacity.iter().map(|own| own.unused.total()).sum();
     let storage: Money = storage.iter().map(|own| own.monthly).sum();
-    let replicas = features.iter().filter(|own| REPLICAS.contains(&own.name)).map(|own| own.monthly).sum();
+    let replicas = features.iter().filter(|own| ALL_REGIONS.contains(&own.name)).map(|own| own.monthly).sum();
     lines + unused + storage + replicas
 }
 
@@ -575,6 +632,12 @@ fn unused(table: &Table, capacity: Vec<Capacity>, lines: &[Line]) -> Vec<Capacit
 fn is_of_table(table: &Table, target: &Target) -> bool {
     let index = target.index.as_ref().and_then(|name| table.index(name));
     target.index.is_none() || index.is_some_and(|index| index.kind == IndexKind::Local)
+}
+
+/// Whether a pattern is paid for as a failure, which changes nothing.
+fn must_fail(pattern: &Pattern) -> bool {
+    let fails = pattern.expect.as_ref().and_then(|expect| expect.fails.as_ref());
+    fails.is_some_and(|fails| fails.when.is_empty())
 }
 
 /// An item is written once to its table and once to each index whose key it can have.

@@ -194,9 +194,11 @@ impl Load {
     }
 }
 
-/// What is left of what an account has free each month: once, not for each table, index or region.
+/// What is left of what an account has free each month in one region: once, not for each table or index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Allowance {
+    /// Provisioned units of Standard tables; replicated write units are none of them.
+    pub units: Load,
     /// Bytes of Standard storage.
     pub storage_bytes: u128,
     /// Millionths of reads of streams.
@@ -338,13 +340,18 @@ impl Costing<'_> {
         self.storage(bytes - taken, class)
     }
 
-    /// What is free each month of one account.
+    /// What an account has free each month in one region.
     pub fn allowance(&self) -> Allowance {
         if !self.settings.free_tier {
             return Allowance::default();
         }
         let gigabyte = self.settings.gigabyte.bytes().unsigned_abs();
+        let units = |number: u64| u128::from(number) * workload::UNIT_MICRO_HALVES;
         Allowance {
+            units: Load {
+                read_micro_halves: units(self.prices.free.read_units),
+                write_micro_halves: units(self.prices.free.write_units),
+            },
             storage_bytes: u128::from(self.prices.free.storage_gb) * gigabyte,
             stream_reads_micro: i128::from(self.prices.free.stream_reads) * MICRO,
         }

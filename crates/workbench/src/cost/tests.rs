@@ -21,7 +21,7 @@ fn workload(load: Load, bytes: u128) -> Workload {
         demands: vec![Demand { average: load, peak: load, replicated: false }],
         bytes,
         replicas: 0,
-        free: Allowance::default(),
+        free: Vec::new(),
     }
 }
 
@@ -483,7 +483,7 @@ fn scaled_units_follow_the_average_between_their_bounds() {
 fn fixed_units_hold_the_peak_and_scaled_ones_follow_the_average_in_every_mode() {
     let prices = prices(TODAY);
     let demand = Demand { average: load(10, 0), peak: load(70, 0), replicated: false };
-    let asked = Workload { demands: vec![demand], bytes: 0, replicas: 0, free: Allowance::default() };
+    let asked = Workload { demands: vec![demand], bytes: 0, replicas: 0, free: Vec::new() };
     let cost = |mode| costing(&prices).month(&asked, Class::Standard, mode).expect("priced");
     let hour = |units: i128| Money::nanos(130_000 * 730 * units) + Money::nanos(650_000 * 730);
     assert_eq!(cost(Mode::Provisioned { used_ppm: 700_000 }), hour(100));
@@ -668,7 +668,7 @@ fn each_step_of_a_transaction_or_batch_reaches_a_sparse_index_as_often_as_its_ow
 }
 
 #[test]
-fn the_free_tier_goes_off_all_storage_once_and_the_mode_table_agrees() {
+fn the_free_tier_goes_off_the_storage_of_each_region_once_and_the_mode_table_agrees() {
     let free = Settings { free_tier: true, ..Settings::default() };
     let text = LARGE.replace("DATA", "").replace("size: 5000", "size: 2584");
     let two = text
@@ -679,12 +679,13 @@ fn the_free_tier_goes_off_all_storage_once_and_the_mode_table_agrees() {
     let plain = stored(&billed(&two, Settings::default()));
     // 25 GB at 0.25.
     assert!((plain - stored(&billed(&two, free)) - 6_250_000_000).abs() < 10);
+    // Each region has its own.
     let region = text.replace(
         "key: {pk: S}",
         "key: {pk: S}, replicas: [eu-west-1], indexes: {byId: {pk: id, project: all}}",
     );
     let (bill, plain) = (billed(&region, free), billed(&region, Settings::default()));
-    assert!((plain.total().as_nanos() - bill.total().as_nanos() - 6_250_000_000).abs() < 10);
+    assert!((plain.total().as_nanos() - bill.total().as_nanos() - 12_500_000_000).abs() < 10);
     let modes = &bill.modes.first().expect("a table").1;
     let on_demand =
         modes.iter().find(|(class, mode, _)| (*class, *mode) == (Class::Standard, Mode::OnDemand));
@@ -700,4 +701,144 @@ fn a_failure_that_does_not_happen_is_named_and_the_bill_is_not_whole() {
     let bill = billed(&text, Settings::default());
     let named = |note: &crate::run::Note| note.to_string().starts_with("W1 is expected to fail and does not");
     assert!(bill.notes.iter().any(named) && !bill.is_whole(), "{:?}", bill.notes);
+}
+
+const DUES: &str = r#"
+format: 1
+model: dues
+tables:
+  Tab: {key: {pk: S}, indexes: {mine: {pk: assignee, sk: due, project: all}, two: {pk: aa, sk: bb, project: keys}}}
+entities:
+  Ticket: {count: 1000000, size: 900, key: {pk: "t#{id}"}, mine: {assignee: "{assignee}", due: "{due}"}, two: {aa: "{aa}", bb: "{bb}"}, attrs: {id: {type: S, format: uuid}, assignee: {type: S, distinct: 2000, present: 0.02}, due: {type: S, format: date}, aa: {type: S, distinct: 1000, present: 0.5}, bb: {type: S, distinct: 1000, present: 0.5}, txt: S}}
+patterns:
+  - {id: D, update: Ticket, set: "due = :d", if: exists, rate: 100}
+  - {id: M, update: Ticket, set: "due = :d", if: "attribute_exists(assignee)", rate: 100}
+  - {id: A, update: Ticket, set: "assignee = :a", if: exists, rate: 100}
+  - {id: R, update: Ticket, set: "assignee = :a", if: "attribute_exists(assignee)", rate: 100}
+  - {id: T, update: Ticket, set: "txt = :t", if: exists, rate: 100}
+  - {id: P, put: Ticket, if: not-exists, rate: 100}
+  - {id: B, update: Ticket, set: "aa = :a", if: exists, rate: 100}
+data: {generate: {seed: 1, sample: 500}}
+"#;
+
+/// A part of the key that all items have is changed in the index for the items in it: 2 % × 2 W × 100/s are $6.57.
+#[test]
+fn a_change_of_what_all_items_have_reaches_a_sparse_index_as_often_as_its_items_are_in_it() {
+    let bill = billed(DUES, Settings::default());
+    for (pattern, units, cost) in [
+        ("D", "2 W × 2.0 %", "$6.57"),
+        ("M", "2 W", "$328.50"),
+        ("A", "1 W", "$164.25"),
+        ("R", "2 W", "$328.50"),
+        ("T", "1 W × 2.0 %", "$3.29"),
+        ("P", "1 W × 2.0 %", "$3.29"),
+    ] {
+        assert_eq!(taken(&bill, pattern, Some("mine")), Some(pair(units, cost)), "{pattern}");
+    }
+}
+
+/// Half of the items have the one and half the other: a quarter has both. Of the half with `bb`, half have `aa` already: they
+/// are moved, which is two writes, and the others enter, which is one.
+#[test]
+fn attributes_that_half_of_the_items_have_are_together_in_a_quarter() {
+    let bill = billed(DUES, Settings::default());
+    assert_eq!(taken(&bill, "P", Some("two")), Some(pair("1 W × 25.0 %", "$41.06")));
+    assert_eq!(taken(&bill, "B", Some("two")), Some(pair("2 W × 37.5 %", "$123.19")));
+}
+
+/// The same where nobody says who lacks what, and the data show it.
+#[test]
+fn what_the_data_show_to_be_lacking_counts_as_what_is_said_to_be() {
+    let data = "data: {inline: {Ticket: [{id: a, assignee: joe, due: \"2026-01-01\", txt: x}, {id: b, due: \"2026-01-01\", txt: x}]}}";
+    let text = DUES
+        .replace("present: 0.02", "")
+        .replace("data: {generate: {seed: 1, sample: 500}}", data)
+        .replace(", two: {pk: aa, sk: bb, project: keys}", "")
+        .replace(", two: {aa: \"{aa}\", bb: \"{bb}\"}", "");
+    let bill = billed(&text, Settings::default());
+    assert_eq!(taken(&bill, "D", Some("mine")), Some(pair("2 W × 50.0 %", "$164.25")));
+    assert_eq!(taken(&bill, "M", Some("mine")), Some(pair("2 W", "$328.50")));
+}
+
+const SMALL: &str = r#"
+format: 1
+model: small
+tables:
+  Tab: {key: {pk: S}, billing: {provisioned: {rcu: 20, wcu: 20}}}
+entities:
+  X: {count: 1000, size: 900, key: {pk: "x#{id}"}, attrs: {id: {type: S, format: uuid}, body: S}}
+patterns:
+  - {id: G, get: X, given: {id: eq}, rate: 10}
+  - {id: P, put: X, if: not-exists, rate: 10}
+data: {generate: {seed: 1, sample: 20}}
+"#;
+
+fn of_mode(bill: &Bill, wanted: &str) -> String {
+    let modes = &bill.modes.first().expect("a table").1;
+    let own = modes.iter().find(|(class, mode, _)| format!("{class}, {mode}") == wanted);
+    own.expect(wanted).2.to_string()
+}
+
+/// 20 × 0.00013 × 730 and 20 × 0.00065 × 730 dollars are free, for 25 units of each are.
+#[test]
+fn twenty_five_provisioned_units_are_free_in_each_region() {
+    let free = Settings { free_tier: true, ..Settings::default() };
+    assert_eq!(billed(SMALL, Settings::default()).total().to_string(), "$11.39");
+    let bill = billed(SMALL, free);
+    assert_eq!(feature(&bill, "free provisioned units"), Some(Money::nanos(-11_388_000_000)));
+    assert_eq!(bill.total().to_string(), "$0.00");
+    assert_eq!(of_mode(&bill, "Standard, provisioned"), "$0.00");
+    // Two tables share them: 40 units of each, 15 of which are paid for.
+    let two = SMALL
+        .replace("entities:", "  Two: {key: {pk: S}, billing: {provisioned: {rcu: 20, wcu: 20}}}\nentities:")
+        .replace(
+            "patterns:",
+            "  Y: {table: Two, count: 1000, size: 900, key: {pk: \"y#{id}\"}, attrs: {id: S}}\npatterns:",
+        )
+        .replace("X: {count", "X: {table: Tab, count");
+    assert_eq!(billed(&two, free).total().to_string(), "$8.54");
+    // Requests are none of them.
+    let asked = SMALL.replace(", billing: {provisioned: {rcu: 20, wcu: 20}}", "");
+    assert_eq!(
+        billed(&asked, free).total().to_string(),
+        billed(&asked, Settings::default()).total().to_string()
+    );
+}
+
+/// 8 read and 15 write units hold the peak; a block of 100 of each is $2.17 and $10.91 for three years.
+#[test]
+fn units_are_reserved_in_blocks_of_a_hundred() {
+    let bill = billed(SMALL, Settings::default());
+    assert_eq!(of_mode(&bill, "Standard, provisioned"), "$7.88");
+    assert_eq!(of_mode(&bill, "Standard, reserved for 3 years"), "$13.08");
+    assert!(bill.savings.iter().all(|saving| saving.reserved.is_none()), "{:?}", bill.savings);
+    // 1010 write units: ten blocks, and ten units by the hour, which cost less than a block.
+    let many = SMALL.replace("put: X, if: not-exists, rate: 10", "put: X, if: not-exists, rate: 707");
+    assert_eq!(of_mode(&billed(&many, Settings::default()), "Standard, reserved for 3 years"), "$116.04");
+}
+
+#[test]
+fn what_fails_changes_nothing_that_could_be_captured() {
+    let habits = Habits { change_capture: true, ..Habits::default() };
+    let settings = Settings { habits, ..Settings::default() };
+    let text = SMALL
+        .replace("data: {generate: {seed: 1, sample: 20}}", "data: {inline: {X: [{id: a, body: b}]}}")
+        .replace("not-exists, rate: 10", "not-exists, rate: 10, example: {id: c}");
+    assert!(feature(&billed(&text, settings), "change capture").is_some());
+    let fails = "example: {id: a}, expect: {fails-when: null, reason: ConditionalCheckFailed}";
+    assert_eq!(feature(&billed(&text.replace("example: {id: c}", fails), settings), "change capture"), None);
+}
+
+#[test]
+fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
+    let said = |text: &str| super::text::open(&billed(text, Settings::default())).join("\n");
+    let plain = said(SMALL);
+    assert!(!plain.contains("peak") && !plain.contains("regions"), "{plain}");
+    let peak = said(&SMALL.replace("if: not-exists, rate: 10", "if: not-exists, rate: {peak: 10}"));
+    assert!(
+        peak.contains("P has a peak and no average rate: it is billed as if it were at its peak always"),
+        "{peak}"
+    );
+    let regions = said(&SMALL.replace("key: {pk: S},", "key: {pk: S}, replicas: [eu-west-1],"));
+    assert!(regions.contains("Tab is in several regions: what is transferred between them"), "{regions}");
 }

@@ -1,5 +1,6 @@
 //! A bill for people at a terminal.
 
+use super::workload::RESERVED_BLOCK_UNITS;
 use super::{Bill, BreakEvens, Capacity, Costing, Line, Provision, Target, Written};
 use crate::model::HalfUnits;
 use crate::price::Item;
@@ -43,7 +44,9 @@ pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
 /// What provisioned units are taken to be for.
 pub(super) fn headroom(costing: &Costing<'_>) -> String {
     let used = costing.settings.used_ppm / PPM_PER_PERCENT;
-    format!("fixed units hold the peak, scaled ones follow the average, {used} % of them used")
+    format!(
+        "fixed units hold the peak, scaled ones follow the average, {used} % of them used; reserved ones are bought in blocks of {RESERVED_BLOCK_UNITS}, which all tables of an account and region share"
+    )
 }
 
 /// One sentence for each thing that is not in the total, or that the model does not say.
@@ -51,7 +54,10 @@ pub fn open(bill: &Bill) -> Vec<String> {
     let rates = bill.without_rate.iter().map(|pattern| {
         format!("{pattern} has no rate and is not in the total: write `rate: 5` for five times a second.")
     });
-    rates.chain(bill.notes.iter().map(|note| format!("{note}."))).collect()
+    let transfer = bill.replicated.iter().map(|table| {
+        format!("{table} is in several regions: what is transferred between them is charged by the gigabyte and not in the total.")
+    });
+    rates.chain(bill.notes.iter().map(|note| format!("{note}."))).chain(transfer).collect()
 }
 
 /// What a line takes each time.

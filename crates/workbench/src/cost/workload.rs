@@ -12,6 +12,10 @@ pub(super) const UNIT_MICRO_HALVES: u128 = 2_000_000;
 /// Everything, in parts per million.
 pub(super) const ALL_PPM: u64 = 1_000_000;
 
+/// Reserved units are sold in blocks of so many (developer guide: reserved capacity), which all provisioned tables of an
+/// account in the region share.
+pub(super) const RESERVED_BLOCK_UNITS: u128 = 100;
+
 /// What one table, its local indexes included, or one global index is asked each second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
@@ -32,8 +36,8 @@ pub struct Workload {
     pub bytes: u128,
     /// Regions besides the table's own.
     pub replicas: u32,
-    /// What is free of it, if it is of the Standard class.
-    pub free: Allowance,
+    /// What is free of it in the table's region and then in each of the others, if it is of the Standard class.
+    pub free: Vec<Allowance>,
 }
 
 /// Where two ways of paying cost the same.
@@ -50,6 +54,12 @@ pub struct BreakEvens {
 }
 
 impl Demand {
+    /// What a replica is asked: it is written what the table is; who reads it is not known.
+    pub(super) fn unread(&self) -> Self {
+        let unread = |load: Load| Load { read_micro_halves: 0, ..load };
+        Self { average: unread(self.average), peak: unread(self.peak), ..*self }
+    }
+
     /// The units that are paid for in a mode.
     fn paid(&self, mode: Mode) -> Load {
         let each = |load: Load, units: fn(u128, u64) -> u128, used_ppm: u64| Load {
@@ -105,16 +115,81 @@ impl Costing<'_> {
     /// A month of a table in a class and mode: units and storage, in all its regions. Replicas are written what the table
     /// is; who reads them is not known, so they have the reads that are provisioned at the least.
     pub fn month(&self, workload: &Workload, class: Class, mode: Mode) -> Result<Money, Missing> {
-        let regions = i128::from(workload.replicas);
-        let everywhere = workload.bytes * (1 + u128::from(workload.replicas));
-        let mut sum = self.storage_after(everywhere, class, &mut workload.free.clone())?;
-        for demand in &workload.demands {
-            sum += self.units(demand.paid(mode), demand.replicated, class, mode)?.total();
-            let unread = |load: Load| Load { read_micro_halves: 0, ..load };
-            let copy = Demand { average: unread(demand.average), peak: unread(demand.peak), ..*demand };
-            sum += self.units(copy.paid(mode), copy.replicated, class, mode)?.total().times(regions, 1);
+        let mut sum = Money::ZERO;
+        for region in 0..=workload.replicas {
+            let free = usize::try_from(region).ok().and_then(|region| workload.free.get(region));
+            let mut free = free.copied().unwrap_or_default();
+            let own = |demand: &Demand| if region == 0 { *demand } else { demand.unread() };
+            let paid: Vec<(Load, bool)> =
+                workload.demands.iter().map(|demand| (own(demand).paid(mode), demand.replicated)).collect();
+            sum += self.storage_after(workload.bytes, class, &mut free)?;
+            sum += self.of_region(&paid, class, mode)?;
+            sum = sum - self.free_units(&paid, class, mode, &mut free)?;
         }
         Ok(sum)
+    }
+
+    /// A month of the units of one region.
+    fn of_region(&self, paid: &[(Load, bool)], class: Class, mode: Mode) -> Result<Money, Missing> {
+        let mut sum = Money::ZERO;
+        if !matches!(mode, Mode::ReservedOneYear { .. } | Mode::ReservedThreeYears { .. }) {
+            for (load, replicated) in paid {
+                sum += self.units(*load, *replicated, class, mode)?.total();
+            }
+            return Ok(sum);
+        }
+        let mut reserved = Load::default();
+        for (load, replicated) in paid {
+            // Replicated writes cannot be reserved.
+            let written = if *replicated { 0 } else { load.write_micro_halves };
+            reserved = reserved.and(Load { write_micro_halves: written, ..*load });
+            if *replicated {
+                sum += self.replicated(*load, class, in_full(mode))?;
+            }
+        }
+        Ok(sum + self.blocks(reserved, class, mode)?)
+    }
+
+    /// A month of reserved units, which are sold in blocks: at least one, and of what the last would hold no more than it
+    /// costs by the hour.
+    fn blocks(&self, load: Load, class: Class, mode: Mode) -> Result<Money, Missing> {
+        let block = RESERVED_BLOCK_UNITS * UNIT_MICRO_HALVES;
+        let split = |units: u128| match (units / block, units % block) {
+            (0, rest) => (u128::from(rest > 0) * block, 0),
+            (blocks, rest) => (blocks * block, rest),
+        };
+        let (reads, more_reads) = split(load.read_micro_halves);
+        let (writes, more_writes) = split(load.write_micro_halves);
+        let cost = |reads: u128, writes: u128, mode: Mode| {
+            let load = Load { read_micro_halves: reads, write_micro_halves: writes };
+            self.throughput(load, class, in_full(mode))
+        };
+        let whole = cost(reads, writes, mode)?;
+        let next = cost(block, block, mode)?;
+        let hourly = cost(more_reads, more_writes, Mode::Provisioned { used_ppm: ALL_PPM })?;
+        Ok(whole.total() + hourly.reads.min(next.reads) + hourly.writes.min(next.writes))
+    }
+
+    /// What is free of provisioned units in one region, and is then taken from what is left.
+    pub(super) fn free_units(
+        &self,
+        paid: &[(Load, bool)],
+        class: Class,
+        mode: Mode,
+        free: &mut Allowance,
+    ) -> Result<Money, Missing> {
+        let provisioned = matches!(mode, Mode::Provisioned { .. } | Mode::Autoscaled { .. });
+        if class != Class::Standard || !provisioned {
+            return Ok(Money::ZERO);
+        }
+        let sum = |units: &dyn Fn(&(Load, bool)) -> u128| paid.iter().map(units).sum::<u128>();
+        let reads = sum(&|(load, _)| load.read_micro_halves).min(free.units.read_micro_halves);
+        let writes = sum(&|(load, replicated)| if *replicated { 0 } else { load.write_micro_halves });
+        let writes = writes.min(free.units.write_micro_halves);
+        free.units.read_micro_halves -= reads;
+        free.units.write_micro_halves -= writes;
+        let load = Load { read_micro_halves: reads, write_micro_halves: writes };
+        Ok(self.throughput(load, class, in_full(mode))?.total())
     }
 
     /// The modes and classes from the cheapest; units that are provisioned have so much headroom that this share is used.

@@ -75,7 +75,10 @@ fn judged(context: &Context<'_>, saving: &Saving, prices: &Prices) -> Option<Fin
     }
     if let Some((class, mode, cost)) = saving.reserved {
         text = format!("{text}; {class}, {mode} costs {cost}, {} less", now - cost);
-        fixes.push("reserve what is used all year".to_owned());
+        fixes.push(
+            "reserve what is used all year, in blocks of 100 units that all tables of the account and region share"
+                .to_owned(),
+        );
     }
     Some(finding(
         "L040",

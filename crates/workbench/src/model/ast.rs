@@ -209,6 +209,8 @@ pub struct MicroPerSecond(pub u64);
 pub struct Rate {
     pub average: MicroPerSecond,
     pub peak: MicroPerSecond,
+    /// Whether the author says the peak alone, so that the average is taken to be as high.
+    pub is_peak_only: bool,
 }
 
 /// One access pattern: a question or a change.

@@ -295,7 +295,7 @@ fn returns(reader: &mut Reader, node: &Node) -> Option<Returns> {
 fn rate(reader: &mut Reader, node: &Node) -> Option<Rate> {
     if node.scalar().is_some() {
         let average = MicroPerSecond(reader.decimal(node, "`rate`", RATE_DECIMALS)?);
-        return Some(Rate { average, peak: average });
+        return Some(Rate { average, peak: average, is_peak_only: false });
     }
     let fields = reader.fields(node, "`rate`", RATE_FIELDS)?;
     let mut value = |name: &str| {
@@ -305,7 +305,7 @@ fn rate(reader: &mut Reader, node: &Node) -> Option<Rate> {
             .map(MicroPerSecond)
     };
     let (average, peak) = (value("avg"), value("peak"));
-    let rate = Rate { average: average.or(peak)?, peak: peak.or(average)? };
+    let rate = Rate { average: average.or(peak)?, peak: peak.or(average)?, is_peak_only: average.is_none() };
     if rate.peak < rate.average {
         reader.fault(fields.at("peak"), "`peak` is below `avg`");
     }

@@ -298,6 +298,9 @@ fn step(members: &mut Members, step: &Step) {
 
 fn rate(rate: Rate) -> Node {
     let node = |MicroPerSecond(micro): MicroPerSecond| Node::number(decimal(micro, 6));
+    if rate.is_peak_only {
+        return Node::map([("peak", node(rate.peak))]);
+    }
     if rate.average == rate.peak {
         return node(rate.average);
     }

@@ -50,6 +50,11 @@ struct Document {
 struct FreeSection {
     storage_gb: u64,
     stream_reads: u64,
+    /// Files made before they were known name none.
+    #[serde(default)]
+    read_units: u64,
+    #[serde(default)]
+    write_units: u64,
     source: String,
     date: String,
 }
@@ -89,7 +94,8 @@ pub fn parse(text: &str) -> Result<Prices, Fault> {
             Ok((item, Price { each, source, date, verified }))
         })
         .collect::<Result<_, Fault>>()?;
-    let free = Free { storage_gb: document.free.storage_gb, stream_reads: document.free.stream_reads };
+    let FreeSection { storage_gb, stream_reads, read_units, write_units, .. } = document.free;
+    let free = Free { storage_gb, stream_reads, read_units, write_units };
     Ok(Prices { name: document.name, free, items })
 }
 
@@ -112,6 +118,8 @@ pub fn render(prices: &Prices, free_source: &str, free_date: &str) -> Result<Str
     let free = FreeSection {
         storage_gb: prices.free.storage_gb,
         stream_reads: prices.free.stream_reads,
+        read_units: prices.free.read_units,
+        write_units: prices.free.write_units,
         source: free_source.to_owned(),
         date: free_date.to_owned(),
     };

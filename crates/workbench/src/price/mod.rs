@@ -110,13 +110,17 @@ pub struct Price {
     pub verified: bool,
 }
 
-/// What is free each month before the price counts.
+/// What is free each month before the price counts: once for all tables that an account has in a region.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Free {
     /// Gigabytes of Standard storage.
     pub storage_gb: u64,
     /// Stream reads.
     pub stream_reads: u64,
+    /// Provisioned read units of the Standard class.
+    pub read_units: u64,
+    /// Provisioned write units of the Standard class.
+    pub write_units: u64,
 }
 
 /// A dated table of prices.

@@ -94,6 +94,9 @@ struct Dimension {
     price_per_unit: BTreeMap<String, String>,
 }
 
+/// The hours of the longest month: a unit that is free all month is free for so many.
+const MONTH_HOURS_MAX: u64 = 744;
+
 /// One product's price and the width of its free tier.
 struct Tiers {
     each: Money,
@@ -117,6 +120,8 @@ pub fn parse(text: &str) -> Result<Prices, Fault> {
         match item {
             Item::Storage => free.storage_gb = tiers.free,
             Item::StreamRead => free.stream_reads = tiers.free,
+            Item::ReadHour => free.read_units = tiers.free / MONTH_HOURS_MAX,
+            Item::WriteHour => free.write_units = tiers.free / MONTH_HOURS_MAX,
             _ => {}
         }
         let source = format!("offer AmazonDynamoDB, SKU {sku}, usage type {usage}");

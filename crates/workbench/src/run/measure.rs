@@ -16,7 +16,7 @@ use super::database::{Database, Purpose};
 use super::example::asked;
 use super::execute::pattern as execute;
 use super::report::{Outcome, PatternReport, Report};
-use super::shares::{alone, enters, key_names, population, sets};
+use super::shares::{alone, enters, population};
 use super::sizes::average;
 use super::tables;
 use crate::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
@@ -62,6 +62,8 @@ pub enum Note {
     Uncounted { pattern: String, items: u64 },
     /// A question whose given values leave fewer different keys than it is said to return.
     FewerKeys { pattern: String, items: u64, wanted: u64 },
+    /// Of how often it runs its author says the peak alone.
+    PeakOnly { pattern: String },
     /// So many items were metered in whole pages, the rest taken in proportion.
     Extended { pattern: String, items: u64, wanted: u64 },
     /// A filter whose share is taken from the sample.
@@ -98,6 +100,10 @@ impl fmt::Display for Note {
                 f,
                 "{pattern} reads all there is, which nobody counts: metered on {}; write the entities' `count: 1000`",
                 of(*items, "item of the sample", "items of the sample")
+            ),
+            Self::PeakOnly { pattern } => write!(
+                f,
+                "{pattern} has a peak and no average rate: it is billed as if it were at its peak always; write `rate: {{avg: 1, peak: 10}}`"
             ),
             Self::FewerKeys { pattern, items, wanted } => write!(
                 f,
@@ -232,10 +238,9 @@ fn outside(said: &Model, model: &Model, report: &Report, pattern: &Pattern) -> O
             continue;
         };
         let indexes = said.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
-        for index in indexes.iter().filter(|index| enters(step, entity, index, seen)) {
-            let set = step.set.as_deref().unwrap_or_default();
-            let own = key_names(entity, index);
-            absent.extend(own.into_iter().filter(|name| sets(set, name)).map(|name| (&*entity.name, name)));
+        for index in indexes {
+            let own = enters(step, entity, index, seen);
+            absent.extend(own.into_iter().map(|name| (&*entity.name, name)));
         }
     }
     if absent.is_empty() {
@@ -324,19 +329,25 @@ fn completed(model: &Model, samples: &[Sample]) -> Result<Vec<Sample>, Faults> {
     Ok(all)
 }
 
-/// Whether an index that few of an entity's items are in, as its author says, has none of the samples.
+/// Whether no sample is in all the indexes of an entity, of some of which its author says that few items are in them. What
+/// changes an item is metered on one that is.
 fn is_missed(model: &Model, entity: &Entity, samples: &[Sample]) -> bool {
     let Some(said) = model.entity(&entity.name) else { return false };
     let Some(table) = model.table(&entity.table) else { return false };
     let few = |name: &str| said.attribute(name).is_some_and(|own| own.present_ppm.is_some());
     let own: Vec<&Sample> =
         samples.iter().filter(|sample| sample.entity.as_deref() == Some(&entity.name)).collect();
-    table.indexes.iter().any(|index| {
-        let templates: Option<Vec<_>> = index.key_parts().map(|part| entity.template(&part.name)).collect();
-        let sparse = templates.is_some_and(|all| all.iter().flat_map(Template::attributes).any(few));
-        let is_in = |sample: &&Sample| index.key_parts().all(|part| sample.item.contains_key(&part.name));
-        sparse && !own.iter().any(is_in)
-    })
+    let templates = |index: &Index| -> Option<Vec<Template>> {
+        index.key_parts().map(|part| entity.template(&part.name)).collect()
+    };
+    let all: Vec<(&Index, Vec<Template>)> =
+        table.indexes.iter().filter_map(|index| Some((index, templates(index)?))).collect();
+    let sparse = all.iter().any(|(_, own)| own.iter().flat_map(Template::attributes).any(few));
+    let is_in = |sample: &Sample| {
+        let mut parts = all.iter().flat_map(|(index, _)| index.key_parts());
+        parts.all(|part| sample.item.contains_key(&part.name))
+    };
+    sparse && !own.iter().any(|sample| is_in(sample))
 }
 
 /// The model as it is metered: nothing is expected, and every item is in its indexes (how many are is for the bill to weigh).
@@ -353,7 +364,8 @@ fn measuring(model: &Model) -> Model {
 
 /// What the model leaves open of its entities, and where its data contradict it.
 fn unsaid(model: &Model, samples: &[Sample], given: &[Sample]) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let peaks = model.patterns.iter().filter(|own| own.rate.is_some_and(|rate| rate.is_peak_only));
+    let mut notes: Vec<Note> = peaks.map(|own| Note::PeakOnly { pattern: own.id.clone() }).collect();
     let data = &model.data;
     let written = !data.records.is_empty() || !data.items.is_empty() || !data.files.is_empty();
     let given = |own: &Entity| written && given.iter().any(|it| it.entity.as_deref() == Some(&own.name));

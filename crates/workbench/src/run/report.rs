@@ -1,5 +1,7 @@
 //! What a run found out, as plain data.
 
+use std::collections::BTreeMap;
+
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
 
 use super::plan::Refusal;
@@ -166,6 +168,8 @@ pub struct EntityReport {
     pub bytes_max: u64,
     /// The largest whole number that an item has as the table's time to live.
     pub expires_max: Option<u64>,
+    /// How many items have each attribute.
+    pub having: BTreeMap<String, u64>,
     pub indexes: Vec<IndexReport>,
 }
 

@@ -7,17 +7,23 @@ use crate::model::{Condition, Entity, Index, Model, Node, Pattern, Write, WriteK
 /// Everything, in parts per million.
 pub(super) const ALL_PPM: u64 = 1_000_000;
 
-/// The share of an entity's items that are in an index: what its author says of the attributes of the index's key, else
-/// what the items show.
+/// Fewer than so many items are few: what sets the attribute of an index then puts items in.
+const FEW_PPM: u64 = ALL_PPM / 2;
+
+/// The share of an entity's items that are in an index: what its author says of the attributes of the index's key, each by
+/// itself, else what the items show.
 pub(crate) fn share_ppm(entity: &Entity, index: &Index, seen: &EntityReport) -> u64 {
-    said(entity, index, &|_| false).unwrap_or_else(|| {
+    let said: Vec<u64> = key_names(entity, index).iter().filter_map(|name| said(entity, name)).collect();
+    if said.is_empty() {
         let entries = seen.indexes.iter().find(|own| own.name == index.name).map_or(0, |own| own.items);
-        (entries * ALL_PPM).checked_div(seen.items).unwrap_or(0)
-    })
+        return (entries * ALL_PPM).checked_div(seen.items).unwrap_or(0);
+    }
+    said.into_iter().fold(ALL_PPM, part)
 }
 
-/// The share of a step's writes that reach an index. It fits writes that leave the index's key alone: those that set or
-/// remove a part of it, put an item that has it, or ask in their condition that it is there, reach it each time.
+/// The share of a step's writes that reach an index, as it was metered. Writes that leave the index's key alone, or change a
+/// part of it that all items have, reach it for the items in it. Those that set or remove what some items lack reach it for
+/// the items that have the rest of the key; so do those that put an item with it, or ask in their condition that it is there.
 pub(crate) fn written_ppm(
     pattern: &Pattern,
     step: &Write,
@@ -25,31 +31,72 @@ pub(crate) fn written_ppm(
     index: &Index,
     seen: &EntityReport,
 ) -> u64 {
-    let all = share_ppm(entity, index, seen);
-    if all == 0 || touches(step, entity, index) {
-        return ALL_PPM;
+    let sparse = sparse(entity, index, seen);
+    if sparse.is_empty() {
+        let all = share_ppm(entity, index, seen);
+        // Of what nobody knows who lacks it, a change is taken to put items in.
+        let touched = || key_names(entity, index).iter().any(|name| touch(step, name) != Touch::None);
+        return if all == 0 || touched() { ALL_PPM } else { all };
     }
-    if step.kind == WriteKind::Put {
-        let open = |name: &str| !is_given(pattern, step, name);
-        let names = sparse(entity, index);
-        let left: Vec<&String> = names.iter().filter(|name| open(name)).collect();
-        return match (names.is_empty(), left.is_empty()) {
-            (true, _) => all,
-            (false, true) => ALL_PPM,
-            (false, false) => said(entity, index, &|name| is_given(pattern, step, name)).unwrap_or(all),
-        };
+    let mut share = ALL_PPM;
+    // Of what is set and many items have: they are moved, the others put in. Both at once are metered as moves.
+    let mut moved = ALL_PPM;
+    for (name, present) in &sparse {
+        let asked = || asks_for(step, name);
+        let given = || step.kind == WriteKind::Put && is_given(pattern, step, name);
+        let few = *present < FEW_PPM;
+        if given() || asked() {
+            continue;
+        }
+        match touch(step, name) {
+            Touch::Set if few || asks_not(step, name) => {}
+            Touch::Set => moved = part(moved, *present),
+            Touch::Removed if few => {}
+            Touch::None | Touch::Removed => share = part(share, *present),
+        }
     }
-    let Some(Condition::Expression(text)) = &step.condition else { return all };
-    let needed = |name: &String| is_asked_for(text, name);
-    let names = sparse(entity, index);
-    if !names.is_empty() && names.iter().all(needed) { ALL_PPM } else { all }
+    // A move is a delete and a put, an entry is a put.
+    part(share, u64::midpoint(ALL_PPM, moved))
 }
 
-/// Whether a step puts an item into an index that most are not in: it sets a part of the key, which the item did not have.
-pub(super) fn enters(step: &Write, entity: &Entity, index: &Index, seen: &EntityReport) -> bool {
-    let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
-    let few = share_ppm(entity, index, seen) < ALL_PPM / 2;
-    few && key_names(entity, index).iter().any(|name| sets(set, name))
+/// So many millionths of so many millionths.
+fn part(one: u64, other: u64) -> u64 {
+    let part = u128::from(one) * u128::from(other) / u128::from(ALL_PPM);
+    u64::try_from(part).unwrap_or(ALL_PPM)
+}
+
+/// The attributes that a step sets and that put an item into an index: few items have them.
+pub(super) fn enters(step: &Write, entity: &Entity, index: &Index, seen: &EntityReport) -> Vec<String> {
+    let sparse = sparse(entity, index, seen).into_iter();
+    let entering = sparse.filter(|(name, present)| {
+        *present < FEW_PPM && touch(step, name) == Touch::Set && !asks_for(step, name)
+    });
+    entering.map(|(name, _)| name).collect()
+}
+
+/// What an update does to an attribute.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Touch {
+    None,
+    Set,
+    Removed,
+}
+
+fn touch(step: &Write, name: &str) -> Touch {
+    if step.kind != WriteKind::Update {
+        return Touch::None;
+    }
+    let listed = |clause: &Option<String>| {
+        let clause = clause.as_deref().unwrap_or_default();
+        clause.split(',').filter_map(|part| part.split_whitespace().next()).any(|word| word == name)
+    };
+    if sets(step.set.as_deref().unwrap_or_default(), name) || listed(&step.add) {
+        Touch::Set
+    } else if listed(&step.remove) {
+        Touch::Removed
+    } else {
+        Touch::None
+    }
 }
 
 /// The attributes that an index's key is made of, and those of the key itself.
@@ -63,36 +110,44 @@ pub(super) fn key_names(entity: &Entity, index: &Index) -> Vec<String> {
     names
 }
 
-/// Those attributes of an index's key that some items lack, as the author says.
-fn sparse(entity: &Entity, index: &Index) -> Vec<String> {
-    let few = |name: &String| entity.attribute(name).is_some_and(|own| own.present_ppm.is_some());
-    key_names(entity, index).into_iter().filter(few).collect()
-}
-
-fn said(entity: &Entity, index: &Index, but: &dyn Fn(&str) -> bool) -> Option<u64> {
+/// Those attributes of an index's key that some items lack, with the share that has them: as the author says, else as the
+/// items show.
+fn sparse(entity: &Entity, index: &Index, seen: &EntityReport) -> Vec<(String, u64)> {
     let names = key_names(entity, index);
-    let own = names.iter().filter(|name| !but(name));
-    own.filter_map(|name| entity.attribute(name)?.present_ppm).min()
-}
-
-fn touches(step: &Write, entity: &Entity, index: &Index) -> bool {
-    if step.kind != WriteKind::Update {
-        return false;
-    }
-    let names = key_names(entity, index);
-    let listed = |clause: &Option<String>, name: &str| {
-        let words = clause
-            .as_deref()
-            .unwrap_or_default()
-            .split(',')
-            .filter_map(|part| part.split_whitespace().next());
-        words.into_iter().any(|word| word == name)
+    let declared = names.iter().any(|name| said(entity, name).is_some());
+    let shown = |name: &String| {
+        let having = seen.having.get(name).copied().filter(|having| *having > 0 && *having < seen.items)?;
+        (having * ALL_PPM).checked_div(seen.items)
     };
-    names.iter().any(|name| {
-        sets(step.set.as_deref().unwrap_or_default(), name)
-            || listed(&step.remove, name)
-            || listed(&step.add, name)
-    })
+    // A key that is made of what an item lacks is lacking too: it is counted once.
+    let own = |name: &String| entity.attribute(name).is_some();
+    let share = |name: &String| said(entity, name).or_else(|| shown(name).filter(|_| !declared && own(name)));
+    names.iter().filter_map(|name| Some((name.clone(), share(name)?))).collect()
+}
+
+/// The share of the items that have an attribute, as the author says.
+fn said(entity: &Entity, name: &str) -> Option<u64> {
+    entity.attribute(name)?.present_ppm
+}
+
+fn asks_for(step: &Write, name: &str) -> bool {
+    matches!(&step.condition, Some(Condition::Expression(text)) if is_asked_for(text, name))
+}
+
+/// Whether a condition holds only for items that lack an attribute.
+fn asks_not(step: &Write, name: &str) -> bool {
+    let Some(Condition::Expression(text)) = &step.condition else { return false };
+    let words = words(text);
+    let lacks = |pair: &[&str]| matches!(pair, [function, own] if function.eq_ignore_ascii_case("attribute_not_exists") && *own == name);
+    !words.iter().any(|word| word.eq_ignore_ascii_case("OR") || word.eq_ignore_ascii_case("NOT"))
+        && words.windows(2).any(lacks)
+}
+
+fn words(condition: &str) -> Vec<&str> {
+    condition
+        .split(|letter: char| !(letter.is_alphanumeric() || "_-:#".contains(letter)))
+        .filter(|word| !word.is_empty())
+        .collect()
 }
 
 /// Whether a `SET` clause assigns an attribute.
@@ -109,10 +164,7 @@ fn is_given(pattern: &Pattern, step: &Write, name: &str) -> bool {
 
 /// Whether a condition holds only for items that have an attribute.
 fn is_asked_for(condition: &str, name: &str) -> bool {
-    let words: Vec<&str> = condition
-        .split(|letter: char| !(letter.is_alphanumeric() || "_-:#".contains(letter)))
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words = words(condition);
     let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
     if words.iter().any(|word| is(word, "OR") || is(word, "NOT")) {
         return false;

@@ -1,5 +1,7 @@
 //! What the sample measures: items and bytes of tables, indexes and entities, by the service's own rules of size.
 
+use std::collections::BTreeMap;
+
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -57,6 +59,7 @@ fn measure_table(model: &Model, table: &Table, samples: &[Sample]) -> TableRepor
             bytes: sizes.clone().sum(),
             bytes_max: sizes.max().unwrap_or(0),
             expires_max: table.ttl.as_ref().and_then(|ttl| latest(&items, ttl)),
+            having: having(&items),
             indexes: indexes(table, &items),
         }
     });
@@ -69,6 +72,14 @@ fn measure_table(model: &Model, table: &Table, samples: &[Sample]) -> TableRepor
         indexes: indexes(table, &items),
         entities,
     }
+}
+
+fn having(items: &[&Item]) -> BTreeMap<String, u64> {
+    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    for name in items.iter().flat_map(|item| item.keys()) {
+        *found.entry(name.clone()).or_default() += 1;
+    }
+    found
 }
 
 /// The largest whole number that items have as an attribute.
