@@ -106,6 +106,8 @@ pub fn diff(before: &Subject, after: &Subject) -> Difference {
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod mirror;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod simulation;

@@ -14,7 +14,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use super::pairs::{Bond, bonds};
-use super::simulation::{Fault, Naive, carry_out};
+use super::simulation::{Fault, Naive, carry_out, carry_out_on_the_engine};
 use super::*;
 use crate::exchange::tables::TableDefinition;
 
@@ -257,4 +257,34 @@ fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
         }
     }
     assert!(unknown > 0, "some pairs leave it open");
+}
+
+/// A new name, a sort key that moves, another table, and an index whose slots are exchanged, on the engine.
+#[test]
+fn plans_carried_out_on_the_engine_leave_every_question_right() {
+    let entity = |name, table, sort, slots| MadeEntity { name, table: Some(table), sort, slots };
+    let side = |ann: MadeEntity| Made {
+        sort: "sk",
+        indexes: [Some(true), Some(true)],
+        entities: [ann, entity("Bob", "T", "x#{id}", [None, None])],
+        asked: [true; 9],
+    };
+    let slots = [Some("m#{a}"), Some("t#{b}")];
+    let before = side(entity("Ann", "T", "x#{id}", slots));
+    let cases = [
+        ("a new name", entity("Anne", "T", "x#{id}", slots)),
+        ("a sort key that moves", entity("Ann", "T", "x#{k}#{id}", slots)),
+        ("another table", entity("Ann", "U", "x#{id}", slots)),
+        ("exchanged slots", entity("Ann", "T", "x#{id}", [Some("t#{b}"), Some("m#{a}")])),
+    ];
+    for (what, ann) in cases {
+        let after = side(ann);
+        let (before, after) = (before.subject(), after.subject());
+        let plan = diff(&before, &after).plan;
+        for seed in 0..3 {
+            if let Err(fault) = carry_out_on_the_engine(&before, &after, &plan, seed) {
+                panic!("{what}: {fault:?}\n{plan:#?}");
+            }
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::mirror::Mirror;
 use super::pairs::{Bond, Side, bonds};
 use super::planner::must_be_copied;
 use super::slots::made_of;
@@ -80,6 +81,8 @@ struct World<'a> {
     next: Option<Release>,
     random: u64,
     naive: Naive,
+    /// The engine, where the plan is carried out on it too.
+    mirror: Option<Mirror>,
 }
 
 pub(super) fn carry_out(
@@ -89,23 +92,49 @@ pub(super) fn carry_out(
     seed: u64,
     naive: Naive,
 ) -> Result<(), Fault> {
-    let mut world = World::new(before, after, seed, naive);
-    world.check("before anything")?;
-    let mut steps: Vec<&Step> = plan.steps.iter().collect();
-    if naive == Naive::DeletesFirst {
-        steps.sort_by_key(|step| (step.kind != StepKind::DeleteIndex, step.kind));
+    World::new(before, after, seed, naive, None).run(plan)
+}
+
+/// The same on the engine.
+pub(super) fn carry_out_on_the_engine(
+    before: &Subject,
+    after: &Subject,
+    plan: &Plan,
+    seed: u64,
+) -> Result<(), Fault> {
+    let mut sorts = BTreeMap::new();
+    for table in &before.tables {
+        sorts.insert(table.definition.name.clone(), store(table).sort);
     }
-    for step in steps {
-        world.step(step)?;
+    for table in &after.tables {
+        let name = &table.definition.name;
+        let anew = before.table(name).is_some_and(|was| must_be_copied(was, table));
+        sorts.insert(if anew { format!("{name}+") } else { name.clone() }, store(table).sort);
     }
-    if naive == Naive::KnowsByName {
-        world.delete_what_is_called_otherwise()?;
+    World::new(before, after, seed, Naive::No, Some(Mirror::new(sorts))).run(plan)
+}
+
+impl World<'_> {
+    fn run(self, plan: &Plan) -> Result<(), Fault> {
+        let mut world = self;
+        let naive = world.naive;
+        world.check("before anything")?;
+        let mut steps: Vec<&Step> = plan.steps.iter().collect();
+        if naive == Naive::DeletesFirst {
+            steps.sort_by_key(|step| (step.kind != StepKind::DeleteIndex, step.kind));
+        }
+        for step in steps {
+            world.step(step)?;
+        }
+        if naive == Naive::KnowsByName {
+            world.delete_what_is_called_otherwise()?;
+        }
+        world.end()
     }
-    world.end()
 }
 
 impl<'a> World<'a> {
-    fn new(before: &'a Subject, after: &'a Subject, seed: u64, naive: Naive) -> Self {
+    fn new(before: &'a Subject, after: &'a Subject, seed: u64, naive: Naive, mirror: Option<Mirror>) -> Self {
         let known = bonds(before, after);
         let questions = before.patterns.iter().filter(|pattern| !pattern.writes);
         let now = Release {
@@ -128,7 +157,7 @@ impl<'a> World<'a> {
         });
         let stores = stores.collect();
         let (truth, next, random) = (BTreeMap::new(), None, seed | 1);
-        let mut world = Self { before, after, bonds: known, stores, truth, now, next, random, naive };
+        let mut world = Self { before, after, bonds: known, stores, truth, now, next, random, naive, mirror };
         for _ in 0..12 {
             world.write();
         }
@@ -337,7 +366,19 @@ impl World<'_> {
         }
     }
 
+    fn remove_at(&mut self, name: &str, key: &Key) {
+        if let Some(store) = self.stores.get_mut(name) {
+            store.rows.remove(key);
+            if let Some(mirror) = &self.mirror {
+                mirror.delete(name, key);
+            }
+        }
+    }
+
     fn put_at(&mut self, name: &str, row: Row) {
+        if let Some(mirror) = &self.mirror {
+            mirror.put(name, &row);
+        }
         let store = self.stores.get_mut(name).expect("the table is there");
         store.rows.insert((row["pk"].clone(), row[&store.sort].clone()), row);
     }
@@ -349,11 +390,11 @@ impl World<'_> {
         let old = bond.before().expect("written");
         if !matches!(bond, Bond::Moves(..)) || copies != Copies::New {
             let key = key_of(&old, &row);
-            self.stores.get_mut(&Self::old_store(&old)).map(|store| store.rows.remove(&key));
+            self.remove_at(&Self::old_store(&old), &key);
         }
         if let (Bond::Moves(_, new), true) = (&bond, copies != Copies::Old) {
             let key = key_of(new, &row);
-            self.stores.get_mut(&self.new_store(new)).map(|store| store.rows.remove(&key));
+            self.remove_at(&self.new_store(new), &key);
         }
     }
 
@@ -461,16 +502,17 @@ impl World<'_> {
                             world.new_store(&new) == Self::old_store(&old) && key_of(&new, read) == key
                         });
                     if !stays {
-                        world.stores.get_mut(&Self::old_store(&old)).map(|store| store.rows.remove(&key));
+                        world.remove_at(&Self::old_store(&old), &key);
                     }
                 })
             }
             Action::Remove { entity, attributes } => self.each(entity, what, |world, at, read| {
                 let old = world.bonds[at].before().expect("there");
                 let key = key_of(&old, read);
-                let store = world.stores.get_mut(&Self::old_store(&old)).expect("there");
-                if let Some(row) = store.rows.get_mut(&key) {
+                let store = Self::old_store(&old);
+                if let Some(mut row) = world.stores[&store].rows.get(&key).cloned() {
                     row.retain(|name, _| !attributes.contains(name));
+                    world.put_at(&store, row);
                 }
             }),
             Action::Load { entity } => {
@@ -547,7 +589,7 @@ impl World<'_> {
             match wanted {
                 Some(row) => self.put_at(&second, row),
                 None => {
-                    self.stores.get_mut(&second).map(|store| store.rows.remove(&to));
+                    self.remove_at(&second, &to);
                 }
             }
             self.check(what)?;
@@ -660,22 +702,36 @@ impl World<'_> {
             by @ ("a" | "b") => [(by.to_owned(), value.to_owned())].into(),
             _ => [("grp".to_owned(), value.to_owned())].into(),
         };
-        let rows: Vec<(&Key, &Row)> = if let Some(uses) = &pattern.uses {
+        let rows: Vec<(Key, Row)> = if let Some(uses) = &pattern.uses {
             let index = if new { self.new_index(&side, uses) } else { uses.clone() };
             let key = store.indexes.get(&index).ok_or_else(|| Fault(format!("no index {index}")))?;
             let text = fill(&side.entity.template_of(key).expect("in the index"), &known);
-            store.rows.iter().filter(|(_, row)| row.get(key) == Some(&text)).collect()
+            match &self.mirror {
+                Some(mirror) => mirror.query(&name, Some(&index), (key, &text), ""),
+                None => copied(store.rows.iter().filter(|(_, row)| row.get(key) == Some(&text))),
+            }
         } else if pattern.reading == Reading::Get {
-            store.rows.get_key_value(&key_of(&side, &known)).into_iter().collect()
+            let key = key_of(&side, &known);
+            match &self.mirror {
+                Some(mirror) => {
+                    let mut found = mirror.query(&name, None, ("pk", &key.0), &key.1);
+                    found.retain(|(own, _)| *own == key);
+                    found
+                }
+                None => copied(store.rows.get_key_value(&key).into_iter()),
+            }
         } else {
             let partition = fill("p#{grp}", &known);
             let template = side.entity.template_of(&sort(&side)).expect("a key");
             let start =
                 if pattern.entities.len() > 1 { "" } else { template.split('{').next().unwrap_or("") };
             let within = |(key, _): &(&Key, &Row)| key.0 == partition && key.1.starts_with(start);
-            store.rows.iter().filter(within).collect()
+            match &self.mirror {
+                Some(mirror) => mirror.query(&name, None, ("pk", &partition), start),
+                None => copied(store.rows.iter().filter(within)),
+            }
         };
-        for (key, row) in rows.into_iter().filter(|(_, row)| row["e"] == at.to_string()) {
+        for (key, row) in rows.iter().filter(|(_, row)| row["e"] == at.to_string()) {
             let is = |side: Option<Side<'_>>| side.is_some_and(|side| key_of(&side, row) == *key);
             let (old_key, new_key) = (is(bond.before()), is(bond.after()));
             let asks = (pattern.id.clone(), at);
@@ -730,6 +786,10 @@ impl World<'_> {
         }
         Ok(())
     }
+}
+
+fn copied<'r>(rows: impl Iterator<Item = (&'r Key, &'r Row)>) -> Vec<(Key, Row)> {
+    rows.map(|(key, row)| (key.clone(), row.clone())).collect()
 }
 
 fn pattern<'a>(subject: &'a Subject, id: &str) -> Option<&'a SubjectPattern> {

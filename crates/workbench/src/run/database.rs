@@ -54,7 +54,7 @@ pub(super) enum Purpose {
     Measure,
 }
 
-pub(super) struct Database {
+pub(crate) struct Database {
     engine: Engine<MemoryStore>,
     caller: Caller,
     /// Which entity each key belongs to, by table and key.
@@ -64,7 +64,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub(super) fn open() -> Result<Self, String> {
+    pub(crate) fn open() -> Result<Self, String> {
         let env = Arc::new(Still { drawn: AtomicU64::new(0) });
         let engine = drive(Engine::open(MemoryStore::default(), env, EngineConfig::default()))?
             .map_err(|fault| fault.to_string())?;
@@ -72,14 +72,14 @@ impl Database {
         Ok(Self { engine, caller, owners: BTreeMap::new(), purpose: Purpose::default() })
     }
 
-    pub(super) fn execute(&self, request: Request) -> Result<Response, Error> {
+    pub(crate) fn execute(&self, request: Request) -> Result<Response, Error> {
         match drive(self.engine.execute(&self.caller, request)) {
             Ok(answer) => answer,
             Err(stuck) => Err(Error::new(keywright_semantics::error::ErrorKind::InternalServerError, stuck)),
         }
     }
 
-    pub(super) fn create(&self, table: &Table) -> Result<(), String> {
+    pub(crate) fn create(&self, table: &Table) -> Result<(), String> {
         let request = CreateTable::sense(create_parts(table)).map_err(|fault| fault.message)?;
         self.execute(Request::CreateTable(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
@@ -92,7 +92,7 @@ impl Database {
         Ok(self.owners.insert(key, sample.entity.clone()))
     }
 
-    pub(super) fn put(&self, table: &str, item: &Item) -> Result<(), String> {
+    pub(crate) fn put(&self, table: &str, item: &Item) -> Result<(), String> {
         let parts =
             PutItemParts { table_name: table.to_owned(), item: parts_of(item), ..PutItemParts::default() };
         let request = PutItem::sense(parts).map_err(|fault| fault.message)?;
@@ -115,7 +115,7 @@ impl Database {
     }
 
     /// Makes an item what it was.
-    pub(super) fn restore(&self, table: &str, key: &Item, before: Option<&Item>) -> Result<(), String> {
+    pub(crate) fn restore(&self, table: &str, key: &Item, before: Option<&Item>) -> Result<(), String> {
         if let Some(item) = before {
             return self.put(table, item);
         }
@@ -144,7 +144,7 @@ pub(crate) fn key_texts(table: &Table, item: &Item) -> Vec<String> {
         .collect()
 }
 
-pub(super) fn parts_of(item: &Item) -> AttributeMapPart {
+pub(crate) fn parts_of(item: &Item) -> AttributeMapPart {
     item.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect()
 }
 

@@ -25,6 +25,8 @@ use crate::data::{self, ReadFile, Sample};
 use crate::model::{Fault, Faults, Model, Pattern};
 
 pub(crate) use database::key_texts;
+#[cfg(test)]
+pub(crate) use database::{Database, parts_of};
 pub use expect::units;
 pub use measure::{Measured, Note, measure};
 pub(crate) use plan::missing;
