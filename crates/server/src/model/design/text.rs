@@ -145,14 +145,15 @@ fn proof(proof: &Proof, problem: &Problem) -> String {
             costs(by)
         ),
     };
-    if second.is_empty() {
-        said
-    } else {
-        format!(
-            "{said} No write of {} is declared, which would keep them.",
-            second.into_iter().collect::<Vec<_>>().join(", ")
-        )
+    let mut said = vec![said];
+    if !second.is_empty() {
+        let names = second.into_iter().collect::<Vec<_>>().join(", ");
+        said.push(format!("No write of {names} is declared, which would keep them."));
     }
+    if *by <= Money::ZERO && with.local_indexes > 0 {
+        said.push("Nothing says how large its collections grow, and a local index allows 10 GB.".to_owned());
+    }
+    said.join(" ")
 }
 
 fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
