@@ -2,15 +2,43 @@
 
 use std::io::{ErrorKind, Write as _};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::Storage;
 
-/// A reader that has seen enough, as `head` has, is no fault.
+/// Whether data of a command did not get to where it was to go.
+static LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints data. A reader that has seen enough, as `head` has, is no fault; any other failure is told once and remembered
+/// for the command's status.
 pub(crate) fn say(line: &str) {
-    if let Err(error) = writeln!(std::io::stdout().lock(), "{line}")
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        complain(&format!("cannot write to standard output: {error}"));
+    if !print(line) {
+        LOST.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Prints what a server says of itself: it serves on if nobody gets to read it.
+pub(crate) fn announce(line: &str) {
+    print(line);
+}
+
+/// Whether all data of the command was written.
+pub(crate) fn all_said() -> bool {
+    !LOST.load(Ordering::Relaxed)
+}
+
+/// Whether the line was written, or nobody wanted it any more.
+fn print(line: &str) -> bool {
+    let mut output = std::io::stdout().lock();
+    match writeln!(output, "{line}").and_then(|()| output.flush()) {
+        Ok(()) => true,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => true,
+        Err(error) => {
+            if all_said() {
+                complain(&format!("cannot write to standard output: {error}"));
+            }
+            false
+        }
     }
 }
 

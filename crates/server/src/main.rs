@@ -30,7 +30,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     match cli::run(cli::Cli::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) if banner::all_said() => ExitCode::SUCCESS,
+        // It was told when it happened.
+        Ok(()) => ExitCode::FAILURE,
         Err(fault) => {
             banner::complain(&fault);
             ExitCode::FAILURE

@@ -74,7 +74,12 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     let listener = Listener::bind(config.address, acceptor).await?;
     // Before anyone is told that it serves: a stop that comes at once ends it well too.
     let stop_signal = listener::stop_signal()?;
-    banner::say(&banner::serving(listener.address(), listener.secure(), &config.storage, gate.verifies()));
+    banner::announce(&banner::serving(
+        listener.address(),
+        listener.secure(),
+        &config.storage,
+        gate.verifies(),
+    ));
 
     let (stop, stopping) = watch::channel(false);
     let steps = tokio::spawn(timers::run(engine.clone(), stopping.clone()));

@@ -140,3 +140,54 @@ fn the_schema_is_json_that_editors_take() {
     assert!(schema.str_at("$schema").is_some_and(|dialect| dialect.contains("json-schema.org")), "{data}");
     assert!(schema.at(&["properties", "patterns"]).is_some());
 }
+
+/// Each command that prints data, as it is called with a model.
+const PRINTING: [&[&str]; 12] = [
+    &["init", "-"],
+    &["schema"],
+    &["explain"],
+    &["explain", "L002"],
+    &["prices"],
+    &["check", "model.yaml"],
+    &["show", "model.yaml"],
+    &["cost", "model.yaml"],
+    &["heat", "model.yaml"],
+    &["diff", "model.yaml", "model.yaml"],
+    &["export", "model.yaml", "--to", "create-table"],
+    &["import", "table.json"],
+];
+
+/// A folder with what these commands read.
+fn folder_to_print_from() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(keywright(folder.path(), &["init"]).status.success());
+    let exported =
+        keywright(folder.path(), &["export", "model.yaml", "--to", "create-table", "-o", "table.json"]);
+    assert!(exported.status.success(), "{}", streams(&exported).1);
+    folder
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_cannot_be_written_fails_the_command_and_is_told_once() {
+    let folder = folder_to_print_from();
+    for arguments in PRINTING {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = support::model_command_to(folder.path(), arguments, full.into());
+        let (_, talk) = streams(&output);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {talk}");
+        assert_eq!(talk.matches("cannot write to standard output: No space left").count(), 1, "{talk}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_fault() {
+    let folder = folder_to_print_from();
+    for arguments in PRINTING {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = support::model_command_to(folder.path(), arguments, writer.into());
+        let (_, talk) = streams(&output);
+        assert!(output.status.success() && !talk.contains("cannot write"), "{arguments:?}: {talk}");
+    }
+}

@@ -10,12 +10,20 @@ use std::process::{Child, Command, Output, Stdio};
 
 /// Runs `keywright model` in a folder.
 pub fn model_command(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_keywright"))
+    model_command_to(folder, arguments, Stdio::piped())
+}
+
+/// The same with a standard output of one's own.
+pub fn model_command_to(folder: &Path, arguments: &[&str], output: Stdio) -> Output {
+    let child = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .current_dir(folder)
         .arg("model")
         .args(arguments)
-        .output()
-        .unwrap()
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(Stdio::piped())
+        .spawn();
+    child.unwrap().wait_with_output().unwrap()
 }
 
 /// Adds a key to a credentials file: its id and its secret, read from what the command says.
