@@ -321,6 +321,77 @@ fn a_workbench_document_comes_back_unchanged_and_patterns_survive_the_workbench(
     assert_eq!(printed(path, &["diff", "rich.yaml", "again.yaml"]), "The two models have the same design.\n");
 }
 
+/// What a refused command says.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let output = keywright(folder, arguments);
+    assert_eq!(output.status.code().map(|status| status > 0), Some(true), "{arguments:?}");
+    assert!(output.stdout.is_empty(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn of_two_files_that_go_together_neither_is_written_where_one_is_in_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let file = example("an-online-shop/AnOnlineShop_facets.json");
+    let file = file.to_str().unwrap();
+    std::fs::write(path.join("shop.workbench.json"), "mine").unwrap();
+    assert!(refused(path, &["import", file, "-o", "shop.yaml"]).contains("shop.workbench.json exists"));
+    assert!(!path.join("shop.yaml").exists());
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    std::fs::write(path.join("q.keywright.yaml"), "mine").unwrap();
+    let told = refused(path, &["export", "rich.yaml", "--to", "workbench", "-o", "q.json"]);
+    assert!(told.contains("q.keywright.yaml exists"), "{told}");
+    assert!(!path.join("q.json").exists());
+}
+
+#[test]
+fn a_document_or_a_side_file_of_another_design_is_not_taken_for_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let file = example("an-online-shop/AnOnlineShop_facets.json");
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    std::fs::copy(&file, path.join("rich.workbench.json")).unwrap();
+    let told = refused(path, &["export", "rich.yaml", "--to", "workbench"]);
+    assert!(
+        told.contains("of another model: the document is `") && told.contains("the model `rich`"),
+        "{told}"
+    );
+    printed(path, &["export", "rich.yaml", "--to", "workbench", "--no-base"]);
+    printed(path, &["export", "rich.yaml", "--to", "workbench", "--base", "rich.workbench.json"]);
+
+    std::fs::copy(&file, path.join("shop.json")).unwrap();
+    std::fs::copy(path.join("rich.yaml"), path.join("shop.keywright.yaml")).unwrap();
+    let told = refused(path, &["import", "shop.json", "-o", "shop.yaml"]);
+    assert!(told.contains("shop.keywright.yaml is beside shop.json and is of another design"), "{told}");
+    assert!(!path.join("shop.yaml").exists());
+    printed(path, &["import", "shop.json", "--no-side"]);
+}
+
+#[test]
+fn options_that_mean_nothing_and_names_that_are_nobodys_are_refused_on_standard_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    let cases: [(&[&str], &str); 8] = [
+        (&["export", "rich.yaml", "--to", "cli", "--json"], "--json goes with `--to cloudformation`"),
+        (&["export", "rich.yaml", "--to", "workbench", "--regions", "eu-west-1"], "--regions goes with"),
+        (&["export", "rich.yaml", "--to", "cli", "--base", "x.json"], "go with `--to workbench`"),
+        (
+            &["export", "rich.yaml", "--to", "cloudformation", "--regions", "mars"],
+            "a region reads like eu-west-1",
+        ),
+        (&["show", "rich.yaml", "--pattern", "ZZ"], "there is no pattern `ZZ`"),
+        (&["import"], "--endpoint"),
+        (&["import", "rich.yaml", "--endpoint", "http://localhost:1"], "cannot be used with"),
+        (&["import", "--endpoint", "http://localhost:1", "--no-side"], "cannot be used with"),
+    ];
+    for (arguments, told) in cases {
+        let said = refused(path, arguments);
+        assert!(said.contains(told), "{arguments:?}: {said}");
+    }
+}
+
 #[test]
 fn existing_files_are_kept_unless_told_otherwise() {
     let folder = tempfile::tempdir().unwrap();

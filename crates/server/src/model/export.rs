@@ -28,12 +28,15 @@ pub(crate) struct ExportArguments {
     /// model, as `import` writes it]
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
+    /// Do not look for a document beside the model
+    #[arg(long, conflicts_with = "base")]
+    no_base: bool,
     /// Write the template as JSON instead of YAML
     #[arg(long)]
     json: bool,
     /// Write global tables with a replica in each of these regions [default: the region of the stack and the `replicas` of
     /// each table]
-    #[arg(long, value_name = "REGION", value_delimiter = ',')]
+    #[arg(long, value_name = "REGION", value_delimiter = ',', value_parser = region)]
     regions: Vec<String>,
     /// Overwrite files that exist
     #[arg(long)]
@@ -54,8 +57,14 @@ enum Format {
 }
 
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
+    refuse_idle(arguments)?;
+    let side = arguments.output.as_deref().filter(|_| arguments.to == Format::Workbench);
+    let side = side.map(|path| beside(path, "keywright.yaml"));
+    for path in arguments.output.iter().chain(&side) {
+        files::may_write(path, arguments.force)?;
+    }
     let (made, items) = files::load(&arguments.model)?;
-    let target = target(arguments)?;
+    let target = target(arguments, &made)?;
     let draft = of_model(&made, &items);
     let exported = export(&draft, &target).map_err(|faults| files::faults(&arguments.model, &faults))?;
     match &arguments.output {
@@ -65,8 +74,8 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
     for told in &exported.told {
         banner::note(told);
     }
-    match (arguments.to, &arguments.output) {
-        (Format::Workbench, Some(path)) => write_side(path, &made, arguments.force),
+    match (arguments.to, side) {
+        (Format::Workbench, Some(side)) => write_side(&side, &made, arguments.force),
         (Format::Workbench, None) => {
             banner::note(&left_out(&made));
             Ok(())
@@ -75,13 +84,45 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
     }
 }
 
-fn target(arguments: &ExportArguments) -> Result<Target, String> {
+/// Options that mean nothing in the format that was asked for.
+fn refuse_idle(arguments: &ExportArguments) -> Result<(), String> {
+    let template = arguments.to == Format::CloudFormation;
+    if arguments.json && !template {
+        return Err("--json goes with `--to cloudformation`; the other formats have one form each".to_owned());
+    }
+    if !arguments.regions.is_empty() && !template {
+        return Err("--regions goes with `--to cloudformation`, which has global tables; elsewhere the model's `replicas` say it".to_owned());
+    }
+    if (arguments.base.is_some() || arguments.no_base) && arguments.to != Format::Workbench {
+        return Err("--base and --no-base go with `--to workbench`".to_owned());
+    }
+    Ok(())
+}
+
+/// A region by its form, as new ones are opened every year: `eu-west-1`, `us-gov-east-1`.
+fn region(text: &str) -> Result<String, String> {
+    let parts: Vec<&str> = text.split('-').collect();
+    let lower = |part: &&str| part.len() > 1 && part.bytes().all(|letter| letter.is_ascii_lowercase());
+    let formed = match parts.split_last() {
+        Some((number, words)) => {
+            words.len() >= 2
+                && words.iter().all(|word| lower(word))
+                && words.first().is_some_and(|area| area.len() <= 4)
+                && !number.is_empty()
+                && number.bytes().all(|digit| digit.is_ascii_digit())
+        }
+        None => false,
+    };
+    if formed { Ok(text.to_owned()) } else { Err("a region reads like eu-west-1".to_owned()) }
+}
+
+fn target(arguments: &ExportArguments, made: &Model) -> Result<Target, String> {
     let resource = match arguments.regions.as_slice() {
         [] => Resource::AsModelled,
         regions => Resource::GlobalTable(regions.to_vec()),
     };
     Ok(match arguments.to {
-        Format::Workbench => Target::Workbench { base: base(arguments)?, written: workbench_date() },
+        Format::Workbench => Target::Workbench { base: base(arguments, made)?, written: workbench_date() },
         Format::CreateTable => Target::CreateTable,
         Format::Cli => Target::AwsCli,
         Format::CloudFormation if arguments.json => Target::CloudFormationJson(resource),
@@ -89,18 +130,30 @@ fn target(arguments: &ExportArguments) -> Result<Target, String> {
     })
 }
 
-fn base(arguments: &ExportArguments) -> Result<Option<Document>, String> {
-    let path = if let Some(path) = &arguments.base {
-        path.clone()
-    } else {
-        let path = beside(&arguments.model, "workbench.json");
-        if !path.exists() {
-            return Ok(None);
-        }
-        banner::note(&format!("What the model does not say is taken from {}.", path.display()));
-        path
-    };
-    let document = Document::parse(&files::read(&path)?).map_err(|faults| files::faults(&path, &faults))?;
+fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, String> {
+    let parsed =
+        |path: &Path| Document::parse(&files::read(path)?).map_err(|faults| files::faults(path, &faults));
+    if let Some(path) = &arguments.base {
+        return parsed(path).map(Some);
+    }
+    let path = beside(&arguments.model, "workbench.json");
+    if arguments.no_base || !path.exists() {
+        return Ok(None);
+    }
+    let document = parsed(&path)?;
+    let draft = document.read().map_err(|faults| files::faults(&path, &faults))?.draft;
+    let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
+    if let Some(other) = files::another(made, &draft.name, &tables) {
+        return Err(format!(
+            "{path} is beside {model} and is the document of another model: {other}. --base {path} takes it all the same, --no-base leaves it out",
+            path = path.display(),
+            model = arguments.model.display()
+        ));
+    }
+    banner::note(&format!(
+        "What the model does not say is taken from {} (--no-base leaves it out).",
+        path.display()
+    ));
     Ok(Some(document))
 }
 
@@ -114,10 +167,9 @@ fn left_out(made: &Model) -> String {
 }
 
 /// The model without its data, for `import` to put back what a Workbench document cannot hold.
-fn write_side(path: &Path, made: &Model, force: bool) -> Result<(), String> {
-    let side = beside(path, "keywright.yaml");
+fn write_side(side: &Path, made: &Model, force: bool) -> Result<(), String> {
     let without_data = Model { data: DataSource::default(), ..made.clone() };
-    files::write(&side, &model::write(&without_data), force)?;
+    files::write(side, &model::write(&without_data), force)?;
     banner::note(&format!(
         "{} keeps patterns, counts and whatever else the document cannot hold; `keywright model import` finds it there.",
         side.display()
@@ -138,4 +190,19 @@ fn workbench_date() -> String {
     let month = MONTHS.get(month.saturating_sub(1)).copied().unwrap_or("Jan");
     let (half, hour) = (if hour < 12 { "AM" } else { "PM" }, (hour + 11) % 12 + 1);
     format!("{month} {day:02}, {year}, {hour:02}:{minute:02} {half}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_are_told_by_their_form() {
+        for text in ["eu-west-1", "us-gov-east-1", "ap-southeast-5", "mx-central-1", "us-isob-east-1"] {
+            assert_eq!(region(text).as_deref(), Ok(text));
+        }
+        for text in ["mars", "eu-west", "EU-WEST-1", "eu west 1", "1-2-3", "", "eu-west-1a", "-west-1"] {
+            assert!(region(text).is_err(), "{text}");
+        }
+    }
 }

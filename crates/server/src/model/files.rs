@@ -31,17 +31,43 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Writes a file; one that exists only if asked to.
-pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), String> {
+/// Whether a file may be written: one that exists only if asked to. Of files that go together all are asked about before
+/// the first is written.
+pub(super) fn may_write(path: &Path, force: bool) -> Result<(), String> {
     if path.exists() && !force {
         return Err(format!("{} exists; --force overwrites it", path.display()));
     }
+    Ok(())
+}
+
+/// Writes a file; one that exists only if asked to.
+pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), String> {
+    may_write(path, force)?;
     fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
 /// The file beside another with the same name and another ending: `shop.workbench.json` for `shop.yaml`.
 pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     path.with_extension(ending)
+}
+
+/// Whether a document and a model that lie beside each other by their files' names are of two designs, and then how the
+/// document differs: its name is another, or none of its tables is the model's.
+pub(super) fn another(model: &Model, name: &str, tables: &[&str]) -> Option<String> {
+    let shared = model.tables.iter().any(|table| tables.contains(&table.name.as_str()));
+    let empty = model.tables.is_empty() || tables.is_empty();
+    if model.name == name && (shared || empty) {
+        return None;
+    }
+    Some(format!("the document is `{name}` with {}, the model `{}`", listed(tables), model.name))
+}
+
+fn listed(tables: &[&str]) -> String {
+    match tables {
+        [] => "no tables".to_owned(),
+        [one] => format!("the table {one}"),
+        several => format!("the tables {}", several.join(", ")),
+    }
 }
 
 /// A model file's model.

@@ -7,6 +7,7 @@ use keywright_workbench::exchange::fault::ExchangeFault;
 use keywright_workbench::exchange::import::{Source, import, readable, takes_a_side};
 use keywright_workbench::exchange::live;
 use keywright_workbench::exchange::to_model::to_model;
+use keywright_workbench::exchange::workbench_json::Document;
 use keywright_workbench::model::{self, Model};
 
 use super::fetch::{self, Credentials, Endpoint};
@@ -18,7 +19,7 @@ use crate::banner;
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// The file to read; `-` reads standard input
-    #[arg(required_unless_present = "endpoint", conflicts_with = "endpoint")]
+    #[arg(conflicts_with = "endpoint")]
     file: Option<PathBuf>,
     /// Describe and sample the tables of this endpoint instead, such as `http://localhost:8000`
     #[arg(long, value_name = "URL")]
@@ -42,7 +43,7 @@ pub(crate) struct ImportArguments {
     #[arg(long, value_name = "MODEL", conflicts_with = "endpoint")]
     side: Option<PathBuf>,
     /// Do not look for a model beside the document
-    #[arg(long, conflicts_with = "side")]
+    #[arg(long, conflicts_with_all = ["side", "endpoint"])]
     no_side: bool,
     /// Overwrite files that exist
     #[arg(long)]
@@ -53,7 +54,10 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
     match (&arguments.endpoint, &arguments.file) {
         (Some(endpoint), _) => import_live(arguments, endpoint),
         (None, Some(file)) => import_file(arguments, file),
-        (None, None) => Err("name a file or an --endpoint".to_owned()),
+        (None, None) => Err(
+            "name the file to read, or the tables' --endpoint such as http://localhost:8000 (`keywright model import --help`)"
+                .to_owned(),
+        ),
     }
 }
 
@@ -63,25 +67,30 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
     let name = arguments.name.as_deref().unwrap_or(stem);
     let side = side(arguments, file, &text)?;
     let imported = import(name, &text, side.as_ref()).map_err(|faults| files::faults(file, &faults))?;
+    let base = match (&imported.source, &arguments.output) {
+        (Source::Workbench(_), Some(output)) => Some(beside(output, "workbench.json")),
+        _ => None,
+    };
+    let base = base.filter(|base| !same_file(base, file));
+    for path in arguments.output.iter().chain(&base) {
+        files::may_write(path, arguments.force)?;
+    }
     for note in &imported.notes {
         banner::note(note);
     }
     write_model(arguments, &imported.model)?;
-    if let (Source::Workbench(document), Some(output)) = (imported.source, &arguments.output) {
-        let base = beside(output, "workbench.json");
-        if !same_file(&base, file) {
-            files::write(&base, &format!("{}\n", document.to_text()), arguments.force)?;
-            banner::note(&format!(
-                "{} keeps what the model does not say; `keywright model export --to workbench` puts it back.",
-                base.display()
-            ));
-        }
+    if let (Source::Workbench(document), Some(base)) = (imported.source, base) {
+        files::write(&base, &format!("{}\n", document.to_text()), arguments.force)?;
+        banner::note(&format!(
+            "{} keeps what the model does not say; `keywright model export --to workbench` puts it back.",
+            base.display()
+        ));
     }
     Ok(())
 }
 
 /// The model that says what a Workbench document cannot. One that was not asked for and cannot be read is no reason to
-/// fail.
+/// fail; one of another design is, as nobody would see that it is not this one's.
 fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<Model>, String> {
     if let Some(path) = &arguments.side {
         if !takes_a_side(text) {
@@ -99,6 +108,16 @@ fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<M
     }
     match files::read_model(&path) {
         Ok(model) => {
+            let document = Document::parse(text).map_err(|faults| files::faults(file, &faults))?;
+            let draft = document.read().map_err(|faults| files::faults(file, &faults))?.draft;
+            let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
+            if let Some(other) = files::another(&model, &draft.name, &tables) {
+                return Err(format!(
+                    "{path} is beside {file} and is of another design: {other}. --side {path} takes it all the same, --no-side leaves it out",
+                    path = path.display(),
+                    file = file.display()
+                ));
+            }
             banner::note(&format!(
                 "Patterns, counts and the like are taken from {} (--no-side leaves it out).",
                 path.display()

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use keywright_workbench::model::{Model, did_you_mean};
 use keywright_workbench::views::{Looked, STEPS, VIEWS, View};
 
 use super::files;
@@ -36,6 +37,7 @@ fn view_parser() -> impl TypedValueParser<Value = View> {
 
 pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
     let model = files::read_model(&arguments.model)?;
+    check_pattern(arguments, &model)?;
     let folder = arguments.model.parent().unwrap_or(Path::new("")).to_path_buf();
     let read_file = |name: &str| files::read(&folder.join(name));
     let looked = Looked::at(&model, &read_file, &mut |_| {}).map_err(|faults| {
@@ -55,5 +57,25 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
         }
     });
     banner::say(pages.collect::<Vec<_>>().join("\n").trim_end());
+    Ok(())
+}
+
+/// A pattern to mark is one of the model's, and there is a view that marks it.
+fn check_pattern(arguments: &ShowArguments, model: &Model) -> Result<(), String> {
+    let Some(id) = &arguments.pattern else { return Ok(()) };
+    let known: Vec<&str> = model.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
+    if !known.contains(&id.as_str()) {
+        let hint = did_you_mean(id, known.iter().copied());
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(format!(
+            "{}: there is no pattern `{id}`{hint}; there are {known}",
+            arguments.model.display()
+        ));
+    }
+    if !arguments.views.is_empty() && !arguments.views.contains(&View::Collections) {
+        return Err(
+            "--pattern marks what a pattern reads in the view `collections`; add it to the views".to_owned()
+        );
+    }
     Ok(())
 }
