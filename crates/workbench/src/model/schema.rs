@@ -48,4 +48,40 @@ mod tests {
             assert_eq!(fields(&schema, pointer), known, "{pointer}");
         }
     }
+
+    /// Every number of the schema, with the way to it.
+    fn numbers(schema: &Value, way: &str, found: &mut Vec<(String, Value)>) {
+        let types = schema.get("type").map(ToString::to_string).unwrap_or_default();
+        if types.contains("integer") || types.contains("number") {
+            found.push((way.to_owned(), schema.clone()));
+        }
+        if let Some(members) = schema.as_object() {
+            for (name, value) in members {
+                numbers(value, &format!("{way}/{name}"), found);
+            }
+        }
+        for element in schema.as_array().into_iter().flatten() {
+            numbers(element, way, found);
+        }
+    }
+
+    #[test]
+    fn no_number_may_be_negative_as_the_reader_takes_none() {
+        let schema: Value = serde_json::from_str(super::schema()).expect("JSON");
+        let mut found = Vec::new();
+        numbers(&schema, "", &mut found);
+        found.retain(|(way, _)| !way.ends_with("/pattern/properties/id"));
+        assert!(found.len() > 20, "{}", found.len());
+        for (way, number) in found {
+            assert!(number.get("minimum").and_then(Value::as_i64) >= Some(0), "{way}");
+            // Digits may be grouped, which YAML takes for a text.
+            assert!(number.to_string().contains("[0-9_]"), "{way}: {number}");
+        }
+        for fields in ["count: -5", "count: 5, size: -1", "count: 1.5"] {
+            let model = format!(
+                "format: 1\nmodel: m\ntables: {{T: {{key: {{pk: S}}}}}}\nentities: {{E: {{{fields}, key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}}}"
+            );
+            assert!(crate::model::parse(&model).is_err(), "{fields}");
+        }
+    }
 }
