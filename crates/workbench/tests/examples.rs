@@ -6,9 +6,9 @@ use std::path::Path;
 
 use keywright_workbench::data::load;
 use keywright_workbench::exchange::import::import;
-use keywright_workbench::exchange::of_model::{of_model, stored_items};
+use keywright_workbench::exchange::of_model::{Items, of_model, stored_items};
 use keywright_workbench::exchange::workbench_json::Document;
-use keywright_workbench::model::{parse, write};
+use keywright_workbench::model::{DataSource, Model, parse, write};
 use keywright_workbench::report::{Checked, text};
 use keywright_workbench::run::Outcome;
 
@@ -208,4 +208,115 @@ fn r70_the_scan_of_the_complaint_example_is_found() {
         .map(|finding| (finding.rule, finding.subject.as_str()))
         .collect();
     assert_eq!(errors, [("L002", "P5")]);
+}
+
+/// A model whose sort key begins with a sign that is no word, and one without items whose index is keyed by attributes
+/// that the table's key lacks.
+const TROUBLESOME: [(&str, &str); 2] = [
+    (
+        "a sign before the word",
+        r#"
+format: 1
+model: min1
+tables:
+  Tab: {key: {PK: S, SK: S}}
+entities:
+  User: {count: 10, key: {PK: "USER#{userId}", SK: "~PROFILE"}, attrs: {userId: S, name: S}}
+  Ord: {count: 10, key: {PK: "USER#{userId}", SK: "ORDER#{orderId}"}, attrs: {userId: S, orderId: S, zip: S}}
+data:
+  inline:
+    User: [{userId: u1, name: A}, {userId: u2, name: B}]
+    Ord: [{userId: u1, orderId: o1, zip: z}]
+patterns:
+  - {id: P1, text: x, get: User, given: {userId: eq}, rate: 1}
+"#,
+    ),
+    (
+        "no items",
+        r#"
+format: 1
+model: min3
+tables:
+  Tab: {key: {PK: S, SK: S}, indexes: {gix: {pk: gp, sk: gs, project: all}}}
+entities:
+  Inv: {count: 10, key: {PK: "o#{orderId}", SK: "i#{invId}"}, gix: {gp: "c#{custId}", gs: "i#{date}"}, attrs: {orderId: S, invId: S, custId: S, date: S, amt: N}}
+patterns:
+  - {id: P1, text: x, query: Inv, given: {custId: eq}, rate: 1}
+"#,
+    ),
+];
+
+/// What a check finds, without the lines of the file.
+fn findings(model: &Model) -> (bool, Vec<String>) {
+    match keywright_workbench::check(model, &|_| Err("no files".to_owned()), &mut |_| {}) {
+        Ok(checked) => {
+            let patterns = checked.report.patterns.iter().map(|pattern| {
+                format!("{} {:?} {:?} {}", pattern.id, pattern.outcome, pattern.index, pattern.items_returned)
+            });
+            let advice =
+                checked.findings.iter().map(|finding| format!("{} {}", finding.rule, finding.subject));
+            (checked.passes(), patterns.chain(advice).collect())
+        }
+        Err(faults) => (false, faults.iter().map(|fault| fault.text.clone()).collect()),
+    }
+}
+
+#[test]
+fn every_model_comes_back_from_its_document_and_the_side_file_as_it_was() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
+    let mut models: Vec<(String, Model)> = std::fs::read_dir(folder)
+        .expect("the examples are there")
+        .flatten()
+        .filter(|entry| entry.path().extension().is_some_and(|extension| extension == "yaml"))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .map(|name| (name.clone(), example(&name)))
+        .collect();
+    assert!(models.len() >= 17, "{}", models.len());
+    models.extend(TROUBLESOME.map(|(name, text)| (name.to_owned(), parse(text).expect("a model"))));
+    for (name, model) in models {
+        let mut items = stored_items(&Model::default());
+        for sample in load(&model, &|_| Err("no files".to_owned())).expect("items") {
+            items.entry(sample.table).or_default().push(sample.item);
+        }
+        let without_data = |model: &Model| Model { data: DataSource::default(), ..model.clone() };
+        let side = parse(&write(&without_data(&model))).expect("a side file");
+        let document = Document::fresh(&of_model(&model, &items), "Nov 21, 2026, 09:00 AM").document;
+        let imported = import("other", &document.to_text(), Some(&side)).expect("a document");
+        assert_eq!(imported.notes, Vec::<String>::new(), "{name}");
+        let again = parse(&write(&imported.model)).expect("a model file");
+        assert_eq!(write(&without_data(&again)), write(&without_data(&model)), "{name}");
+        let sorted = |items: &Items| {
+            let mut shown: Vec<String> = items
+                .iter()
+                .flat_map(|(table, own)| own.iter().map(move |item| format!("{table} {item:?}")))
+                .collect();
+            shown.sort();
+            shown
+        };
+        assert_eq!(sorted(&stored_items(&again)), sorted(&items), "{name}");
+        // The same model with the same items passes as it did; where the items come from is all that is new to a check.
+        if name == "storefront.yaml" || TROUBLESOME.iter().any(|(known, _)| *known == name) {
+            assert_eq!(findings(&again), findings(&model), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_was_changed_in_the_document_is_taken_over_and_what_was_not_stays_as_the_model_says_it() {
+    let model = parse(TROUBLESOME[1].1).expect("a model");
+    let document = Document::fresh(&of_model(&model, &Items::new()), "Nov 21, 2026, 09:00 AM").document;
+    let text = document
+        .to_text()
+        .replace("o#${orderId}", "order#${orderId}")
+        .replace("\"gs\",\n            \"invId\"", "\"colour\",\n            \"gs\",\n            \"invId\"");
+    assert_ne!(text, document.to_text());
+    let again = import("other", &text, Some(&model)).expect("a document").model;
+    let entity = &again.entities[0];
+    let template = |key: &str| entity.template(key).map(|template| template.to_string());
+    assert_eq!(template("PK").as_deref(), Some("order#{orderId}"));
+    assert_eq!(template("SK").as_deref(), Some("i#{invId}"));
+    assert_eq!(template("gp").as_deref(), Some("c#{custId}"));
+    assert_eq!((entity.count, again.patterns.len()), (Some(10), 1));
+    let names: Vec<&str> = entity.attributes.iter().map(|attribute| attribute.name.as_str()).collect();
+    assert!(names.starts_with(&["orderId", "invId", "custId", "date", "amt"]), "{names:?}");
 }

@@ -218,3 +218,21 @@ fn value_templates_of_the_web_modeler_name_an_entitys_variables() {
     let draft = document.read().expect("readable").draft;
     assert_eq!(document.updated(&draft).expect("readable").document, document);
 }
+
+#[test]
+fn what_an_index_says_besides_its_key_and_projection_survives_a_change_of_either() {
+    let text = r#"{"ModelName":"m","DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"}},"GlobalSecondaryIndexes":[{"IndexName":"i","KeyAttributes":{"PartitionKey":{"AttributeName":"g","AttributeType":"S","Extra":true},"More":1},"Projection":{"ProjectionType":"ALL","Later":[]},"Own":"x"}],"TableData":[{"pk":{"S":"a"},"g":{"S":"b"}}]}]}"#;
+    let document = Document::parse(text).expect("a document");
+    let mut draft = document.read().expect("readable").draft;
+    let index = &mut draft.tables[0].definition.schema.indexes[0];
+    index.projection = keywright_semantics::schema::Projection::KeysOnly;
+    let written = document.updated(&draft).expect("readable").document.json().compact();
+    assert_eq!(written, text.replace(r#""ProjectionType":"ALL""#, r#""ProjectionType":"KEYS_ONLY""#));
+    let index = &mut draft.tables[0].definition.schema.indexes[0];
+    index.key.partition[0].name = "h".to_owned();
+    let written = document.updated(&draft).expect("readable").document.json().compact();
+    assert!(
+        written.contains(r#"{"AttributeName":"h","AttributeType":"S","Extra":true},"More":1}"#),
+        "{written}"
+    );
+}

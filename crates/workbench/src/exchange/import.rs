@@ -1,5 +1,6 @@
 //! Any file of a known format to a model.
 
+use super::beside::to_model_beside;
 use super::cloudformation;
 use super::create_table;
 use super::draft::{Draft, DraftTable};
@@ -7,7 +8,7 @@ use super::fault::{ExchangeFault, Faults};
 use super::json::Json;
 use super::lines::Lines;
 use super::live::{described, of_items};
-use super::to_model::{Made, to_model, to_model_beside};
+use super::to_model::{Made, to_model};
 use super::workbench_json::Document;
 use super::yaml;
 use crate::model::{Model, parse as parse_model, write as write_model};
@@ -50,10 +51,9 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     } else {
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);
     };
-    let side = side.filter(|_| matches!(source, Source::Workbench(_)));
-    let Made { mut model, notes: more } = match side {
-        Some(side) => to_model_beside(&draft, side),
-        None => to_model(&draft),
+    let Made { mut model, notes: more } = match (&source, side) {
+        (Source::Workbench(document), Some(side)) => to_model_beside(document, &draft, side)?,
+        _ => to_model(&draft),
     };
     notes.extend(more);
     if let Source::Workbench(document) = &source {

@@ -3,6 +3,7 @@
 //! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates, items. What
 //! only the model file knows joins when a draft becomes a model.
 
+mod beside;
 pub mod cli_script;
 pub mod cloudformation;
 pub mod create_table;

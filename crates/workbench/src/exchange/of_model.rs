@@ -10,8 +10,11 @@ use super::draft::{Draft, DraftTable};
 use super::infer::{Attribute, Entity as Inferred, fit};
 use super::item_json::read_item;
 use super::json::Json;
-use super::tables::{self, AutoScaling, Provisioned, Scaling, TableDefinition, Units};
+use super::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefinition, Units};
 use crate::model::{self, Entity, KeyPart, Model, Node, NodeKind, StreamView, Table};
+
+/// The field of a model file that holds what templates say of a table and a model does not.
+pub(super) const CLOUDFORMATION_EXTENSION: &str = "x-cloudformation";
 
 /// A model's items as they are stored, by table.
 pub type Items = BTreeMap<String, Vec<Item>>;
@@ -55,7 +58,7 @@ pub fn of_model(model: &Model, items: &Items) -> Draft {
 }
 
 fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
-    let definition = definition(table);
+    let definition = TableDefinition { policies: policies(model, &table.name), ..definition(table) };
     let mut entities: Vec<Inferred> =
         model.entities_of(&table.name).map(|entity| inferred(entity, &definition)).collect();
     for (at, item) in items.iter().enumerate() {
@@ -72,7 +75,7 @@ fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
     DraftTable { definition, declared, entities, items: items.to_vec(), measured: None }
 }
 
-fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
+pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
     // What no item has is in no document; it only tells the model an index key's type.
     let absent = |name: &str| entity.attribute(name).is_some_and(|known| known.present_ppm == Some(0));
     let keys = definition.key_attributes().into_iter().filter(|key| !absent(&key.name));
@@ -96,7 +99,7 @@ fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
 }
 
 /// The entity an item belongs to: the one whose templates fit its key, the most telling first.
-fn owner(definition: &TableDefinition, entities: &[Inferred], item: &Item) -> Option<usize> {
+pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &Item) -> Option<usize> {
     let keys: Vec<&KeyAttribute> = definition.schema.key.attributes().collect();
     let fits = |entity: &Inferred| {
         keys.iter().all(|key| match (entity.templates.get(&key.name), item.get(&key.name)) {
@@ -149,6 +152,13 @@ fn declared(entities: &[Inferred]) -> Vec<(String, ValueType)> {
     found
 }
 
+/// What the model's extension says that a stack does with a table.
+fn policies(model: &Model, table: &str) -> Policies {
+    let extension = model.extensions.iter().find(|(name, _)| name == CLOUDFORMATION_EXTENSION);
+    let own = extension.and_then(|(_, tables)| tables.get(table));
+    Policies::of(|name| own.and_then(|own| own.get(name)).and_then(Node::scalar))
+}
+
 /// The definition of a model's table.
 pub fn definition(table: &Table) -> TableDefinition {
     let key = KeySchema {
@@ -166,6 +176,7 @@ pub fn definition(table: &Table) -> TableDefinition {
         point_in_time_recovery: table.pitr.unwrap_or(false),
         deletion_protection: table.deletion_protection.unwrap_or(false),
         replicas: table.replicas.clone(),
+        policies: Policies::default(),
     }
 }
 

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema, TableSchema};
 
+const DELETION_POLICY: &str = "DeletionPolicy";
+const UPDATE_REPLACE_POLICY: &str = "UpdateReplacePolicy";
+
 /// One table, its indexes and its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableDefinition {
@@ -22,6 +25,15 @@ pub struct TableDefinition {
     pub deletion_protection: bool,
     /// Regions with a replica, besides the table's own.
     pub replicas: Vec<String>,
+    pub policies: Policies,
+}
+
+/// What a stack does with a table that it no longer has: `Retain`, `Delete` and the like (user guide of `CloudFormation`:
+/// attributes of resources). A model has no words for it and keeps it as an extension.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policies {
+    pub deletion: Option<String>,
+    pub update_replace: Option<String>,
 }
 
 /// How a table is paid for.
@@ -74,6 +86,7 @@ impl TableDefinition {
             point_in_time_recovery: false,
             deletion_protection: false,
             replicas: Vec::new(),
+            policies: Policies::default(),
         }
     }
 
@@ -89,6 +102,19 @@ impl TableDefinition {
             }
         }
         found
+    }
+}
+
+impl Policies {
+    /// The attributes of a resource by their names, as far as they are there.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [(DELETION_POLICY, &self.deletion), (UPDATE_REPLACE_POLICY, &self.update_replace)];
+        all.into_iter().filter_map(|(name, policy)| Some((name, policy.as_deref()?)))
+    }
+
+    /// The policies that a lookup by name finds.
+    pub fn of(policy: impl Fn(&str) -> Option<String>) -> Self {
+        Self { deletion: policy(DELETION_POLICY), update_replace: policy(UPDATE_REPLACE_POLICY) }
     }
 }
 

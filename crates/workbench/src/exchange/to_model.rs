@@ -1,17 +1,19 @@
 //! From a draft to a model.
 //!
-//! What a draft cannot say (counts, rates, patterns) stays empty, or comes from a model that knew it before: the side
-//! model of an export.
+//! What a draft cannot say (counts, rates, patterns) stays empty; `beside` takes it from a model that knew it before.
+
+use std::collections::BTreeMap;
 
 use keywright_semantics::request::parts::{StreamViewType, TableClass};
 use keywright_semantics::schema::{self, KeyAttribute};
 use keywright_semantics::size::item_bytes;
-use keywright_semantics::value::ValueType;
+use keywright_semantics::value::{AttributeValue, ValueType};
 
 use super::draft::{Draft, DraftTable};
 use super::infer::{Entity as Inferred, key_value_type};
 use super::item_json::write_item;
 use super::json::Json;
+use super::of_model::CLOUDFORMATION_EXTENSION;
 use super::tables::{self, AutoScaling, TableDefinition};
 use crate::model::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,
@@ -39,83 +41,28 @@ pub fn to_model(draft: &Draft) -> Made {
         tables: maker.tables,
         entities: maker.entities,
         data,
+        extensions: extensions(draft),
         ..Model::default()
     };
     Made { model, notes: maker.notes }
 }
 
-/// Makes a model of a draft, with everything that `side` knows and the draft's format cannot say: patterns, counts and
-/// sizes, local indexes and keys of several attributes, time to live, streams.
-pub fn to_model_beside(draft: &Draft, side: &Model) -> Made {
-    let mut known = draft.clone();
-    for entity in known.tables.iter_mut().flat_map(|table| &mut table.entities) {
-        entity.guessed &= side.entity(&entity.name).is_none();
-    }
-    let Made { model: fresh, notes } = to_model(&known);
-    let tables = fresh.tables.iter().map(|table| match side.table(&table.name) {
-        Some(known) => table_beside(table, known),
-        None => table.clone(),
-    });
-    let entities = fresh.entities.iter().map(|entity| match side.entity(&entity.name) {
-        Some(known) => entity_beside(entity, known),
-        None => entity.clone(),
-    });
-    let data = DataSource { items: fresh.data.items, ..DataSource::default() };
-    let model = Model {
-        name: fresh.name,
-        text: fresh.text,
-        tables: tables.collect(),
-        entities: entities.collect(),
-        data,
-        ..side.clone()
-    };
-    Made { model, notes }
-}
-
-fn table_beside(fresh: &Table, known: &Table) -> Table {
-    let unsaid = known
-        .indexes
+/// What templates say and a model has no field for, by table.
+fn extensions(draft: &Draft) -> Vec<(String, Node)> {
+    let tables: Vec<(String, Node)> = draft
+        .tables
         .iter()
-        .filter(|index| index.kind == IndexKind::Local || index.partition.len() > 1 || index.sort.len() > 1);
-    let mut indexes: Vec<Index> = unsaid.cloned().collect();
-    indexes.extend(
-        fresh
-            .indexes
-            .iter()
-            .filter(|index| {
-                known.index(&index.name).is_none_or(|old| !indexes.iter().any(|kept| kept.name == old.name))
-            })
-            .cloned()
-            .collect::<Vec<_>>(),
-    );
-    Table {
-        partition: fresh.partition.clone(),
-        sort: fresh.sort.clone(),
-        billing: fresh.billing.clone(),
-        indexes,
-        ..known.clone()
-    }
-}
-
-fn entity_beside(fresh: &Entity, known: &Entity) -> Entity {
-    let fills_key = |name: &str| {
-        let slots = std::iter::once(&fresh.key).chain(fresh.slots.iter().map(|(_, slot)| slot));
-        slots
-            .flat_map(|slot| &slot.templates)
-            .any(|(_, template)| template.attributes().any(|used| used == name))
-    };
-    let attributes = fresh
-        .attributes
-        .iter()
-        .map(|attribute| match known.attribute(&attribute.name) {
-            // A document says nothing of attributes that only fill keys.
-            Some(old) if old.value_type == attribute.value_type || fills_key(&attribute.name) => old.clone(),
-            _ => attribute.clone(),
+        .map(|table| (&table.definition, table.definition.policies.named().collect::<Vec<_>>()))
+        .filter(|(_, policies)| !policies.is_empty())
+        .map(|(definition, policies)| {
+            let policies = policies.into_iter().map(|(name, policy)| (name.to_owned(), Node::text(policy)));
+            (definition.name.clone(), Node::map(policies))
         })
         .collect();
-    let new_slots = fresh.slots.iter().filter(|(index, _)| known.slot(index).is_none()).cloned();
-    let slots = known.slots.iter().cloned().chain(new_slots).collect();
-    Entity { table: fresh.table.clone(), key: fresh.key.clone(), slots, attributes, ..known.clone() }
+    if tables.is_empty() {
+        return Vec::new();
+    }
+    vec![(CLOUDFORMATION_EXTENSION.to_owned(), Node::map(tables))]
 }
 
 /// What is known of how many items an entity has.
@@ -163,6 +110,7 @@ impl Maker {
             self.entities.push(entity);
         }
         self.tell_guesses(draft);
+        self.tell_types(draft);
         self.keep_unused_keys(draft);
         if !draft.items.is_empty() {
             let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
@@ -196,13 +144,18 @@ impl Maker {
             "{name}: the {} items of the table are shared among its entities as the {sampled} sampled ones are; correct `count` where you know better",
             measured.items
         ));
+        // A key without variables is one key.
+        let single = |entity: &Inferred| {
+            let mut keys = draft.definition.schema.key.attributes();
+            keys.all(|key| entity.templates.get(&key.name).is_some_and(|template| !template.contains('{')))
+        };
         let share = |entity: &Inferred| {
             let product = u128::from(measured.items) * u128::from(members(entity));
             let rounded = (product + u128::from(sampled / 2)) / u128::from(sampled);
             let own =
                 entity.members.iter().filter_map(|at| draft.items.get(*at)).map(item_bytes).sum::<usize>();
             Share {
-                count: u64::try_from(rounded).ok(),
+                count: if single(entity) { Some(1) } else { u64::try_from(rounded).ok() },
                 size_bytes: sizes(u64::try_from(own).unwrap_or(u64::MAX), members(entity)),
             }
         };
@@ -247,6 +200,33 @@ impl Maker {
         ));
         let doubts = guessed.iter().flat_map(|entity| &entity.doubts);
         self.notes.extend(doubts.map(|doubt| format!("{}.{doubt}", draft.definition.name)));
+    }
+
+    /// An attribute of several types has one in a model.
+    fn tell_types(&mut self, draft: &DraftTable) {
+        for entity in &draft.entities {
+            for attribute in entity.attributes.iter().filter(|attribute| attribute.stored) {
+                let values =
+                    entity.members.iter().filter_map(|at| draft.items.get(*at)?.get(&attribute.name));
+                let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+                for value in values.map(AttributeValue::value_type).filter(|known| *known != ValueType::Null)
+                {
+                    *types.entry(value.name()).or_default() += 1;
+                }
+                if types.len() > 1 {
+                    let types: Vec<String> =
+                        types.iter().map(|(name, items)| format!("{name} in {items}")).collect();
+                    self.notes.push(format!(
+                        "{}.{}: {} is {} of the items; the model takes it for {}",
+                        draft.definition.name,
+                        entity.name,
+                        attribute.name,
+                        types.join(" and "),
+                        attribute.value_type.name()
+                    ));
+                }
+            }
+        }
     }
 
     /// An index that no item is in still has a key: the first entity is given its attributes, which none of its items

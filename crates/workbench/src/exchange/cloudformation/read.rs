@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use keywright_semantics::limits::TABLE_NAME_BYTES_MIN;
 use keywright_semantics::request::parts::TableClass;
 
 use super::functions::Functions;
@@ -11,7 +12,7 @@ use crate::exchange::fault::{ExchangeFault, Faults};
 use crate::exchange::held::{self, Shape};
 use crate::exchange::json::Json;
 use crate::exchange::lines::Lines;
-use crate::exchange::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition, Units};
+use crate::exchange::tables::{AutoScaling, Billing, Policies, Provisioned, Scaling, TableDefinition, Units};
 
 /// Reads the tables of a template; `lines` are those of its text.
 pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
@@ -93,13 +94,14 @@ impl Reader<'_> {
                 ),
             );
         }
+        let policies = self.policies(resource, &path);
         let path = format!("{path}.Properties");
         let mut properties = self.properties(id, resource, &shape, &path);
         if kind == SIMPLE_TABLE {
             properties = simple(&properties);
         }
         let table = read_table(&properties, &path, faults)?;
-        let table = with_settings(table, &properties);
+        let table = TableDefinition { policies, ..with_settings(table, &properties) };
         if table.billing == Billing::OnDemand && kind != GLOBAL_TABLE {
             let mode = properties.str_at("BillingMode");
             if mode == Some("PROVISIONED") || mode.is_none() && kind == TABLE {
@@ -107,6 +109,23 @@ impl Reader<'_> {
             }
         }
         if kind == GLOBAL_TABLE { Some(self.with_replicas(table, &properties, &path)) } else { Some(table) }
+    }
+
+    /// What becomes of the table without its stack; of what else stands beside the properties, a model holds nothing.
+    fn policies(&mut self, resource: &Json, path: &str) -> Policies {
+        let mut own = Json::Object(Vec::new());
+        for (name, value) in resource.members() {
+            match name.as_str() {
+                "DeletionPolicy" | "UpdateReplacePolicy" => {
+                    own.set(name, self.functions.resolve(value, path));
+                }
+                "CreationPolicy" | "DependsOn" | "UpdatePolicy" => {
+                    self.note(&format!("{path}.{name}"), "a model does not hold this; left out");
+                }
+                _ => {}
+            }
+        }
+        Policies::of(|name| own.str_at(name).map(str::to_owned))
     }
 
     /// What a model holds of the properties, with their functions followed and a name in every case.
@@ -118,7 +137,14 @@ impl Reader<'_> {
         }
         let mut resolved = self.functions.resolve(&parted.held, path);
         if resolved.str_at("TableName").is_none_or(str::is_empty) {
-            resolved.set("TableName", Json::text(id));
+            let short = id.len() < TABLE_NAME_BYTES_MIN;
+            let name = if short { format!("{id}-table") } else { id.to_owned() };
+            if short {
+                let text =
+                    format!("it has no name, and its own is too short for a table; it is called {name}");
+                self.note(path, &text);
+            }
+            resolved.set("TableName", Json::text(name));
         }
         resolved
     }

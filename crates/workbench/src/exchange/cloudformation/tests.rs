@@ -317,3 +317,27 @@ fn a_global_table_whose_writes_alone_scale_says_that_the_model_scales_both() {
         ["Glob: only writes scale; the model has one range for both, so its reads scale too"]
     );
 }
+
+#[test]
+fn what_a_stack_does_with_a_table_it_no_longer_has_goes_through_a_model() {
+    let text = "Resources:\n  Orders:\n    Type: AWS::DynamoDB::Table\n    DeletionPolicy: Retain\n    UpdateReplacePolicy: Retain\n    DependsOn: Bucket\n    Properties:\n      BillingMode: PAY_PER_REQUEST\n      TableName: Orders\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
+    let imported = crate::exchange::import::import("m", text, None).expect("a template");
+    assert_eq!(imported.notes, ["line 6: Orders.DependsOn: a model does not hold this; left out"]);
+    let model = crate::model::parse(&crate::model::write(&imported.model)).expect("a model file");
+    let draft = crate::exchange::of_model::of_model(&model, &std::collections::BTreeMap::new());
+    let tables: Vec<TableDefinition> = draft.tables.into_iter().map(|table| table.definition).collect();
+    for resource in [Resource::AsModelled, Resource::GlobalTable(vec!["eu-west-1".to_owned()])] {
+        let written = yaml::write(&write("", &tables, &resource));
+        assert!(written.contains("DeletionPolicy: Retain\n"), "{written}");
+        assert!(written.contains("UpdateReplacePolicy: Retain\n"), "{written}");
+    }
+}
+
+#[test]
+fn a_resource_too_short_to_be_a_tables_name_is_given_one_and_the_others_are_read() {
+    let text = "Resources:\n  B:\n    Type: AWS::DynamoDB::Table\n    Properties: &table\n      BillingMode: PAY_PER_REQUEST\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n  Orders:\n    Type: AWS::DynamoDB::Table\n    Properties: *table\n";
+    let imported = crate::exchange::import::import("m", text, None).expect("a template");
+    let names: Vec<&str> = imported.model.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["B-table", "Orders"]);
+    assert!(imported.notes[0].contains("B: it has no name"), "{:?}", imported.notes);
+}

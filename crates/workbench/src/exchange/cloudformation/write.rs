@@ -17,10 +17,13 @@ pub fn write(description: &str, tables: &[TableDefinition], resource: &Resource)
         let id = free_id(&table.name, &resources);
         let regions = regions(table, resource);
         if regions.is_empty() {
-            resources.push((id.clone(), resource_of(TABLE, table_properties(table))));
+            resources.push((id.clone(), with_policies(resource_of(TABLE, table_properties(table)), table)));
             add_scaling(&id, table, &mut resources);
         } else {
-            resources.push((id, resource_of(GLOBAL_TABLE, global_properties(table, &regions))));
+            resources.push((
+                id,
+                with_policies(resource_of(GLOBAL_TABLE, global_properties(table, &regions)), table),
+            ));
         }
     }
     let mut template = Json::object([("AWSTemplateFormatVersion", Json::text("2010-09-09"))]);
@@ -46,6 +49,14 @@ fn regions(table: &TableDefinition, resource: &Resource) -> Vec<Json> {
 
 fn resource_of(kind: &str, properties: Json) -> Json {
     Json::object([("Type", Json::text(kind)), ("Properties", properties)])
+}
+
+/// What the stack does with a table that it no longer has stands beside the properties.
+fn with_policies(mut resource: Json, table: &TableDefinition) -> Json {
+    for (name, policy) in table.policies.named() {
+        resource.set(name, Json::text(policy));
+    }
+    resource
 }
 
 /// A logical id: letters and digits only, each used once.

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::shape::{Role, shape};
+use super::lexicon::Lexicon;
 use crate::exchange::tables::TableDefinition;
 
 /// Attributes by which designs and object mappers tell their entities apart.
-const TYPE_ATTRIBUTES: [&str; 8] =
+pub(super) const TYPE_ATTRIBUTES: [&str; 8] =
     ["EntityType", "entityType", "entity_type", "__typename", "_type", "recordType", "__edb_e__", "_et"];
 
 /// Attributes that often do so, and as often say something else.
@@ -60,14 +61,15 @@ fn collect(names: Vec<String>) -> Vec<Group> {
 }
 
 fn by_shape(table: &TableDefinition, items: &[&Item]) -> Vec<Group> {
-    let partition = table.schema.key.partition.first().map(|key| key.name.as_str());
-    let sort = table.schema.key.sort.first().map(|key| key.name.as_str());
-    let shape_of = |item: &Item, attribute: Option<&str>, role: Role| {
-        attribute.and_then(|name| text(item, name)).map(|text| shape(text, role)).unwrap_or_default()
+    let lexicon = Lexicon::of(table, items);
+    let shapes = |key: Option<&KeyAttribute>| -> Vec<String> {
+        let shape = |item: &Item| {
+            key.and_then(|key| Some(lexicon.shape(&key.name, text(item, &key.name)?))).unwrap_or_default()
+        };
+        items.iter().map(|item| shape(item)).collect()
     };
-    let partitions: Vec<String> =
-        items.iter().map(|item| shape_of(item, partition, Role::Partition)).collect();
-    let sorts: Vec<String> = items.iter().map(|item| shape_of(item, sort, Role::Sort)).collect();
+    let partitions = shapes(table.schema.key.partition.first());
+    let sorts = shapes(table.schema.key.sort.first());
     let both = partitions.iter().zip(&sorts).map(|(partition, sort)| format!("{partition}\n{sort}"));
     let mut groups = collect(both.collect());
     if groups.len() > 3 && groups.len() * 3 > items.len() * 2 {
@@ -120,7 +122,7 @@ fn candidates(shape: &str) -> Vec<String> {
     found
 }
 
-fn is_self(word: &str) -> bool {
+pub(super) fn is_self(word: &str) -> bool {
     SELF_WORDS.contains(&word.to_lowercase().as_str())
 }
 

@@ -5,6 +5,7 @@
 
 mod classify;
 pub(crate) mod fit;
+mod lexicon;
 mod shape;
 mod template;
 
@@ -14,6 +15,7 @@ use keywright_semantics::schema::{IndexKind, KeyAttribute, KeyType};
 use keywright_semantics::value::{Item, ValueType};
 
 pub(crate) use classify::{Group, classify, identifier};
+use lexicon::Lexicon;
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 
@@ -60,7 +62,8 @@ pub(crate) fn infer(
     facets: &BTreeMap<String, Facet>,
     declared: &[(String, ValueType)],
 ) -> Vec<Entity> {
-    let around = Surroundings { table, items, groups };
+    let lexicon = Lexicon::of(table, items);
+    let around = Surroundings { table, items, groups, lexicon: &lexicon };
     groups
         .iter()
         .map(|group| {
@@ -113,10 +116,21 @@ fn attributes(
     declared: &[(String, ValueType)],
     keys: &[&KeyAttribute],
 ) -> Vec<Attribute> {
-    let mut types: BTreeMap<&str, ValueType> = BTreeMap::new();
+    let mut seen: BTreeMap<&str, Vec<(ValueType, usize)>> = BTreeMap::new();
     for (name, value) in group.members.iter().filter_map(|at| items.get(*at)).flat_map(|item| item.iter()) {
-        types.entry(name).or_insert_with(|| value.value_type());
+        let types = seen.entry(name).or_default();
+        match types.iter_mut().find(|(known, _)| *known == value.value_type()) {
+            Some((_, items)) => *items += 1,
+            None => types.push((value.value_type(), 1)),
+        }
     }
+    // Of several types most items have one; NULL says that there is no value, of whatever type.
+    let most = |types: &[(ValueType, usize)]| {
+        let rank = |(value_type, items): &(ValueType, usize)| (*value_type != ValueType::Null, *items);
+        types.iter().rev().max_by_key(|known| rank(known)).map(|(value_type, _)| *value_type)
+    };
+    let mut types: BTreeMap<&str, ValueType> =
+        seen.iter().filter_map(|(name, types)| Some((*name, most(types)?))).collect();
     let facet_names = facet.map_or(&[][..], |facet| facet.attributes.as_slice());
     for name in facet_names {
         let declared = declared.iter().find(|(known, _)| known == name);

@@ -1,4 +1,4 @@
-//! How a key's text is built: its segments, and which of them are words of the design rather than values.
+//! How a key's text is built: its segments, and which of them could be words of the design rather than values.
 
 /// What stands between the parts of a composed key, the most telling first.
 const DELIMITERS: [char; 4] = ['#', '|', ':', '/'];
@@ -29,38 +29,14 @@ pub(super) fn segments(text: &str, delimiter: Option<char>) -> Vec<&str> {
     }
 }
 
-/// Whether a segment reads like a word of the design (`ORDER` in `ORDER#17`) and not like a value.
-pub(super) fn is_word(segment: &str, at: usize, count: usize, role: Role) -> bool {
-    let bare = segment.trim_matches('"');
-    if bare.is_empty() {
-        return true;
-    }
-    if bare.chars().any(|letter| letter.is_ascii_digit()) || !bare.starts_with(char::is_alphabetic) {
-        return false;
-    }
-    let plain = bare.chars().all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-');
-    let lower = bare.chars().all(|letter| !letter.is_uppercase());
-    let upper = bare.chars().all(|letter| !letter.is_lowercase());
-    match (count, role) {
-        (1, Role::Partition) => false,
-        (1, Role::Sort) => plain && (lower || upper),
-        _ if at == 0 => plain,
-        _ if at + 1 == count => plain && lower,
-        _ => plain && (lower || upper),
-    }
-}
+/// Signs that designs put before a word, so that it sorts before or after everything else.
+const SIGNS: [char; 9] = ['"', '~', '$', '!', '@', '_', '*', '.', '^'];
 
-/// The words of a key's text, with `*` for everything else: texts of one pattern have one shape.
-pub(super) fn shape(text: &str, role: Role) -> String {
-    let delimiter = delimiter(text);
-    let parts = segments(text, delimiter);
-    let count = parts.len();
-    let words: Vec<&str> = parts
-        .into_iter()
-        .enumerate()
-        .map(|(at, part)| if is_word(part, at, count, role) { part } else { "*" })
-        .collect();
-    words.join(&delimiter.map(String::from).unwrap_or_default())
+/// Whether a segment could be a word of the design (`ORDER` in `ORDER#17`), as far as its letters tell.
+pub(super) fn reads_like_a_word(segment: &str) -> bool {
+    let bare = segment.trim_matches(SIGNS);
+    bare.starts_with(char::is_alphabetic)
+        && bare.chars().all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-')
 }
 
 /// Whether the text is a date or a time as ISO 8601 writes it.
@@ -73,30 +49,4 @@ pub(super) fn is_time(text: &str) -> bool {
         && digits(5..7)
         && text.get(7..8) == Some("-")
         && digits(8..10)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_of_the_design_are_told_from_values() {
-        let cases = [
-            ("c#12345", Role::Sort, "c#*"),
-            ("metadata", Role::Sort, "metadata"),
-            ("\"count\"", Role::Sort, "\"count\""),
-            ("Complaint123", Role::Partition, "*"),
-            ("User:UserA", Role::Partition, "User:*"),
-            ("2023-04-01T12:00:00.001Z", Role::Sort, "*"),
-            ("comm#2023-04-30T12:00:24#comm1", Role::Sort, "comm#*#*"),
-            ("u#12345#follower", Role::Partition, "u#*#follower"),
-            ("SUB#123#SKU#999", Role::Sort, "SUB#*#SKU#*"),
-            ("#META#", Role::Sort, "#META#"),
-            ("c#ABC", Role::Sort, "c#*"),
-            ("alice", Role::Partition, "*"),
-        ];
-        for (text, role, expected) in cases {
-            assert_eq!(shape(text, role), expected, "{text}");
-        }
-    }
 }

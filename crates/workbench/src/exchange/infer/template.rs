@@ -13,7 +13,8 @@ use crate::model::Template;
 
 use super::classify::{Group, identifier, text};
 use super::fit::{Part, fit, parts, variable};
-use super::shape::{Role, delimiter, is_time, is_word, segments};
+use super::lexicon::Lexicon;
+use super::shape::{Role, delimiter, is_time, segments};
 use crate::exchange::tables::TableDefinition;
 
 /// The values of one place in a key, by item.
@@ -57,6 +58,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) table: &'a TableDefinition,
     pub(super) items: &'a [&'a Item],
     pub(super) groups: &'a [Group],
+    pub(super) lexicon: &'a Lexicon,
 }
 
 pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyPlace<'_>]) -> Templates {
@@ -78,7 +80,7 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
         let template = if let Some(alias) = place.alias.filter(|alias| alias.contains("${")) {
             naming.take(alias, &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
-            let pieces = pieces(place, &values);
+            let pieces = pieces(around.lexicon, place, &values);
             let words = pieces.iter().all(|piece| match piece {
                 Piece::Word(_) => true,
                 Piece::Hole { column, .. } => column.len() > 1 && constant(column).is_some(),
@@ -104,7 +106,7 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
     found
 }
 
-fn pieces(place: &KeyPlace<'_>, values: &Column) -> Vec<Piece> {
+fn pieces(lexicon: &Lexicon, place: &KeyPlace<'_>, values: &Column) -> Vec<Piece> {
     let alias = place.alias.filter(|alias| *alias != place.name);
     let Some(first) = values.values().next() else {
         return alias.map(pieces_of_alias).unwrap_or_default();
@@ -120,7 +122,8 @@ fn pieces(place: &KeyPlace<'_>, values: &Column) -> Vec<Piece> {
     for at in 0..count {
         let column: Column =
             rows.iter().filter_map(|(item, parts)| Some((*item, (*parts.get(at)?).to_owned()))).collect();
-        let word = constant(&column).filter(|word| is_word(word, at, count, place.role));
+        let read = |text: &String| lexicon.is_word(place.name, text, at);
+        let word = constant(&column).filter(|_| values.values().all(read));
         if word.is_none() && !even {
             break;
         }

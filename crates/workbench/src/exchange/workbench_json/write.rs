@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema};
+use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, Projection};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::read::{has_key, key_of};
@@ -126,7 +126,7 @@ fn fresh_table(table: &DraftTable) -> Json {
 
 fn update_table(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     if table.definition.schema.key != current.definition.schema.key {
-        json.set("KeyAttributes", write_key(&table.definition.schema.key));
+        update_key(json, &table.definition.schema.key);
     }
     update_attributes(json, current, table);
     update_facets(json, current, table);
@@ -151,6 +151,34 @@ fn write_key(key: &KeySchema) -> Json {
         }
     }
     json
+}
+
+/// Changes the key of a table or an index; what else a document says there stays.
+fn update_key(holder: &mut Json, key: &KeySchema) {
+    let mut json = holder.get("KeyAttributes").cloned().unwrap_or(Json::Object(Vec::new()));
+    let fresh = write_key(key);
+    for role in ["PartitionKey", "SortKey"] {
+        let Some(attribute) = fresh.get(role) else {
+            json.remove(role);
+            continue;
+        };
+        let mut kept = json.get(role).cloned().unwrap_or(Json::Object(Vec::new()));
+        for (name, value) in attribute.members() {
+            kept.set(name, value.clone());
+        }
+        json.set(role, kept);
+    }
+    holder.set("KeyAttributes", json);
+}
+
+/// Changes what an index projects; what else a document says there stays.
+fn update_projection(holder: &mut Json, projection: &Projection) {
+    let mut json = holder.get("Projection").cloned().unwrap_or(Json::Object(Vec::new()));
+    json.remove("NonKeyAttributes");
+    for (name, value) in write_projection(projection).members() {
+        json.set(name, value.clone());
+    }
+    holder.set("Projection", json);
 }
 
 /// Every attribute an item of the table can have besides the table's keys, with its type.
@@ -302,11 +330,14 @@ fn update_indexes(json: &mut Json, current: &DraftTable, table: &DraftTable) {
         let was = before.iter().find(|known| known.name == index.name);
         let place = list.iter_mut().find(|json| json.str_at("IndexName") == Some(index.name.as_str()));
         match place {
-            Some(json) if was != Some(index) => {
-                json.set("KeyAttributes", write_key(&index.key));
-                json.set("Projection", write_projection(&index.projection));
+            Some(json) => {
+                if was.is_none_or(|was| was.key != index.key) {
+                    update_key(json, &index.key);
+                }
+                if was.is_none_or(|was| was.projection != index.projection) {
+                    update_projection(json, &index.projection);
+                }
             }
-            Some(_) => {}
             None => list.push(Json::object([
                 ("IndexName", Json::text(&index.name)),
                 ("KeyAttributes", write_key(&index.key)),

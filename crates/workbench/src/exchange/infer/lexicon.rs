@@ -1,0 +1,396 @@
+//! Which segments of a table's keys are words of the design (`ORDER` in `ORDER#17`) and which are values.
+//!
+//! One text cannot tell: `USER#alice` reads like `USER#profile`. All texts of a table together can, by counting. At each
+//! place of a key (behind the same words) stand few words of the design, each of them often, and with attributes of
+//! their own; values are many, or each occurs in one partition, or their items are alike, or an attribute holds them.
+//! Where the count leaves it open, a segment behind a word is a value: an entity too few is corrected in one line, and a
+//! word where a value belongs makes a key that two items share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::schema::IndexKind;
+use keywright_semantics::value::Item;
+
+use super::classify::{TYPE_ATTRIBUTES, is_self, text};
+use super::shape::{Role, delimiter, reads_like_a_word, segments};
+use crate::exchange::tables::TableDefinition;
+
+/// Up to so many words stand at one place of a key, unless each of them is frequent.
+const WORDS_MAX: usize = 12;
+
+/// Of items that are alike, up to so many words in capitals are taken for words of the design.
+const ALIKE_MAX: usize = 4;
+
+/// Parts of names of attributes that tell entities apart: that they hold a word makes it no value.
+const TYPE_NAMES: [&str; 5] = ["type", "kind", "entity", "model", "class"];
+
+/// The words of every key text of a table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lexicon {
+    /// By key attribute and text, for each segment whether it is a word.
+    words: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
+}
+
+/// The text of one item's key attribute.
+struct Row<'a> {
+    item: usize,
+    delimiter: Option<char>,
+    segments: Vec<&'a str>,
+    words: Vec<bool>,
+}
+
+/// Where in texts a segment stands: what is in front of it, with values left out, and whether it is the last.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Spot<'a> {
+    delimiter: Option<char>,
+    before: Vec<Option<&'a str>>,
+    last: bool,
+    count: usize,
+}
+
+/// What is known of the table while its keys are read.
+struct Around<'a> {
+    items: &'a [&'a Item],
+    /// The names of each item's attributes that are no keys.
+    attributes: Vec<BTreeSet<&'a str>>,
+    partitions: Vec<&'a str>,
+    /// Texts that stand for something: values of attributes, and of variables found before.
+    values: BTreeSet<&'a str>,
+    composed: bool,
+}
+
+/// The segments at one spot and the items that have them.
+struct Found<'a, 'b> {
+    around: &'b Around<'a>,
+    role: Role,
+    spot: &'b Spot<'a>,
+    by_text: BTreeMap<&'a str, Vec<usize>>,
+    /// For the first of several segments: the words that follow it.
+    followers: BTreeMap<&'a str, BTreeSet<&'a str>>,
+}
+
+impl Lexicon {
+    /// Reads the keys of a table, its own first.
+    pub(crate) fn of(table: &TableDefinition, items: &[&Item]) -> Self {
+        let mut around = Around::of(table, items);
+        let mut lexicon = Self::default();
+        for (name, role) in places(table) {
+            if lexicon.words.contains_key(name) {
+                continue;
+            }
+            let mut rows: Vec<Row<'_>> = items
+                .iter()
+                .enumerate()
+                .filter_map(|(item, value)| {
+                    let text = text(value, name)?;
+                    let delimiter = delimiter(text);
+                    Some(Row { item, delimiter, segments: segments(text, delimiter), words: Vec::new() })
+                })
+                .collect();
+            read(&mut around, role, &mut rows);
+            let own = rows.into_iter().map(|row| {
+                let delimiter = row.delimiter.map(String::from).unwrap_or_default();
+                (row.segments.join(&delimiter), row.words)
+            });
+            lexicon.words.insert(name.to_owned(), own.collect());
+        }
+        lexicon
+    }
+
+    /// Whether the segment of a text is a word. Texts that were not read have none.
+    pub(super) fn is_word(&self, attribute: &str, text: &str, at: usize) -> bool {
+        let words = self.words.get(attribute).and_then(|texts| texts.get(text));
+        words.and_then(|words| words.get(at)).copied().unwrap_or(false)
+    }
+
+    /// The words of a text, with `*` for everything else: texts of one pattern have one shape.
+    pub(super) fn shape(&self, attribute: &str, text: &str) -> String {
+        let delimiter = delimiter(text);
+        let parts = segments(text, delimiter).into_iter().enumerate();
+        let parts = parts.map(|(at, part)| if self.is_word(attribute, text, at) { part } else { "*" });
+        parts.collect::<Vec<_>>().join(&delimiter.map(String::from).unwrap_or_default())
+    }
+}
+
+fn places(table: &TableDefinition) -> Vec<(&str, Role)> {
+    let global = |kind: IndexKind| kind == IndexKind::Global;
+    let keys = std::iter::once((&table.schema.key, true))
+        .chain(table.schema.indexes.iter().map(|index| (&index.key, global(index.kind))));
+    keys.flat_map(|(key, whole)| {
+        let partition = key.partition.iter().filter(move |_| whole).map(|part| (part, Role::Partition));
+        partition.chain(key.sort.iter().map(|part| (part, Role::Sort)))
+    })
+    .map(|(part, role)| (part.name.as_str(), role))
+    .collect()
+}
+
+/// Decides position by position, as what stands in front of a segment is what it is compared by.
+fn read<'a>(around: &mut Around<'a>, role: Role, rows: &mut [Row<'a>]) {
+    let longest = rows.iter().map(|row| row.segments.len()).max().unwrap_or(0);
+    for at in 0..longest {
+        let mut spots: BTreeMap<Spot<'a>, Vec<usize>> = BTreeMap::new();
+        for (number, row) in rows.iter().enumerate().filter(|(_, row)| row.segments.len() > at) {
+            let before = row.segments.iter().zip(&row.words);
+            let spot = Spot {
+                delimiter: row.delimiter,
+                before: before.map(|(part, word)| word.then_some(*part)).collect(),
+                last: row.segments.len() == at + 1,
+                count: if at == 0 { row.segments.len().min(2) } else { row.segments.len() },
+            };
+            spots.entry(spot).or_default().push(number);
+        }
+        for (spot, numbers) in spots {
+            let mut found =
+                Found { around, role, spot: &spot, by_text: BTreeMap::new(), followers: BTreeMap::new() };
+            for row in numbers.iter().filter_map(|number| rows.get(*number)) {
+                let Some(part) = row.segments.get(at) else { continue };
+                found.by_text.entry(part).or_default().push(row.item);
+                let follower = row.segments.get(at + 1).filter(|next| reads_like_a_word(next));
+                found.followers.entry(part).or_default().extend(follower);
+            }
+            let words = found.words();
+            let values: Vec<&str> = found.by_text.into_keys().filter(|part| !words.contains(part)).collect();
+            around.values.extend(values);
+            for number in numbers {
+                if let Some(row) = rows.get_mut(number)
+                    && let Some(part) = row.segments.get(at)
+                {
+                    row.words.push(words.contains(part));
+                }
+            }
+        }
+    }
+}
+
+impl<'a> Around<'a> {
+    fn of(table: &'a TableDefinition, items: &'a [&'a Item]) -> Self {
+        let keys: BTreeSet<&str> = places(table).into_iter().map(|(name, _)| name).collect();
+        let partition = table.schema.key.partition.first().map_or("", |key| key.name.as_str());
+        let partitions: Vec<&str> =
+            items.iter().map(|item| text(item, partition).unwrap_or_default()).collect();
+        let attributes: Vec<BTreeSet<&str>> = items
+            .iter()
+            .map(|item| item.keys().map(String::as_str).filter(|name| !keys.contains(name)).collect())
+            .collect();
+        let values = items
+            .iter()
+            .zip(&attributes)
+            .flat_map(|(item, names)| {
+                names.iter().filter(|name| !says_type(name)).map(|name| text(item, name))
+            })
+            .flatten()
+            .collect();
+        let composed = partitions.iter().any(|text| delimiter(text).is_some());
+        Self { items, attributes, partitions, values, composed }
+    }
+
+    fn partitions_of(&self, items: &[usize]) -> usize {
+        items.iter().filter_map(|at| self.partitions.get(*at)).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The attributes that any of the items has.
+    fn attributes_of(&self, items: &[usize]) -> BTreeSet<&'a str> {
+        items.iter().filter_map(|at| self.attributes.get(*at)).flatten().copied().collect()
+    }
+}
+
+/// Whether an attribute's name says that it holds the kind of an item.
+fn says_type(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    TYPE_ATTRIBUTES.contains(&name) || TYPE_NAMES.iter().any(|part| lower.contains(part))
+}
+
+/// Whether items with these attributes could be of one entity: attributes may be missing now and then.
+fn alike(one: &BTreeSet<&str>, other: &BTreeSet<&str>) -> bool {
+    one.intersection(other).count() * 5 >= one.union(other).count() * 3
+}
+
+fn is_upper(word: &str) -> bool {
+    word.chars().all(|letter| !letter.is_lowercase())
+}
+
+impl<'a> Found<'a, '_> {
+    /// Those segments that are words of the design.
+    fn words(&self) -> BTreeSet<&'a str> {
+        let mut words: BTreeSet<&'a str> =
+            self.by_text.keys().copied().filter(|part| part.is_empty()).collect();
+        let candidates = self.candidates();
+        if !candidates.is_empty() && !self.held() {
+            let chosen = match (self.spot.before.last(), self.spot.last, self.role) {
+                (None, false, _) => self.prefixes(candidates),
+                (None, true, Role::Partition) => self.whole_partitions(candidates),
+                (None, true, Role::Sort) => self.by_likeness(candidates),
+                (Some(Some(_)), true, _) => self.behind_a_word(&candidates),
+                (Some(Some(_)), false, _) => self.between(candidates),
+                (Some(None), last, _) => self.behind_a_value(candidates, last),
+            };
+            words.extend(chosen);
+        }
+        words
+    }
+
+    /// Segments that read like words.
+    fn candidates(&self) -> Vec<&'a str> {
+        let first = self.spot.before.is_empty();
+        let one_case = |word: &str| is_upper(word) || word.chars().all(|letter| !letter.is_uppercase());
+        let texts = self.by_text.iter();
+        let candidates = texts.filter(|(part, items)| {
+            let often = self.role == Role::Sort && self.around.partitions_of(items) > 2;
+            let any_case = first && (!self.spot.last || often);
+            reads_like_a_word(part) && (any_case || one_case(part))
+        });
+        candidates.map(|(part, _)| *part).collect()
+    }
+
+    fn items_of(&self, part: &str) -> &[usize] {
+        self.by_text.get(part).map_or(&[], Vec::as_slice)
+    }
+
+    fn partitions_of(&self, part: &str) -> usize {
+        self.around.partitions_of(self.items_of(part))
+    }
+
+    /// Whether an attribute holds what stands here, in every item. One short text proves nothing.
+    fn held(&self) -> bool {
+        let telling = self.by_text.len() > 1 || self.by_text.keys().any(|part| part.len() > 3);
+        let first = self.by_text.values().flatten().next();
+        let Some(names) = first.and_then(|at| self.around.attributes.get(*at)).filter(|_| telling) else {
+            return false;
+        };
+        names.iter().filter(|name| !says_type(name)).any(|name| {
+            self.by_text.iter().all(|(part, items)| {
+                let own = |at: &usize| self.around.items.get(*at).and_then(|item| text(item, name));
+                items.iter().all(|at| own(at) == Some(part))
+            })
+        })
+    }
+
+    /// The first of several segments: nearly always a word, unless there are many and each is rare, or what follows is
+    /// the same words behind each, as behind the names of tenants.
+    fn prefixes(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
+        let total: usize = self.by_text.values().map(Vec::len).sum();
+        let followers: BTreeSet<&BTreeSet<&str>> =
+            candidates.iter().filter_map(|word| self.followers.get(word)).collect();
+        let lower = candidates.iter().all(|word| !is_upper(word));
+        let tenants = lower
+            && candidates.len() > 1
+            && followers.len() == 1
+            && followers.iter().all(|next| !next.is_empty() && next.iter().all(|word| is_upper(word)));
+        if tenants {
+            return Vec::new();
+        }
+        let few = self.by_text.len() <= WORDS_MAX;
+        candidates.into_iter().filter(|word| few || self.items_of(word).len() * 20 >= total).collect()
+    }
+
+    /// A partition key of one segment is an identifier, but where other partition keys are composed and this one is not,
+    /// or where it repeats.
+    fn whole_partitions(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
+        let all = candidates.len() == self.by_text.len();
+        let upper = candidates.iter().all(|word| is_upper(word) && word.len() > 2);
+        let repeated = candidates.iter().all(|word| self.items_of(word).len() > 1);
+        let composed = self.around.composed;
+        let words = all
+            && ((upper && candidates.len() <= 3 && (composed || repeated))
+                || (composed && candidates.len() == 1));
+        if words { candidates } else { Vec::new() }
+    }
+
+    /// A sort key of one segment: words have items that are not alike, or few words have items that are.
+    fn by_likeness(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
+        let mut words = Vec::new();
+        let all: Vec<usize> = self.by_text.values().flatten().copied().collect();
+        let partitions = self.around.partitions_of(&all);
+        for cluster in self.clusters(candidates) {
+            let upper = cluster.iter().all(|word| is_upper(word));
+            let spread = |count: usize| cluster.iter().all(|word| self.partitions_of(word) >= count);
+            let few = match cluster.len() {
+                1 => true,
+                2 => upper || spread(3),
+                count => upper && (count <= ALIKE_MAX || (count <= WORDS_MAX && spread(2))),
+            };
+            // One word that nearly every partition has is a word among values.
+            let everywhere: Vec<&str> = cluster
+                .iter()
+                .copied()
+                .filter(|word| partitions > 2 && self.partitions_of(word) * 2 > partitions)
+                .collect();
+            match everywhere.as_slice() {
+                _ if few => words.extend(cluster),
+                [one] => words.push(one),
+                _ => words.extend(cluster.into_iter().filter(|word| is_self(word))),
+            }
+        }
+        let rare = |word: &&str| self.partitions_of(word) < 2 && !is_self(word) && !is_upper(word);
+        if words.iter().filter(|word| rare(word)).count() > WORDS_MAX {
+            words.retain(|word| !rare(word));
+        }
+        words
+    }
+
+    /// Words whose items are alike, together; those whose items are like items of values here are left out unless they
+    /// stand in several partitions.
+    fn clusters(&self, candidates: Vec<&'a str>) -> Vec<Vec<&'a str>> {
+        let values = self.by_text.iter().filter(|(part, _)| !candidates.contains(part));
+        let values: Vec<BTreeSet<&str>> = values
+            .map(|(_, items)| self.around.attributes_of(items))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect();
+        let mut clusters: Vec<(bool, BTreeSet<&str>, Vec<&'a str>)> = Vec::new();
+        for word in candidates {
+            let own = self.around.attributes_of(self.items_of(word));
+            let among_values = values.iter().any(|value| alike(value, &own));
+            if among_values && self.partitions_of(word) < 2 && !is_self(word) {
+                continue;
+            }
+            let upper = is_upper(word);
+            match clusters.iter_mut().find(|(case, known, _)| *case == upper && alike(known, &own)) {
+                Some((_, _, cluster)) => cluster.push(word),
+                None => clusters.push((upper, own, vec![word])),
+            }
+        }
+        clusters.into_iter().map(|(_, _, cluster)| cluster).collect()
+    }
+
+    /// What a text ends with behind a word is a value, unless it says "the item itself", or a few words stand in many
+    /// partitions, each with attributes of its own.
+    fn behind_a_word(&self, candidates: &[&'a str]) -> Vec<&'a str> {
+        let clusters = self.clusters(candidates.to_vec());
+        let selves = |cluster: &[&str]| cluster.iter().all(|word| is_self(word));
+        let own = clusters.iter().all(|cluster| cluster.len() == 1);
+        let spread = candidates.iter().all(|word| self.partitions_of(word) >= 2);
+        let few = (2..=WORDS_MAX / 2).contains(&candidates.len()) && candidates.len() == self.by_text.len();
+        if self.role == Role::Sort && own && spread && few {
+            return candidates.to_vec();
+        }
+        clusters.into_iter().filter(|cluster| selves(cluster)).flatten().collect()
+    }
+
+    /// Between a word and more segments: words and values alternate in texts of an even number of segments.
+    fn between(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
+        let alternating = self.spot.count.is_multiple_of(2) && self.spot.before.len() == 1;
+        let all = candidates.len() == self.by_text.len();
+        let items: usize = self.by_text.values().map(Vec::len).sum();
+        let upper = candidates.iter().all(|word| is_upper(word));
+        let few = if upper { candidates.len() <= WORDS_MAX / 2 } else { items >= candidates.len() * 8 };
+        let named = candidates.iter().any(|word| self.around.values.contains(word));
+        let words = !alternating && all && few && candidates.len() <= WORDS_MAX / 2 && (upper || !named);
+        if words { candidates } else { Vec::new() }
+    }
+
+    /// Behind a value words go on, unless there are many, or they are known as values.
+    fn behind_a_value(&self, candidates: Vec<&'a str>, last: bool) -> Vec<&'a str> {
+        let items: usize = self.by_text.values().map(Vec::len).sum();
+        let upper = candidates.iter().all(|word| is_upper(word));
+        let named = !upper && candidates.iter().any(|word| self.around.values.contains(word));
+        let mixed = candidates.len() < self.by_text.len();
+        let repeated = items >= candidates.len() * 2 || self.role == Role::Partition;
+        let few = match (upper, last) {
+            (true, _) | (false, false) => candidates.len() <= WORDS_MAX / 2 || items >= candidates.len() * 8,
+            (false, true) => candidates.len() == 1 || (candidates.len() <= ALIKE_MAX && repeated),
+        };
+        let words = few && !named && !(mixed && last && !upper);
+        if words { candidates } else { Vec::new() }
+    }
+}
