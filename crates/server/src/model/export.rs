@@ -106,7 +106,7 @@ fn region(text: &str) -> Result<String, String> {
     let formed = match parts.split_last() {
         Some((number, words)) => {
             words.len() >= 2
-                && words.iter().all(|word| lower(word))
+                && words.iter().all(lower)
                 && words.first().is_some_and(|area| area.len() <= 4)
                 && !number.is_empty()
                 && number.bytes().all(|digit| digit.is_ascii_digit())
