@@ -51,6 +51,10 @@ fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothi
     let member =
         subject(TABLE, &[&USER.replace("User", "Member"), ORDER], &patterns.replace("User", "Member"));
     assert_eq!(diff(&base(), &member).plan.steps, [], "another entity's name");
+    assert_eq!(
+        diff(&base(), &member).plan.summary,
+        ["Member is User under another name: the same keys, the same items"]
+    );
     let renamed = with_orders(&ORDER.replace("orderId", "ordId"));
     let plan = diff(&base(), &renamed).plan;
     // The attribute gets its new name; the items stay where they are.

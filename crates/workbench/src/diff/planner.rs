@@ -213,7 +213,15 @@ impl<'a> Planner<'a> {
 
     fn bond(&mut self, bond: &Bond<'_>) {
         match bond {
-            Bond::Stays(old, new) => self.changed(*old, *new),
+            Bond::Stays(old, new) => {
+                if old.entity.name != new.entity.name {
+                    self.summary.push(format!(
+                        "{} is {} under another name: the same keys, the same items",
+                        new.entity.name, old.entity.name
+                    ));
+                }
+                self.changed(*old, *new);
+            }
             Bond::Moves(old, new) => self.moved(*old, *new),
             Bond::New(new) => self.loaded(*new),
             Bond::Gone(old) => self.gone(*old),

@@ -179,7 +179,7 @@ fn plan_text(plan: &Plan, terms: Terms<'_>) -> String {
 /// What a step consumes; nothing where it consumes nothing.
 fn figures(step: &Step, terms: Terms<'_>) -> Option<String> {
     let Some(units) = step.units else {
-        return Some("units unknown: no example and no `size` says how large the items are".to_owned());
+        return Some("units unknown: no example, no `count` or no `size` says how many items there are and how large they are".to_owned());
     };
     if units == Units::default() {
         return None;
@@ -224,7 +224,7 @@ fn money(cost: Option<Money>) -> String {
 
 fn total(plan: &Plan, terms: Terms<'_>) -> String {
     let Some(units) = plan.units() else {
-        return "Together: unknown, because no example and no `size` says how large the items of an entity are.\n".to_owned();
+        return "Together: unknown, because no example, no `count` or no `size` says how many items of an entity there are and how large they are.\n".to_owned();
     };
     if units == Units::default() {
         return "Together: nothing is read or written for it.\n".to_owned();
