@@ -324,7 +324,7 @@ fn fewer_indexes_are_impossible_where_no_second_item_could_be_kept() {
     let (found, _) = support::designed(&text);
     let Proof::Impossible { gsis: 0, unless, .. } = found.proof else { panic!("{:?}", found.proof) };
     let said = unless.iter().map(ToString::to_string).collect::<Vec<_>>();
-    assert_eq!(said, ["second items of A by x would do if besides what identifies it W2 knew x"]);
+    assert_eq!(said, ["second items of A by x would do if besides that W2 knew x of the item as it was"]);
 }
 
 fn not_designed(text: &str) -> String {
@@ -342,7 +342,7 @@ fn where_strong_reads_leave_no_design_it_is_not_said_that_more_indexes_would_hel
     );
     assert!(fault.contains("global indexes are not strongly consistent, as P1, P2 must be"), "{fault}");
     assert!(
-        fault.ends_with("second items of A by x would do if besides what identifies it W2 knew x"),
+        fault.ends_with("second items of A by x would do if besides that W2 knew x of the item as it was"),
         "{fault}"
     );
 }

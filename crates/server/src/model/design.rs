@@ -173,6 +173,15 @@ fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed)
     for line in unlisted(billing.original, &own.design) {
         banner::say(&line);
     }
+    let read = |pattern: &str| billed.model.pattern(&format!("{pattern}-read")).is_some();
+    for reading in own.design.reading.iter().filter(|own| read(&own.pattern)) {
+        let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
+        let (pattern, names, monthly) = (&reading.pattern, names.join(", "), reading.monthly);
+        banner::say(&format!(
+            "{pattern} has to read {names} before it, for {monthly} a month, as keys that it sets are made of it; it is refused if that \
+             has changed since."
+        ));
+    }
     for pattern in unordered(&billed.model, &own.design) {
         banner::say(&format!(
             "{pattern} asks for an order, and neither a range nor `order` says of what, so that its items come in an order \

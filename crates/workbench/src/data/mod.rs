@@ -4,6 +4,7 @@
 
 mod file;
 mod fill;
+mod follow;
 mod generate;
 mod made_up;
 mod random;
@@ -20,6 +21,8 @@ use crate::exchange::infer::fit;
 use crate::model::{
     At, Entity, Fault, Faults, KeyPart, KeyType, Model, Node, NodeKind, Template, did_you_mean,
 };
+
+use follow::follow;
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
 pub use generate::{Further, further, generate, generate_record};
@@ -65,7 +68,11 @@ pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Fault
     }
     if let Some(wanted) = model.data.generate {
         match generate(model, wanted, &loader.samples) {
-            Ok(samples) => loader.samples.extend(samples),
+            Ok(samples) => {
+                let given = loader.samples.len();
+                loader.samples.extend(samples);
+                loader.samples = follow(model, loader.samples, given);
+            }
             Err(fault) => loader.faults.push(fault),
         }
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::Embedded;
+use super::exemplified::missing;
 use super::verify::{SAMPLE, SEED, seconds};
 use super::verify_writes::bare;
 use crate::data::{self, ReadFile, Sample};
@@ -59,6 +60,20 @@ pub fn carry(
         notices.push(format!(
             "The model has no items of its own: `data` generates {SAMPLE} of the most numerous entity."
         ));
+    }
+    if new.data.generate.is_some() {
+        let samples = data::load(new, read_file)?;
+        let all: Vec<(String, String)> = super::verify::seconds(new)
+            .into_iter()
+            .map(|(one, other)| (one.to_owned(), other.to_owned()))
+            .collect();
+        for (entity, record) in missing(new, &samples, &all) {
+            notices.push(format!("An item of {entity} that an example names is added to `data`."));
+            match new.data.records.iter_mut().find(|own| own.entity == entity) {
+                Some(own) => own.records.push(record),
+                None => new.data.records.push(Records { at: At::default(), entity, records: vec![record] }),
+            }
+        }
     }
     expected_keys(old, &moves, new, &mut notices);
     expected_run(read_file, new, &mut notices)?;

@@ -7,13 +7,14 @@ use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
 
 use super::problem::{Problem, Projected, Slot};
 use super::program::{Ask, Part, Place, Program, read_bytes, same_key};
-use super::view::{Candidate, collection_bytes};
+use super::view::{Candidate, Writing, collection_bytes, shards};
 
 /// All of them.
 pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     let mut found = places(problem, part, program);
     found.extend(slots(problem, program));
-    found.extend(copies(part, program));
+    found.extend(copies(problem, part, program));
+    found.extend(reading(part, program));
     found.extend(local(problem, part, program));
     found.extend(alone(problem, part, program));
     for &pattern in &part.patterns {
@@ -100,8 +101,8 @@ fn slots(problem: &Problem, program: &Program) -> Vec<Constraint> {
     found
 }
 
-/// A second item stands under another partition than the first, whose writes become transactions.
-fn copies(part: &Part, program: &Program) -> Vec<Constraint> {
+/// A second item stands under another partition than the first, whose writes become transactions and cost its key twice.
+fn copies(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
     for (entity, copied, _) in &program.copied {
         let mut partitions: BTreeMap<(&Vec<String>, u64), Expression> = BTreeMap::new();
@@ -111,10 +112,30 @@ fn copies(part: &Part, program: &Program) -> Vec<Constraint> {
                 *partitions.entry((&own.view.partition, own.view.shards)).or_default() += place.chosen;
                 if slot == Slot::Copy {
                     found.push(constraint!(place.chosen <= *copied));
+                } else if !spread(problem, own) {
+                    found.push(constraint!(place.chosen + *copied <= 1));
                 }
             }
         }
         found.extend(partitions.into_values().map(|items| constraint!(items <= 1)));
+    }
+    found
+}
+
+/// Whether a key sustains its entity's writes when all of them are transactions.
+fn spread(problem: &Problem, own: &Candidate) -> bool {
+    let entity = problem.entities.get(own.view.entity);
+    entity
+        .is_some_and(|entity| own.view.shards >= shards(problem, entity, &own.view.partition, Writing::Pairs))
+}
+
+/// An index entry is kept current by writes that know what its keys are made of.
+fn reading(part: &Part, program: &Program) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    for (write, reading, _) in &program.reading {
+        let entries = program.x.iter().filter(|place| matches!(place.slot, Slot::Local(_) | Slot::Global(_)));
+        let needs = |place: &&Place| candidate(part, place).is_some_and(|own| own.read_first.contains(write));
+        found.extend(entries.filter(needs).map(|place| constraint!(place.chosen <= *reading)));
     }
     found
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::knows::knows;
 use super::problem::{
     ALL_PPM, Attribute, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
 };
@@ -52,7 +53,7 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
             }
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
                 let steps = own.steps().iter().filter(|step| named(&step.entity));
-                writes.extend(steps.filter_map(|step| write(own, step, rate)));
+                writes.extend(steps.filter_map(|step| write(own, step, rate, model.entity(&step.entity)?)));
             }
         }
     }
@@ -434,7 +435,7 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
     }
 }
 
-fn write(own: &model::Pattern, step: &model::Write, rate: Rate) -> Option<Write> {
+fn write(own: &model::Pattern, step: &model::Write, rate: Rate, entity: &model::Entity) -> Option<Write> {
     let kind = match step.kind {
         model::WriteKind::Put => WriteKind::Put,
         model::WriteKind::Delete => WriteKind::Delete,
@@ -455,6 +456,7 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate) -> Option<Write>
         rate: times(rate.average),
         peak: times(rate.peak),
         transactional: matches!(own.operation, Operation::Transact(_)),
+        knows: knows(own, step, entity),
     })
 }
 

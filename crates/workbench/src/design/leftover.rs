@@ -50,7 +50,7 @@ fn without_former_keys(entity: &Entity, step: &mut Write) -> BTreeSet<String> {
 }
 
 /// The assignments of a SET, divided at the commas that are not inside brackets.
-fn clauses(set: &str) -> Vec<&str> {
+pub(super) fn clauses(set: &str) -> Vec<&str> {
     let mut depth = 0_usize;
     let divided = set.split(move |letter| {
         match letter {

@@ -4,13 +4,16 @@
 //! a slot, so the number of indexes is the largest number of extra views of one entity. It does not know model files
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
+mod arrange;
 mod billed;
 mod carry;
 mod constraints;
 mod current;
 mod embed;
+mod exemplified;
 mod explain;
 mod from_model;
+mod knows;
 mod layout;
 mod leftover;
 mod name;
@@ -18,6 +21,7 @@ mod part;
 mod problem;
 mod program;
 mod proof;
+mod second;
 mod to_model;
 mod unless;
 mod verify;
@@ -34,8 +38,8 @@ pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, ex
 pub use from_model::{from_model, keep, unlisted, unordered};
 pub use name::{Named, OwnKeys, name};
 pub use problem::{
-    ALL_PPM, Attribute, Entity, Fault, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Projected, Slot,
-    Write, WriteKind,
+    ALL_PPM, Attribute, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem, Projected,
+    Slot, Write, WriteKind,
 };
 pub use proof::{Proof, Same, Without};
 pub use to_model::{index_name, to_model};
@@ -60,6 +64,8 @@ pub struct Design {
     pub placed: Vec<Placed>,
     /// Where each pattern is asked, in the problem's order.
     pub asked: Vec<Asked>,
+    /// The writes that must read their item first, in the problem's order.
+    pub reading: Vec<Reading>,
     /// Entities kept as lists in their parents' items.
     pub embedded: Vec<Embedded>,
     /// The tables: one, or two where some entities are cheaper in another table class.
@@ -123,10 +129,23 @@ pub struct Asked {
     pub monthly: Money,
 }
 
+/// A write that must read its item before it, because keys are made of more than it knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reading {
+    /// The pattern that writes.
+    pub pattern: String,
+    /// What it writes.
+    pub entity: String,
+    /// The attributes that it must read.
+    pub names: BTreeSet<String>,
+    /// What reading costs each month.
+    pub monthly: Money,
+}
+
 /// Monthly cost by kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Monthly {
-    /// The patterns.
+    /// The patterns, and what writes must read first.
     pub reads: Money,
     /// Writes to the base table.
     pub base_writes: Money,
@@ -245,6 +264,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         problem: problem.clone(),
         placed: Vec::new(),
         asked: Vec::new(),
+        reading: Vec::new(),
         embedded: embedded.clone(),
         tables: tables(problem, solved),
         gsis: 0,
@@ -267,7 +287,11 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         }
         let answers: Vec<(usize, Asked)> =
             choice.asked.iter().filter_map(|asked| answer(problem, own, *asked)).collect();
-        let reads: Money = answers.iter().map(|(_, answer)| answer.monthly).sum();
+        let reading: Vec<Reading> =
+            choice.reading.iter().filter_map(|place| reading(problem, own, *place)).collect();
+        let before: Money = reading.iter().map(|own| own.monthly).sum();
+        let reads = answers.iter().map(|(_, answer)| answer.monthly).sum::<Money>() + before;
+        design.reading.extend(reading);
         design.monthly.reads += reads;
         design.monthly.indexes += choice.cost - reads;
         for entity in own.part.entities.iter().filter_map(|entity| problem.entities.get(*entity)) {
@@ -282,6 +306,22 @@ fn assemble(way: &Way, proof: Proof) -> Design {
     design.asked = asked.into_iter().map(|(_, answer)| answer).collect();
     design.gsis = design.tables.iter().map(|table| table.globals).max().unwrap_or(0);
     design
+}
+
+/// What a write must read before it, and what that costs.
+fn reading(problem: &Problem, solved: &Solved, place: usize) -> Option<Reading> {
+    let write = problem.writes.get(place)?;
+    let entity = problem.entity(&write.entity)?;
+    let indexed = |slot: Slot| matches!(slot, Slot::Local(_) | Slot::Global(_));
+    let placed = solved.choice.placed.iter().filter(|(_, slot)| indexed(*slot));
+    let keys = placed.filter_map(|(candidate, _)| solved.part.candidates.get(*candidate));
+    let mine = keys.filter(|key| key.read_first.contains(&place));
+    Some(Reading {
+        pattern: write.id.clone(),
+        entity: entity.name.clone(),
+        names: mine.flat_map(|key| knows::lacking(entity, write, &key.view)).collect(),
+        monthly: solved.tariff.reading_first(entity, write),
+    })
 }
 
 /// Where and at what cost a pattern is asked.

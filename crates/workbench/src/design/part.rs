@@ -232,7 +232,12 @@ pub(super) fn parts(problem: &Problem, tariff: &Tariff) -> Result<Vec<Part>, Vec
 }
 
 fn reason(entity: &Entity, pattern: &Pattern, candidates: &[Candidate]) -> String {
-    let most = candidates.iter().map(|own| own.view.shards).max().unwrap_or(1);
+    // Of each key the fewest: second items may want more.
+    let fewest = |own: &Candidate| {
+        let same = candidates.iter().filter(|other| other.view.partition == own.view.partition);
+        same.map(|other| other.view.shards).min()
+    };
+    let most = candidates.iter().filter_map(fewest).max().unwrap_or(1);
     if pattern.entities.len() > 1 && pattern.sorted_by().is_some() {
         return "a range or an order over items of several kinds; ask for each kind by itself".to_owned();
     }

@@ -236,20 +236,35 @@ pub struct Write {
     pub peak: MicroPerSecond,
     /// Whether it is part of a transaction, which costs twice in the table.
     pub transactional: bool,
+    /// What its writer knows of the item besides what identifies it.
+    pub knows: Knows,
 }
 
-/// How an item is written.
+/// How an item is written. What identifies it is known, so that it must give the base key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WriteKind {
     /// A new item: everything about it is known.
     Put,
-    /// Some attributes change. Only the identity is known, so it must give the base key.
+    /// Some attributes change.
     Update {
         /// The attributes that change.
         changed: Vec<String>,
     },
-    /// The item goes. Only the identity is known.
+    /// The item goes.
     Delete,
+}
+
+/// What a writer knows of an item besides what identifies it, without having read it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Knows {
+    /// Whether a put is of an item that may be there already, of which it then replaces it knows not what.
+    pub replaces: bool,
+    /// The attributes whose values before the write it knows.
+    pub before: BTreeSet<String>,
+    /// The attributes that it sets to values of its own.
+    pub after: BTreeSet<String>,
+    /// The attributes that it removes.
+    pub gone: BTreeSet<String>,
 }
 
 /// Why there is no design.

@@ -64,6 +64,8 @@ pub(super) struct Choice {
     pub(super) placed: Vec<(usize, Slot)>,
     /// (pattern, location, a candidate that serves it there).
     pub(super) asked: Vec<(usize, Slot, usize)>,
+    /// The writes that must read their item first.
+    pub(super) reading: Vec<usize>,
     pub(super) cost: Money,
     pub(super) nodes: u64,
     pub(super) variables: usize,
@@ -109,6 +111,8 @@ pub(super) struct Program {
     pub(super) z: Vec<Ask>,
     /// Entities with second items, and what their transactions cost more.
     pub(super) copied: Vec<(usize, Variable, Money)>,
+    /// Writes that must read their item before they can keep some entry current, and what that costs.
+    pub(super) reading: Vec<(usize, Variable, Money)>,
     pub(super) constraints: Vec<Constraint>,
 }
 
@@ -207,6 +211,7 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         y: Vec::new(),
         z: Vec::new(),
         copied: Vec::new(),
+        reading: Vec::new(),
         constraints: Vec::new(),
     };
     program.y = indexes.into_iter().map(|slot| (slot, program.binary())).collect();
@@ -239,6 +244,14 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         let Some(own) = problem.entities.get(entity) else { continue };
         let chosen = program.binary();
         program.copied.push((entity, chosen, tariff.transactions(problem, own)));
+    }
+    let reading: BTreeSet<usize> =
+        part.candidates.iter().flat_map(|own| own.read_first.iter().copied()).collect();
+    for place in reading {
+        let Some(write) = problem.writes.get(place) else { continue };
+        let Some(entity) = problem.entity(&write.entity) else { continue };
+        let chosen = program.binary();
+        program.reading.push((place, chosen, tariff.reading_first(entity, write)));
     }
     super::constraints::add(problem, part, &mut program);
     let cuts: Vec<Constraint> = cuts.iter().flat_map(|cut| forbidden(&program, cut)).collect();
@@ -337,13 +350,13 @@ fn place_cost(part: &Part, place: &Place) -> Money {
 
 fn dearest(program: &Program, part: &Part) -> Money {
     let places = program.x.iter().map(|place| place_cost(part, place));
-    let copied = program.copied.iter().map(|(_, _, cost)| *cost);
+    let copied = program.copied.iter().chain(&program.reading).map(|(_, _, cost)| *cost);
     places.chain(copied).chain(program.z.iter().map(|ask| ask.cost)).max().unwrap_or(Money::ZERO)
 }
 
 fn cost(program: &Program, part: &Part, scale: f64) -> Expression {
     let places = program.x.iter().map(|place| (place.chosen, place_cost(part, place)));
-    let copied = program.copied.iter().map(|(_, chosen, cost)| (*chosen, *cost));
+    let copied = program.copied.iter().chain(&program.reading).map(|(_, chosen, cost)| (*chosen, *cost));
     let reads = program.z.iter().map(|ask| (ask.chosen, ask.cost));
     places.chain(copied).chain(reads).map(|(chosen, cost)| float(cost.as_nanos()) * scale * chosen).sum()
 }
@@ -351,7 +364,11 @@ fn cost(program: &Program, part: &Part, scale: f64) -> Expression {
 fn read(program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Choice {
     let chosen = |variable: Variable| solution.value(variable) > CHOSEN;
     let mut choice = Choice {
-        variables: program.x.len() + program.y.len() + program.z.len() + program.copied.len(),
+        variables: program.x.len()
+            + program.y.len()
+            + program.z.len()
+            + program.copied.len()
+            + program.reading.len(),
         constraints: program.constraints.len(),
         ..Choice::default()
     };
@@ -360,6 +377,10 @@ fn read(program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Ch
         choice.cost += place_cost(part, place);
     }
     for (_, _, cost) in program.copied.iter().filter(|(_, copied, _)| chosen(*copied)) {
+        choice.cost += *cost;
+    }
+    for (write, _, cost) in program.reading.iter().filter(|(_, reading, _)| chosen(*reading)) {
+        choice.reading.push(*write);
         choice.cost += *cost;
     }
     for ask in program.z.iter().filter(|ask| chosen(ask.chosen)) {

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::current::keep_current;
+use super::current::{keep_current, read_first};
 use super::leftover::settle;
-use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, View, name};
+use super::second::copies;
+use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use crate::cost::Class;
 use crate::model::{
     self, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, Model, Node, NodeKind, Operation,
@@ -83,6 +84,7 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
     settle(&mut model);
     let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
     keep_current(&mut model, &designed, &design.problem.kept);
+    read_first(&mut model, design);
     Ok(model)
 }
 
@@ -174,7 +176,7 @@ fn index(
 }
 
 /// Templates of a key: of a local index the sort key only, its partition key is the table's.
-fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Result<model::Slot, String> {
+pub(super) fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Result<model::Slot, String> {
     let local = index.is_some_and(|index| index.kind == IndexKind::Local);
     let (partition, sort) = match index {
         None => (Some(&table.partition), table.sort.as_ref()),
@@ -190,68 +192,6 @@ fn slot(table: &Table, index: Option<&Index>, named: &Named) -> Result<model::Sl
     .into_iter()
     .collect();
     Ok(model::Slot { templates: templates?.into_iter().flatten().collect(), at: At::default() })
-}
-
-/// The entity that second items are: `Follower` by `followedId` is `FollowerByFollowedId`.
-fn copy_name(entity: &str, by: &[String]) -> String {
-    let capital = |name: &String| {
-        let mut letters = name.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        format!("{first}{}", letters.as_str())
-    };
-    format!("{entity}By{}", by.iter().map(capital).collect::<String>())
-}
-
-/// Second items: entities whose attributes are copies, written by the transactions that write the first, and read by the
-/// patterns that are asked there.
-fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Result<(), String> {
-    for copy in named.iter().filter(|named| named.slot == Slot::Copy) {
-        let Some(original) = model.entity(&copy.entity).cloned() else { continue };
-        let Some(table) = model.table(&original.table).cloned() else { continue };
-        let mut second = Entity {
-            name: copy_name(&copy.entity, &copy.by),
-            text: Some(format!(
-                "{} under a second key; whoever writes the one writes the other",
-                copy.entity
-            )),
-            key: slot(&table, None, copy)?,
-            slots: Vec::new(),
-            parents: Vec::new(),
-            ..original.clone()
-        };
-        for attribute in &mut second.attributes {
-            attribute.copy_of = Some((copy.entity.clone(), attribute.name.clone()));
-        }
-        for pattern in &mut model.patterns {
-            let view_of = |view: &View| design.problem.entities.get(view.entity).map(|own| &own.name);
-            let here = design.asked.iter().any(|asked| {
-                let mine = |view: &View| view.partition == copy.by && view_of(view) == Some(&copy.entity);
-                asked.pattern == pattern.id && asked.copies.iter().any(mine)
-            });
-            if let (true, Operation::Read(read)) = (here, &mut pattern.operation) {
-                let original = read.entities.iter_mut().filter(|name| **name == copy.entity);
-                original.for_each(|name| name.clone_from(&second.name));
-            }
-            if let Some(steps) = with_second(pattern.steps(), &copy.entity, &second.name) {
-                pattern.operation = Operation::Transact(steps);
-                pattern.expect = None;
-            }
-        }
-        model.entities.push(second);
-    }
-    Ok(())
-}
-
-fn with_second(steps: &[Write], entity: &str, second: &str) -> Option<Vec<Write>> {
-    let writes = |step: &&Write| {
-        step.entity == entity && matches!(step.kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete)
-    };
-    let more: Vec<Write> = steps
-        .iter()
-        .filter(writes)
-        .map(|step| Write { entity: second.to_owned(), condition: None, ..step.clone() })
-        .collect();
-    (!more.is_empty()).then(|| steps.iter().cloned().chain(more).collect())
 }
 
 /// An embedded entity is a list of its parent: its reads are the parent's, its writes append to the list, or are part of

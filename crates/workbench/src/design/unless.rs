@@ -1,12 +1,12 @@
-//! What would make possible what is not: a writer is taken to know what identifies an item and nothing else; if it knew more,
-//! it could keep second items under further keys.
+//! What would make possible what is not: an update or a delete knows what identifies its item and what its example and its
+//! condition name; if it knew more, it could keep second items under further keys.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
+use super::knows::unknown;
 use super::layout::Offer;
 use super::part::Tariffs;
-use super::problem::{Entity, Fault, Problem, Slot, Write, WriteKind};
+use super::problem::{Entity, Fault, Knows, Problem, Slot, WriteKind};
 use super::program::{self, Part};
 use super::view::{self, Candidate, View};
 
@@ -26,7 +26,7 @@ impl fmt::Display for Unless {
         let (entity, by) = (&self.entity, self.partition.join(", "));
         let writes = self.writes.iter().map(|(id, names)| format!("{id} knew {}", names.join(" and ")));
         let writes = writes.collect::<Vec<_>>().join(", ");
-        write!(f, "second items of {entity} by {by} would do if besides what identifies it {writes}")
+        write!(f, "second items of {entity} by {by} would do if besides that {writes} of the item as it was")
     }
 }
 
@@ -65,7 +65,9 @@ pub(super) fn unless(
 /// The problem as it would be if everything about an item were known to whoever writes it.
 fn knowing(problem: &Problem) -> Problem {
     let mut knowing = problem.clone();
-    knowing.writes.iter_mut().for_each(|write| write.kind = WriteKind::Put);
+    for write in &mut knowing.writes {
+        (write.kind, write.knows) = (WriteKind::Put, Knows::default());
+    }
     knowing
 }
 
@@ -73,18 +75,10 @@ fn knowing(problem: &Problem) -> Problem {
 fn needs(problem: &Problem, entity: &Entity, view: &View) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for write in problem.writes.iter().filter(|write| write.entity == entity.name) {
-        let names = missing(entity, write, view);
+        let names: Vec<String> = unknown(entity, write, view).into_iter().collect();
         if !names.is_empty() && !found.iter().any(|(id, _)| *id == write.id) {
             found.push((write.id.clone(), names));
         }
     }
     found
-}
-
-fn missing(entity: &Entity, write: &Write, view: &View) -> Vec<String> {
-    if write.kind == WriteKind::Put {
-        return Vec::new();
-    }
-    let names: BTreeSet<&String> = view.names().filter(|name| !entity.id.contains(*name)).collect();
-    names.into_iter().cloned().collect()
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::value::{AttributeValue, Item};
 
+use super::arrange::arranged;
 use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, seconds, size};
 use crate::data::{FILLER, Sample, complete};
 use crate::model::{
@@ -24,7 +25,8 @@ pub struct VerifiedWrite {
     pub pattern: String,
     /// Why it could not be run, if it could not.
     pub failed: Option<String>,
-    /// Whether its condition did not hold on the generated items, so that it changed nothing.
+    /// Whether its condition did not hold on the generated items, not even when they were changed so that it should: it changed
+    /// nothing, and so shows nothing.
     pub refused: bool,
     /// Metered units.
     pub measured: HalfUnits,
@@ -69,7 +71,13 @@ fn write(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Verifie
         stale: Vec::new(),
         reads: Vec::new(),
     };
-    let (units, changes) = match changed(model, samples, &own) {
+    let mut samples = samples.to_vec();
+    let mut done = changed(model, &samples, &own);
+    if done == Ok(Done::Refused) {
+        samples = arranged(model, &samples, &own);
+        done = changed(model, &samples, &own);
+    }
+    let (units, changes) = match done {
         Ok(Done::Changed { units, changes }) => (units, changes),
         Ok(Done::Refused) => {
             verified.refused = true;
@@ -84,7 +92,7 @@ fn write(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Verifie
     verified.measured = units;
     verified.predicted =
         HalfUnits(2 * changes.iter().map(|change| predicted(model, change, times)).sum::<u64>());
-    let after = after(model, samples, &changes);
+    let after = after(model, &samples, &changes);
     let plain = filled_alike(model, plain(model, &after), &after);
     verified.stale = stale(model, &changes, &after, &plain);
     let asks = asks(model, &changes);
@@ -105,9 +113,13 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     let keys: BTreeSet<String> = own.steps().iter().flat_map(|step| keys_of(&step.entity)).collect();
     own.example.retain(|(name, _)| !keys.contains(name));
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
+    let seconds = seconds(model);
+    let written: BTreeSet<&str> = pattern.steps().iter().map(|step| step.entity.as_str()).collect();
     let mut bind = |step: &mut Write| {
         step.examples.iter_mut().for_each(|values| values.retain(|(name, _)| !keys.contains(name)));
-        if step.kind == WriteKind::Put {
+        // Second items are those of the first ones that the same pattern writes.
+        let follows = |(second, first): &(&str, &str)| step.entity == *second && written.contains(first);
+        if step.kind == WriteKind::Put || seconds.iter().any(follows) {
             return;
         }
         let from = taken.entry(step.entity.clone()).or_default();

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use super::knows::{moves, read_first, unknown};
 use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
 use crate::cost::Class;
 use crate::price::{Item, Money, Prices};
@@ -70,6 +71,8 @@ pub(super) struct Candidate {
     pub(super) entry_bytes: u64,
     /// Indexes of the patterns it serves.
     pub(super) serves: BTreeSet<usize>,
+    /// Indexes of the writes that must read their item before they can keep an index entry of it current.
+    pub(super) read_first: BTreeSet<usize>,
 }
 
 impl Candidate {
@@ -157,10 +160,21 @@ impl Tariff {
         self.written(problem, entity, units)
     }
 
-    /// The monthly cost of a second item: written by transactions, which cost twice.
+    /// What it costs a month that a write reads its item before it: an eventual read, whose values the write asks to be
+    /// there still.
+    pub(super) fn reading_first(&self, entity: &Entity, write: &Write) -> Money {
+        let halves = i128::from(entity.size_bytes.div_ceil(READ_UNIT_BYTES).max(1));
+        self.read.times(halves * i128::from(write.rate.0) * MONTH_SECONDS, 2 * MICRO)
+    }
+
+    /// The monthly cost of a second item: written by transactions, which cost twice; where its key changes one goes and
+    /// another one comes.
     fn copy(&self, problem: &Problem, entity: &Entity, view: &View) -> Money {
         let present = present_ppm(entity, view);
-        let units = |_: &Write| i128::from(2 * write_units(entity.size_bytes));
+        let units = |write: &Write| {
+            let items = if moves(write, view) { 2 } else { 1 };
+            i128::from(items * 2 * write_units(entity.size_bytes))
+        };
         self.written(problem, entity, units).times(i128::from(present), i128::from(ALL_PPM))
             + self.stored(entity, entity.size_bytes, present)
             + self.kept_safe(entity, entity.size_bytes, present)
@@ -298,14 +312,30 @@ fn busiest(entity: &Entity, partition: &[String], rate: u64) -> u64 {
     shares.min().unwrap_or(rate)
 }
 
+/// How writes take units of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Writing {
+    /// As entries of an index: a transaction's cost no more than others.
+    Entries,
+    /// As items: a transaction's cost twice.
+    Items,
+    /// As items that have second ones: all writes are transactions.
+    Pairs,
+}
+
 /// How many shards the writes on the busiest value of these partition attributes need: each key sustains 1000 write units
 /// a second.
-pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String]) -> u64 {
+pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String], writing: Writing) -> u64 {
+    let times = |write: &Write| match writing {
+        Writing::Items if write.transactional => 2,
+        Writing::Entries | Writing::Items => 1,
+        Writing::Pairs => 2,
+    };
     let peak: u64 = problem
         .writes
         .iter()
         .filter(|write| write.entity == entity.name)
-        .map(|write| write.peak.0.saturating_mul(write_units(entity.size_bytes)))
+        .map(|write| write.peak.0.saturating_mul(write_units(entity.size_bytes) * times(write)))
         .fold(0, u64::saturating_add);
     busiest(entity, partition, peak).div_ceil(KEY_WRITES_MICRO).max(1)
 }
@@ -396,10 +426,9 @@ fn complete(
             sort.push(name.clone());
         }
     }
-    let writes = shards(problem, entity, partition);
-    let asked = problem.patterns.iter().filter(|pattern| pattern.entities.contains(&entity.name));
-    let reads = asked.map(|pattern| read_shards(entity, pattern, partition));
-    let spread: BTreeSet<u64> = reads.chain([1]).map(|reads| reads.max(writes)).collect();
+    let all = [Writing::Entries, Writing::Items, Writing::Pairs];
+    let spread: BTreeSet<u64> =
+        all.into_iter().flat_map(|writing| spreads(problem, entity, partition, writing)).collect();
     let view = |sort: &Vec<String>, shards| View {
         entity: place,
         partition: partition.to_vec(),
@@ -407,6 +436,14 @@ fn complete(
         shards,
     };
     spread.into_iter().flat_map(|shards| [view(&bare, shards), view(&sort, shards)]).collect()
+}
+
+/// Over how many partitions a key is spread that is written so: as many as that needs, or more where a gathering does.
+fn spreads(problem: &Problem, entity: &Entity, partition: &[String], writing: Writing) -> BTreeSet<u64> {
+    let writes = shards(problem, entity, partition, writing);
+    let asked = problem.patterns.iter().filter(|pattern| pattern.entities.contains(&entity.name));
+    let reads = asked.map(|pattern| read_shards(entity, pattern, partition));
+    reads.chain([1]).map(|reads| reads.max(writes)).collect()
 }
 
 fn orders(names: &[String]) -> Vec<Vec<String>> {
@@ -494,13 +531,14 @@ fn narrowed(
         view: whole.view.clone(),
         base: false,
         copy: false,
-        index: true,
+        index: whole.index,
         index_cost: tariff.index(problem, entity, &whole.view, &projected, entry_bytes),
         backup_cost: tariff.kept_safe(entity, entry_bytes, present_ppm(entity, &whole.view)),
         copy_cost: whole.copy_cost,
         key_bytes: whole.key_bytes,
         entry_bytes,
         serves,
+        read_first: whole.read_first.clone(),
         projected,
     }
 }
@@ -515,6 +553,7 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
     });
     let addressed = writes().all(|write| write.kind == WriteKind::Put)
         || view.names().all(|name| entity.id.contains(name));
+    let kept_equal = writes().all(|write| unknown(entity, write, &view).is_empty());
     let serves = problem
         .patterns
         .iter()
@@ -525,17 +564,20 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
     let unique = entity.id.iter().all(|name| view.names().any(|own| own == name));
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     let odd = view.is_unpaddable(entity);
+    let kept_entry = problem.kept.keys.iter().any(|kept| kept.view == view);
+    let spread = |writing| spreads(problem, entity, &view.partition, writing).contains(&view.shards);
     Candidate {
         projected: Projected::All,
-        base: (always && stays && addressed && unique && !odd) || kept(Slot::Table),
-        copy: stays && addressed && unique && !odd,
-        index: true,
+        base: (always && stays && addressed && unique && !odd && spread(Writing::Items)) || kept(Slot::Table),
+        copy: kept_equal && unique && !odd && spread(Writing::Pairs),
+        index: spread(Writing::Entries) || kept_entry,
         index_cost: tariff.index(problem, entity, &view, &Projected::All, entity.size_bytes),
         backup_cost: tariff.kept_safe(entity, entity.size_bytes, present_ppm(entity, &view)),
         copy_cost: tariff.copy(problem, entity, &view),
         entry_bytes: entity.size_bytes,
         key_bytes: view.names().filter_map(own).map(|own| own.size_bytes).sum(),
         serves,
+        read_first: read_first(problem, entity, &view),
         view,
     }
 }
@@ -556,11 +598,13 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
                 && (in_index || (other.base || !own.base) && (other.copy || !own.copy))
                 && other.index_cost <= own.index_cost
                 && (in_index || other.copy_cost <= own.copy_cost)
+                && other.read_first.is_subset(&own.read_first)
                 && other.key_bytes <= own.key_bytes;
             let same = other.serves == own.serves
                 && (in_index || other.base == own.base && other.copy == own.copy)
                 && other.index_cost == own.index_cost
                 && (in_index || other.copy_cost == own.copy_cost)
+                && other.read_first == own.read_first
                 && other.key_bytes == own.key_bytes;
             no_worse && (!same || other_place < place)
         })
@@ -574,7 +618,7 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
         .into_iter()
         .zip(judged)
         .filter(|(_, (stays, _))| *stays)
-        .map(|(own, (_, index))| Candidate { index, ..own })
+        .map(|(own, (_, index))| Candidate { index: index && own.index, ..own })
         .collect()
 }
 

@@ -145,7 +145,9 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
             continue;
         }
         // What identifies a parent, or what else another entity is known by, does not tell this entity's items apart.
-        let repeated = |name: &str| context.model.is_repeated(entity, name);
+        // What identifies the items that this one's are copies of tells these apart as well.
+        let copied = entity.attributes.iter().all(|own| own.copy_of.is_some());
+        let repeated = |name: &str| !copied && context.model.is_repeated(entity, name);
         let names: BTreeSet<&str> =
             entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
         let (inherited, own): (BTreeSet<&str>, BTreeSet<&str>) =

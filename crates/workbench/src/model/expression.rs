@@ -74,6 +74,57 @@ pub(crate) fn hashed_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// What a condition compares for equality with values that are given, in every case: attribute and placeholder.
+pub(crate) fn equal_in(condition: &str) -> Vec<(String, String)> {
+    compared_in(condition, "=")
+}
+
+/// What a condition asks to be unlike values that are given, in every case: attribute and placeholder.
+pub(crate) fn unequal_in(condition: &str) -> Vec<(String, String)> {
+    compared_in(condition, "<>")
+}
+
+fn compared_in(condition: &str, sign: &str) -> Vec<(String, String)> {
+    let lower = condition.to_lowercase();
+    // A placeholder may be named so.
+    let mut words = lower.split(|letter: char| !(is_word(letter) || letter == ':'));
+    if words.any(|word| word == "or" || word == "not") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for clause in clauses_of(condition) {
+        let Some((one, other)) = clause.split_once(sign) else { continue };
+        let (one, other) = (one.trim(), other.trim());
+        let pair = placeholder_of(other).map(|value| (one, value));
+        let pair = pair.or_else(|| placeholder_of(one).map(|value| (other, value)));
+        let pair = pair.filter(|(name, _)| is_name(name));
+        found.extend(pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    found
+}
+
+/// The clauses of a condition that `and` joins, without brackets around them.
+pub(crate) fn clauses_of(condition: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = condition;
+    while let Some(end) = rest.to_ascii_lowercase().find(" and ") {
+        let (clause, more) = rest.split_at(end);
+        found.push(clause);
+        rest = more.get(" and ".len()..).unwrap_or_default();
+    }
+    found.push(rest);
+    found.iter().map(|clause| clause.trim().trim_matches(['(', ')']).trim()).collect()
+}
+
+/// `:name` alone, without the colon.
+pub(crate) fn placeholder_of(text: &str) -> Option<&str> {
+    text.trim().strip_prefix(':').filter(|name| is_name(name))
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +136,19 @@ mod tests {
         assert_eq!(names("attribute_not_exists(x) OR NOT y IN (:a, :b)"), ["x", "y"]);
         assert_eq!(values_in("n = n + :one, m = :two").collect::<Vec<_>>(), ["one", "two"]);
         assert_eq!(hashed_in("#s = :s").collect::<Vec<_>>(), ["s"]);
+    }
+
+    #[test]
+    fn what_a_condition_asks_to_be_equal_is_so_in_every_case() {
+        let names = |text| {
+            equal_in(text).into_iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names("status = :open and (x = :y) AND n >= :n AND :z = b"),
+            ["status open", "x y", "b z"]
+        );
+        assert_eq!(names("a = :a or b = :b"), [""; 0]);
+        assert_eq!(names("not a = :a"), [""; 0]);
+        assert_eq!(names("a <> :a and size(b) = :c and d.e = :f"), [""; 0]);
     }
 }

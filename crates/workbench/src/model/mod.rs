@@ -26,7 +26,9 @@ pub use ast::{
     Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew,
     Slot, StreamView, Table, Write, WriteKind,
 };
-pub(crate) use expression::{attributes_in, is_keyword, is_word, values_in};
+pub(crate) use expression::{
+    attributes_in, clauses_of, equal_in, is_keyword, is_word, placeholder_of, unequal_in, values_in,
+};
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;
 pub use origin::Origin;

@@ -12,6 +12,8 @@ use crate::model::{Entity, Index, Node, Table, Template};
 pub(super) struct Derived {
     /// With its colon.
     pub(super) placeholder: String,
+    /// The key attribute.
+    pub(super) attribute: String,
     key_type: KeyType,
     template: Template,
 }
@@ -33,6 +35,7 @@ pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(Str
                 assigned.iter().find(|(name, value)| *name == part.name && !given(value))?;
             Some(Derived {
                 placeholder: (*placeholder).to_owned(),
+                attribute: part.name.clone(),
                 key_type: part.key_type,
                 template: entity.template(&part.name)?,
             })

@@ -11,7 +11,7 @@ use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
 use keywright_semantics::request::parts::ValuePart;
 use keywright_semantics::response::Response;
 use keywright_semantics::size::item_bytes;
-use keywright_semantics::value::Item;
+use keywright_semantics::value::{AttributeValue, Item};
 
 use super::database::{Database, Purpose, key_texts};
 use super::derive::{derived, updated};
@@ -28,8 +28,8 @@ use crate::data::{
     Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad, told_by_key,
 };
 use crate::model::{
-    Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table, Write,
-    WriteKind,
+    Attribute, Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table,
+    Write, WriteKind, equal_in, unequal_in, values_in,
 };
 
 /// Tries at finding a key that no other action of the pattern has.
@@ -118,6 +118,9 @@ pub(super) fn done(
 ) -> Result<Done, String> {
     let actions = Maker::new(database, model, samples, pattern).actions()?;
     let image = |action: &Action<'_>| database.get(&action.table.name, &action.key);
+    for action in actions.iter().filter(|action| action.vacated) {
+        database.restore(&action.table.name, &action.key, None)?;
+    }
     let before = actions.iter().map(image).collect::<Result<Vec<_>, String>>()?;
     let mut report = blank(pattern);
     report.operation = operation(pattern);
@@ -311,6 +314,27 @@ fn failure(
     })
 }
 
+/// A second item as its first was and as a change leaves it.
+struct Copied {
+    before: Item,
+    after: Item,
+}
+
+impl Copied {
+    fn of(entity: &Entity, first: &Action<'_>) -> Result<Self, String> {
+        let updated = match first.kind {
+            WriteKind::Update => updated(update_parts(first), &first.item, &first.key)?,
+            _ => None,
+        };
+        let after = updated.unwrap_or_else(|| first.item.clone());
+        let copy = |item: &Item| -> Item {
+            let names = entity.attributes.iter().filter_map(|own| Some((&own.name, own.copy_of.as_ref()?)));
+            names.filter_map(|(name, (_, of))| Some((name.clone(), item.get(of.as_str())?.clone()))).collect()
+        };
+        Ok(Self { before: copy(&first.item), after: copy(&after) })
+    }
+}
+
 struct Maker<'a> {
     model: &'a Model,
     samples: &'a [Sample],
@@ -333,36 +357,40 @@ impl<'a> Maker<'a> {
         for (place, step) in self.pattern.steps().iter().enumerate() {
             for nth in 0..step.n {
                 let action = self.action(place, step, nth, &actions)?;
-                actions.push(action);
+                actions.extend(action);
             }
         }
         Ok(actions)
     }
 
+    /// What a step does to one item; nothing where a second item has no key because its first lacks what that is made of.
     fn action(
         &self,
         place: usize,
         step: &Write,
         nth: u64,
         earlier: &[Action<'a>],
-    ) -> Result<Action<'a>, String> {
+    ) -> Result<Option<Action<'a>>, String> {
         let entity = self.model.entity(&step.entity).ok_or("no entity")?;
         let table = table_of(self.model, &step.entity)?;
         let example = self.example(step, nth);
         let target = (entity, table);
+        if Self::has_no_key(entity, step, nth, earlier)? {
+            return Ok(None);
+        }
         if step.kind == WriteKind::Put {
-            let (item, vacated) = self.new_item(entity, table, &example, nth, earlier)?;
-            return Ok(Action { vacated, ..self.about(place, step, target, &example, item)? });
+            let (item, vacated) = self.new_item(target, step, &example, nth, earlier)?;
+            return Ok(Some(Action { vacated, ..self.about(place, step, target, &example, item)? }));
         }
         let mut first = None;
-        for item in self.existing(target, &example, nth, earlier)? {
-            let action = self.about(place, step, target, &example, item.into_owned())?;
-            if self.fails_as_it_is() || action.holds() {
-                return Ok(action);
+        for item in self.existing(target, step, &example, nth, earlier)? {
+            let action = self.about(place, step, target, &example, item.into_owned());
+            if self.fails_as_it_is() || action.as_ref().is_ok_and(Action::holds) {
+                return action.map(Some);
             }
             first.get_or_insert(action);
         }
-        first.ok_or_else(|| format!("no item of `{}` to work on", entity.name))
+        first.unwrap_or_else(|| Err(format!("no item of `{}` to work on", entity.name))).map(Some)
     }
 
     /// Whether the pattern is to fail on the data as it is.
@@ -429,13 +457,13 @@ impl<'a> Maker<'a> {
     /// action's, and new unless the example names it; where all keys are taken, it is one of the data's, and that is told.
     fn new_item(
         &self,
-        entity: &Entity,
-        table: &Table,
+        (entity, table): (&Entity, &Table),
+        step: &Write,
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'a>],
     ) -> Result<(Item, bool), String> {
-        let given = Self::given(entity, example)?;
+        let (copy, given) = self.following(entity, step, example, nth, earlier)?;
         let mut inherited = Item::new();
         for action in earlier.iter().filter(|action| entity.parents.contains(&action.entity.name)) {
             let names = action.entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
@@ -446,6 +474,10 @@ impl<'a> Maker<'a> {
             }
         }
         let lacking = Self::copied(entity, nth, earlier, &mut inherited);
+        inherited.extend(copy.into_iter().flat_map(|copy| copy.after));
+        let replaced = self.replaced((entity, table), step, &given, earlier);
+        let overwrites = replaced.is_some();
+        inherited.extend(replaced.into_iter().flatten());
         let mut known = None;
         for attempt in 0..TRIES_MAX {
             let mut item = generate_record(self.model, entity, self.samples, nth + attempt);
@@ -484,7 +516,7 @@ impl<'a> Maker<'a> {
             }
             let asked = keys.iter().any(|name| given.contains_key(*name));
             let item = pad(self.model, entity, item);
-            if asked || self.is_new(table, key.as_ref()) {
+            if asked || overwrites || self.is_new(table, key.as_ref()) {
                 return Ok((item, false));
             }
             known.get_or_insert(item);
@@ -492,6 +524,31 @@ impl<'a> Maker<'a> {
         known
             .map(|item| (item, true))
             .ok_or_else(|| format!("two puts of `{}` have one key: write an `example` for each", entity.name))
+    }
+
+    /// The key of an item for a put that is meant to replace one, unless its example says which.
+    fn replaced(
+        &self,
+        (entity, table): (&Entity, &Table),
+        step: &Write,
+        given: &Item,
+        earlier: &[Action<'a>],
+    ) -> Option<Item> {
+        let there = match &step.condition {
+            Some(Condition::Exists) => true,
+            Some(Condition::Expression(text)) => text.contains("attribute_exists"),
+            Some(Condition::NotExists) | None => false,
+        };
+        let names: Vec<&str> =
+            entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+        let free = |sample: &&Sample| {
+            let key = key_of(table, &sample.item);
+            sample.entity.as_deref() == Some(&entity.name)
+                && earlier.iter().all(|own| own.table.name != table.name || Some(&own.key) != key.as_ref())
+        };
+        let open = there && names.iter().all(|name| !given.contains_key(*name));
+        let sample = self.samples.iter().filter(|_| open).find(free)?;
+        names.into_iter().map(|name| Some((name.to_owned(), sample.item.get(name)?.clone()))).collect()
     }
 
     /// Whether an attribute stands in an index's key, and items of the data do without it.
@@ -529,6 +586,60 @@ impl<'a> Maker<'a> {
         lacking
     }
 
+    /// The first item that an earlier step of the pattern changes, for the second item that is all copies of it; and what the
+    /// example gives. Of a second item only the step's own values do: the pattern's are the first item's.
+    fn following(
+        &self,
+        entity: &Entity,
+        step: &Write,
+        example: &[(String, Node)],
+        nth: u64,
+        earlier: &[Action<'a>],
+    ) -> Result<(Option<Copied>, Item), String> {
+        let first = Self::first(entity, nth, earlier).filter(|own| own.kind != WriteKind::Put);
+        let Some(first) = first else { return Ok((None, Self::given(entity, example)?)) };
+        let nth = usize::try_from(nth).unwrap_or(usize::MAX);
+        let own = step.examples.get(nth).or_else(|| step.examples.first());
+        let mut given = Self::given(entity, own.map(Vec::as_slice).unwrap_or_default())?;
+        if step.kind != WriteKind::Put {
+            // What no expression takes for a new value is what the author takes to be stored.
+            let texts = self.pattern.steps().iter().flat_map(|step| {
+                let condition = match &step.condition {
+                    Some(Condition::Expression(text)) => Some(text),
+                    Some(Condition::Exists | Condition::NotExists) | None => None,
+                };
+                step.set.iter().chain(&step.remove).chain(&step.add).chain(condition)
+            });
+            let used: Vec<&str> = texts.flat_map(|text| values_in(text)).collect();
+            let stored: Vec<(String, Node)> =
+                example.iter().filter(|(name, _)| !used.contains(&name.as_str())).cloned().collect();
+            for (name, value) in Self::given(entity, &stored)? {
+                given.entry(name).or_insert(value);
+            }
+        }
+        Ok((Some(Copied::of(entity, first)?), given))
+    }
+
+    /// Whether a step is of a second item that there is none of: its first lacks what the key is made of.
+    fn has_no_key(entity: &Entity, step: &Write, nth: u64, earlier: &[Action<'a>]) -> Result<bool, String> {
+        let Some(first) = Self::first(entity, nth, earlier) else { return Ok(false) };
+        let copy = Copied::of(entity, first)?;
+        let there = if step.kind == WriteKind::Put { &copy.after } else { &copy.before };
+        let mut names = entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
+        let own = step.examples.iter().flatten();
+        Ok(names.any(|name| !there.contains_key(name) && own.clone().all(|(known, _)| known != name)))
+    }
+
+    /// The earlier step's item that a second item is a copy of, all of it.
+    fn first<'b>(entity: &Entity, nth: u64, earlier: &'b [Action<'a>]) -> Option<&'b Action<'a>> {
+        let (source, _) = entity.attributes.first()?.copy_of.as_ref()?;
+        let from = |own: &Attribute| own.copy_of.as_ref().is_some_and(|(from, _)| from == source);
+        let changes = [WriteKind::Put, WriteKind::Update, WriteKind::Delete];
+        let mut firsts =
+            earlier.iter().filter(|own| own.entity.name == *source && changes.contains(&own.kind));
+        firsts.nth(usize::try_from(nth).ok()?).filter(|_| entity.attributes.iter().all(from))
+    }
+
     /// Whether no sample has the key.
     fn is_new(&self, table: &Table, key: Option<&Item>) -> bool {
         let taken = self.taken.get_or_init(|| {
@@ -562,11 +673,15 @@ impl<'a> Maker<'a> {
     fn existing(
         &self,
         (entity, table): (&'a Entity, &'a Table),
+        step: &Write,
         example: &[(String, Node)],
         nth: u64,
         earlier: &'a [Action<'a>],
     ) -> Result<Box<dyn Iterator<Item = Cow<'a, Item>> + 'a>, String> {
-        let given = Self::given(entity, example)?;
+        let (copy, mut given) = self.following(entity, step, example, nth, earlier)?;
+        for (name, value) in copy.into_iter().flat_map(|copy| copy.before) {
+            given.entry(name).or_insert(value);
+        }
         let keys: Vec<&str> =
             entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
         let asked: Item = keys
@@ -632,6 +747,8 @@ impl Action<'_> {
             };
             self.invent(clause, condition, example, inventor);
         }
+        self.stay(step, example, inventor);
+        self.open(step, example);
         let partition = self.table.partition.name.clone();
         self.condition = match &step.condition {
             None => None,
@@ -667,7 +784,15 @@ impl Action<'_> {
         }
         let Some(item) = updated(update_parts(self), &self.item, &self.key)? else { return Ok(()) };
         for own in made {
-            let Some(value) = own.value(&item) else { continue };
+            let Some(value) = own.value(&item) else {
+                if self.item.contains_key(&own.attribute) {
+                    continue;
+                }
+                return Err(format!(
+                    "no value for `{}`: the item lacks what `{}` is made of",
+                    own.placeholder, own.attribute
+                ));
+            };
             for (_, known) in self.values.iter_mut().filter(|(name, _)| *name == own.placeholder) {
                 *known = Ok(value.clone());
             }
@@ -686,6 +811,35 @@ impl Action<'_> {
             }
             if let Some(value) = inventor.other_than(&attribute, self.item.get(&attribute)) {
                 self.values.push((format!(":{name}"), Ok(value)));
+            }
+        }
+    }
+
+    /// What a condition asks to be equal and nobody gives is what is stored, as if it had been read; what it asks to be unequal
+    /// is something else.
+    fn stay(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_>) {
+        let Some(Condition::Expression(condition)) = &step.condition else { return };
+        let equal = equal_in(condition).into_iter().map(|pair| (pair, true));
+        let unequal = unequal_in(condition).into_iter().map(|pair| (pair, false));
+        for ((attribute, name), equal) in equal.chain(unequal) {
+            let placeholder = format!(":{name}");
+            let known = example.iter().any(|(known, _)| *known == name)
+                || self.values.iter().any(|(known, _)| *known == placeholder);
+            let stored = self.item.get(attribute.as_str());
+            let value = if equal { stored.cloned() } else { inventor.other_than(&attribute, stored) };
+            if let (false, Some(value)) = (known, value) {
+                self.values.push((placeholder, Ok(value)));
+            }
+        }
+    }
+
+    /// Keys that the update makes and the stored item lacks have no value yet.
+    fn open(&mut self, step: &Write, example: &[(String, Node)]) {
+        let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
+        for own in derived(self.table, self.entity, set, example) {
+            let known = self.values.iter().any(|(known, _)| *known == own.placeholder);
+            if !known && !self.item.contains_key(&own.attribute) {
+                self.values.push((own.placeholder, Ok(AttributeValue::from("x"))));
             }
         }
     }

@@ -166,8 +166,8 @@ fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
     }
     let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
     format!(
-        "With {gsis} it is impossible to answer every pattern with one request as long as an update or a delete knows only \
-         what identifies its item: {entities} cannot; {}.",
+        "With {gsis} it is impossible to answer every pattern with one request as long as updates and deletes know of an item \
+         what identifies it, what their `example` names and what their `if` asks to be equal: {entities} cannot; {}.",
         unless.join("; ")
     )
 }

@@ -82,6 +82,14 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
             cost += tariff.transactions(problem, entity);
         }
     }
+    for (place, write) in problem.writes.iter().enumerate() {
+        let entry = |(at, slot): &(usize, Slot)| {
+            matches!(slot, Slot::Local(_) | Slot::Global(_)) && own[*at].read_first.contains(&place)
+        };
+        if layout.iter().any(entry) {
+            cost += tariff.reading_first(problem.entity(&write.entity)?, write);
+        }
+    }
     for (place, pattern) in problem.patterns.iter().enumerate() {
         let ways = layout.iter().filter_map(|(key, slot)| {
             let here = |at: usize| own[at].view.partition == own[*key].view.partition;

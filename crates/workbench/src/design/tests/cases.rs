@@ -1,7 +1,7 @@
 //! A short way to write problems.
 
 use crate::design::{
-    ALL_PPM, Attribute, Design, Entity, Fault, Kept, Pattern, Problem, Write, WriteKind, solve,
+    ALL_PPM, Attribute, Design, Entity, Fault, Kept, Knows, Pattern, Problem, Write, WriteKind, solve,
 };
 use crate::model::MicroPerSecond;
 use crate::price::{Prices, TODAY};
@@ -70,6 +70,7 @@ pub(super) fn write(entity: &str, kind: WriteKind) -> Write {
         rate: MicroPerSecond(PER_SECOND),
         peak: MicroPerSecond(20 * PER_SECOND),
         transactional: false,
+        knows: Knows::default(),
     }
 }
 
@@ -78,7 +79,9 @@ pub(super) fn put_each(entities: &[Entity]) -> Vec<Write> {
 }
 
 pub(super) fn update(entity: &str, changed: &[&str]) -> Write {
-    write(entity, WriteKind::Update { changed: owned(changed) })
+    let after = owned(changed).into_iter().collect();
+    let knows = Knows { after, ..Knows::default() };
+    Write { knows, ..write(entity, WriteKind::Update { changed: owned(changed) }) }
 }
 
 pub(super) fn owned(names: &[&str]) -> Vec<String> {

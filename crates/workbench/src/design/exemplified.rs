@@ -1,0 +1,101 @@
+//! Items that examples name and generated data lacks: a write of them would find nothing.
+
+use std::collections::BTreeSet;
+
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::knows::before;
+use super::verify::node;
+use crate::data::{self, Sample, from_node};
+use crate::model::{At, Condition, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind, equal_in};
+use crate::run::key_texts;
+
+/// The records to be added to a model with generated data, so that every update and delete finds the item that its example
+/// names, and its second items.
+pub(super) fn missing(
+    model: &Model,
+    samples: &[Sample],
+    seconds: &[(String, String)],
+) -> Vec<(String, Node)> {
+    let mut found = Vec::new();
+    let mut known: BTreeSet<(String, Vec<String>)> =
+        samples.iter().filter_map(|own| key(model, own)).collect();
+    for pattern in &model.patterns {
+        for step in pattern.steps() {
+            let changes = matches!(step.kind, WriteKind::Update | WriteKind::Delete | WriteKind::Check);
+            let is_second = seconds.iter().any(|(second, _)| *second == step.entity);
+            let Some(entity) = model.entity(&step.entity).filter(|_| changes && !is_second) else { continue };
+            for row in rows(pattern, step) {
+                let Some(item) = named(model, entity, samples, pattern, step, &row) else { continue };
+                let Ok(whole) = data::complete(model, entity, item.clone()) else { continue };
+                let sample = Sample {
+                    table: entity.table.clone(),
+                    entity: Some(entity.name.clone()),
+                    item: whole,
+                    at: At::default(),
+                };
+                if key(model, &sample).is_none_or(|key| !known.insert(key)) {
+                    continue;
+                }
+                let others =
+                    seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
+                let entities = std::iter::once(&entity.name).chain(others);
+                found.extend(entities.map(|name| (name.clone(), record(&item))));
+            }
+        }
+    }
+    found
+}
+
+fn key(model: &Model, sample: &Sample) -> Option<(String, Vec<String>)> {
+    Some((sample.table.clone(), key_texts(model.table(&sample.table)?, &sample.item)))
+}
+
+/// The values of each item of a step, its own before the pattern's.
+fn rows(pattern: &Pattern, step: &Write) -> Vec<Vec<(String, Node)>> {
+    let own: Vec<Vec<(String, Node)>> =
+        if step.examples.is_empty() { vec![Vec::new()] } else { step.examples.clone() };
+    own.into_iter().map(|row| row.into_iter().chain(pattern.example.iter().cloned()).collect()).collect()
+}
+
+/// The item that an example names, if it names a whole one: with what the example and the condition say of it, the rest made
+/// up.
+fn named(
+    model: &Model,
+    entity: &Entity,
+    samples: &[Sample],
+    pattern: &Pattern,
+    step: &Write,
+    row: &[(String, Node)],
+) -> Option<Item> {
+    let given = |name: &str| row.iter().find(|(known, _)| known == name).map(|(_, node)| node);
+    let value = |attribute: &str, node: &Node| -> Option<AttributeValue> {
+        from_node(node, entity.attribute(attribute)?.value_type).ok()
+    };
+    let mut said = Item::new();
+    for (_, template) in &entity.key.templates {
+        for name in template.attributes() {
+            said.insert(name.to_owned(), value(name, given(name)?)?);
+        }
+    }
+    for name in before(pattern, step) {
+        said.extend(given(&name).and_then(|node| value(&name, node)).map(|value| (name.clone(), value)));
+    }
+    if let Some(Condition::Expression(condition)) = &step.condition {
+        for (name, placeholder) in equal_in(condition) {
+            said.extend(given(&placeholder).and_then(|node| value(&name, node)).map(|own| (name, own)));
+        }
+    }
+    let mut item = data::generate_record(model, entity, samples, 0);
+    item.retain(|name, _| entity.attribute(name).is_some());
+    item.extend(said);
+    Some(item)
+}
+
+fn record(item: &Item) -> Node {
+    let at = At::default();
+    let entries = item
+        .iter()
+        .filter_map(|(name, value)| Some((Node { at, kind: NodeKind::Text(name.clone()) }, node(value)?)));
+    Node { at, kind: NodeKind::Map(entries.collect()) }
+}

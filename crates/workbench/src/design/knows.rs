@@ -1,0 +1,117 @@
+//! What writers know of the items they write, and what they would have to know to keep keys current.
+//!
+//! A put knows everything of its new item. An update and a delete know what identifies their item, what their examples name
+//! without setting it, and what their conditions compare for equality.
+
+use std::collections::BTreeSet;
+
+use super::from_model::changed;
+use super::leftover::clauses;
+use super::problem::{Entity, Knows, Problem, Write, WriteKind};
+use super::view::View;
+use crate::model::{self, Condition, equal_in, placeholder_of, values_in};
+
+/// What the writer of one step knows.
+pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &model::Entity) -> Knows {
+    let condition = condition(step);
+    let named = before(pattern, step).into_iter().filter(|name| entity.attribute(name).is_some());
+    let mut before: BTreeSet<String> = named.collect();
+    before.extend(equal_in(condition).into_iter().map(|(name, _)| name));
+    Knows {
+        replaces: step.kind == model::WriteKind::Put
+            && matches!(step.condition, Some(Condition::Exists | Condition::Expression(_)))
+            && !condition.contains("attribute_not_exists"),
+        before,
+        after: assigned(step.set.as_deref().unwrap_or_default()),
+        gone: step.remove.iter().flat_map(|names| changed(names)).collect(),
+    }
+}
+
+/// The names that a step's examples give without any expression using them: values that the item has.
+pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<String> {
+    let expressions = |step: &model::Write| -> Vec<String> {
+        let texts = step.set.iter().chain(&step.remove).chain(&step.add).map(String::as_str);
+        texts.chain([condition(step)]).flat_map(values_in).map(str::to_owned).collect()
+    };
+    let own: Vec<String> = expressions(step);
+    let all: Vec<String> = pattern.steps().iter().flat_map(expressions).collect();
+    let shared = pattern.example.iter().map(|(name, _)| name).filter(|name| !all.contains(name));
+    let mine = step.examples.iter().flatten().map(|(name, _)| name).filter(|name| !own.contains(name));
+    shared.chain(mine).cloned().collect()
+}
+
+fn condition(step: &model::Write) -> &str {
+    match &step.condition {
+        Some(Condition::Expression(text)) => text,
+        Some(Condition::Exists | Condition::NotExists) | None => "",
+    }
+}
+
+/// The attributes that a SET gives values of the writer's own, and not ones computed from what is stored.
+pub(super) fn assigned(set: &str) -> BTreeSet<String> {
+    let direct = clauses(set).into_iter().filter_map(|clause| {
+        let (name, value) = clause.split_once('=')?;
+        let plain = |name: &&str| {
+            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
+        };
+        placeholder_of(value).map(|_| name.trim()).filter(plain).map(str::to_owned)
+    });
+    direct.collect()
+}
+
+/// What of an item as it was an update must know besides what it knows, to set the keys of an index entry that are made of
+/// what it changes: the other attributes that the same key is made of.
+pub(super) fn lacking(entity: &Entity, write: &Write, view: &View) -> BTreeSet<String> {
+    let WriteKind::Update { changed } = &write.kind else { return BTreeSet::new() };
+    let knows = &write.knows;
+    let part = |names: &Vec<String>| -> Vec<String> {
+        let touched = names.iter().any(|name| changed.contains(name));
+        let gone = names.iter().any(|name| knows.gone.contains(name));
+        if touched && !gone { names.clone() } else { Vec::new() }
+    };
+    let made = [part(&view.partition), part(&view.sort)].into_iter().flatten();
+    let told =
+        |name: &String| entity.id.contains(name) || knows.after.contains(name) || knows.before.contains(name);
+    made.filter(|name| !told(name)).collect()
+}
+
+/// Which of a problem's writes must read their item first if an entity has such an index entry.
+pub(super) fn read_first(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<usize> {
+    let own = problem.writes.iter().enumerate().filter(|(_, write)| write.entity == entity.name);
+    own.filter(|(_, write)| !lacking(entity, write, view).is_empty()).map(|(place, _)| place).collect()
+}
+
+/// Whether a write changes the key of a view, so that a second item of it moves.
+pub(super) fn moves(write: &Write, view: &View) -> bool {
+    matches!(&write.kind, WriteKind::Update { changed } if view.names().any(|name| changed.contains(name)))
+}
+
+/// What a writer must know besides what it knows, to write a second item under such a key with the first: the key of the
+/// one that is there; and where that moves all that the new one has.
+pub(super) fn unknown(entity: &Entity, write: &Write, view: &View) -> BTreeSet<String> {
+    let knows = &write.knows;
+    let old = |name: &String| entity.id.contains(name) || knows.before.contains(name);
+    let key = || view.names().filter(|name| !old(name)).cloned();
+    match &write.kind {
+        WriteKind::Put if knows.replaces => key().collect(),
+        WriteKind::Put => BTreeSet::new(),
+        WriteKind::Update { .. } if moves(write, view) => {
+            let new = |name: &String| old(name) || knows.after.contains(name) || knows.gone.contains(name);
+            let rest = entity.attributes.iter().map(|own| &own.name).filter(|name| !new(name)).cloned();
+            key().chain(rest).collect()
+        }
+        WriteKind::Update { .. } | WriteKind::Delete => key().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_computed_is_no_value_of_the_writers_own() {
+        let names: Vec<String> =
+            assigned("a = :a, b = b + :b, c = if_not_exists(c, :c), d.e = :e").into_iter().collect();
+        assert_eq!(names, ["a"]);
+    }
+}

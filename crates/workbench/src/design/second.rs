@@ -1,0 +1,163 @@
+//! Second items: entities whose attributes are copies of another's, written by the transactions that write the first. Their
+//! conditions refuse a writer who has the first item's former state wrong, so that no second item stays behind.
+
+use std::collections::BTreeSet;
+
+use super::current::guard;
+use super::from_model::changed;
+use super::knows::before;
+use super::to_model::slot;
+use super::{Design, Named, Slot, View};
+use crate::model::{Condition, Entity, Model, Operation, Pattern, Write, WriteKind};
+
+/// The entity that second items are: `Follower` by `followedId` is `FollowerByFollowedId`.
+fn copy_name(entity: &str, by: &[String]) -> String {
+    let capital = |name: &String| {
+        let mut letters = name.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        format!("{first}{}", letters.as_str())
+    };
+    format!("{entity}By{}", by.iter().map(capital).collect::<String>())
+}
+
+/// Second items: entities whose attributes are copies, written by the transactions that write the first, and read by the
+/// patterns that are asked there.
+pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Result<(), String> {
+    for copy in named.iter().filter(|named| named.slot == Slot::Copy) {
+        let Some(original) = model.entity(&copy.entity).cloned() else { continue };
+        let Some(table) = model.table(&original.table).cloned() else { continue };
+        let mut second = Entity {
+            name: copy_name(&copy.entity, &copy.by),
+            text: Some(format!(
+                "{} under a second key; whoever writes the one writes the other",
+                copy.entity
+            )),
+            key: slot(&table, None, copy)?,
+            slots: Vec::new(),
+            parents: Vec::new(),
+            ..original.clone()
+        };
+        for attribute in &mut second.attributes {
+            attribute.copy_of = Some((copy.entity.clone(), attribute.name.clone()));
+        }
+        let pair = Pair::of(model, &original, &second);
+        for pattern in &mut model.patterns {
+            let view_of = |view: &View| design.problem.entities.get(view.entity).map(|own| &own.name);
+            let here = design.asked.iter().any(|asked| {
+                let mine = |view: &View| view.partition == copy.by && view_of(view) == Some(&copy.entity);
+                asked.pattern == pattern.id && asked.copies.iter().any(mine)
+            });
+            if let (true, Operation::Read(read)) = (here, &mut pattern.operation) {
+                let original = read.entities.iter_mut().filter(|name| **name == copy.entity);
+                original.for_each(|name| name.clone_from(&second.name));
+            }
+            pair.written(pattern);
+        }
+        model.entities.push(second);
+    }
+    Ok(())
+}
+
+/// An entity and its second items.
+struct Pair<'a> {
+    first: &'a Entity,
+    second: &'a Entity,
+    /// The attributes of the second's key that do not stand in the first's.
+    more: BTreeSet<String>,
+    /// The attributes that some write changes.
+    changing: BTreeSet<String>,
+}
+
+impl<'a> Pair<'a> {
+    fn of(model: &Model, first: &'a Entity, second: &'a Entity) -> Self {
+        let key = |entity: &Entity| -> BTreeSet<String> {
+            let templates = entity.key.templates.iter();
+            templates.flat_map(|(_, template)| template.attributes().map(str::to_owned)).collect()
+        };
+        let steps = model.patterns.iter().flat_map(Pattern::steps).filter(|step| step.entity == first.name);
+        let changing = steps.flat_map(|step| if replaces(step) { all(first) } else { touched(step) });
+        Self { first, second, more: &key(second) - &key(first), changing: changing.collect() }
+    }
+
+    /// Every write of the first becomes a transaction that writes the second as well.
+    fn written(&self, pattern: &mut Pattern) {
+        let mut more = Vec::new();
+        let mut steps = pattern.steps().to_vec();
+        let known: Vec<BTreeSet<String>> = steps.iter().map(|step| before(pattern, step)).collect();
+        for (step, known) in steps.iter_mut().zip(known).filter(|(step, _)| step.entity == self.first.name) {
+            more.extend(match step.kind {
+                WriteKind::Put => self.put(step),
+                WriteKind::Update if touched(step).iter().any(|name| self.more.contains(name)) => {
+                    self.moved(step, &known)
+                }
+                WriteKind::Update => vec![self.updated(step)],
+                WriteKind::Delete => vec![self.deleted(step)],
+                WriteKind::Check | WriteKind::Get => Vec::new(),
+            });
+        }
+        if !more.is_empty() {
+            pattern.operation = Operation::Transact(steps.into_iter().chain(more).collect());
+            pattern.expect = None;
+        }
+    }
+
+    fn other(&self, step: &Write) -> Write {
+        Write { entity: self.second.name.clone(), condition: None, ..step.clone() }
+    }
+
+    /// A put over an item that is there would leave its second item behind, if that has another key.
+    fn put(&self, step: &mut Write) -> Vec<Write> {
+        if step.condition.is_none() && !self.more.is_empty() {
+            step.condition = Some(Condition::NotExists);
+        }
+        let condition = step.condition.clone().filter(|own| *own == Condition::NotExists);
+        vec![Write { condition, ..self.other(step) }]
+    }
+
+    /// Who has the second item's key wrong finds none under it.
+    fn updated(&self, step: &Write) -> Write {
+        let there = !self.more.is_empty() || step.condition.is_some();
+        Write { condition: there.then_some(Condition::Exists), ..self.other(step) }
+    }
+
+    fn deleted(&self, step: &Write) -> Write {
+        let condition = (!self.more.is_empty()).then_some(Condition::Exists);
+        Write { condition, ..self.other(step) }
+    }
+
+    /// The second item goes from its key and comes under another one, whole: what it is made of must be as it was known.
+    fn moved(&self, step: &mut Write, known: &BTreeSet<String>) -> Vec<Write> {
+        let assigned = super::knows::assigned(step.set.as_deref().unwrap_or_default());
+        let made =
+            self.changing.iter().filter(|name| !self.more.contains(*name) && !assigned.contains(*name));
+        guard(step, known, &made.cloned().collect());
+        let bare = Write { set: None, remove: None, add: None, examples: Vec::new(), ..self.other(step) };
+        let gone = Write {
+            kind: WriteKind::Delete,
+            condition: Some(Condition::Exists),
+            returns_values: false,
+            ..bare.clone()
+        };
+        let come = Write {
+            kind: WriteKind::Put,
+            condition: Some(Condition::NotExists),
+            returns_values: false,
+            ..bare
+        };
+        let removed: Vec<String> = step.remove.iter().flat_map(|names| changed(names)).collect();
+        if removed.iter().any(|name| self.more.contains(name)) { vec![gone] } else { vec![gone, come] }
+    }
+}
+
+fn touched(step: &Write) -> BTreeSet<String> {
+    [&step.set, &step.remove, &step.add].into_iter().flatten().flat_map(|text| changed(text)).collect()
+}
+
+fn replaces(step: &Write) -> bool {
+    step.kind == WriteKind::Put
+        && matches!(step.condition, Some(Condition::Exists | Condition::Expression(_)))
+}
+
+fn all(entity: &Entity) -> BTreeSet<String> {
+    entity.attributes.iter().map(|own| own.name.clone()).collect()
+}

@@ -1,0 +1,325 @@
+//! Small models made up at random: each is refused with a sentence, or its designed model does what was predicted and passes
+//! the check.
+
+use std::fmt::Write as _;
+
+use keywright_workbench::check;
+use keywright_workbench::design::{self, carry};
+use keywright_workbench::model::{Model, parse, write};
+use keywright_workbench::price::{Prices, TODAY};
+use keywright_workbench::report::text;
+
+/// Cases that every run of the tests tries; more with `KEYWRIGHT_CASES`, from another one on with `KEYWRIGHT_SEED`.
+const CASES: u64 = 40;
+
+/// A small generator of its own: the same seed makes the same model.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % most
+    }
+
+    fn one<T: Copy>(&mut self, of: &[T]) -> T {
+        *of.get(self.below(of.len())).expect("within")
+    }
+
+    fn kind<'a>(&mut self, of: &'a [Kind]) -> &'a Kind {
+        of.get(self.below(of.len())).expect("within")
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+/// Attributes that entities of random models can have besides their identity.
+const ATTRIBUTES: [(&str, &str); 6] = [
+    ("x", "{type: S, distinct: 20}"),
+    ("y", "S"),
+    ("kind", "{type: S, values: [A, B, C]}"),
+    ("at", "{type: S, format: iso8601}"),
+    ("n", "N"),
+    ("maybe", "{type: S, distinct: 20, present: 0.5}"),
+];
+
+struct Kind {
+    name: &'static str,
+    id: Vec<&'static str>,
+    own: Vec<&'static str>,
+}
+
+fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
+    let mut kinds = Vec::new();
+    for name in ["Ant", "Bee"].into_iter().take(1 + dice.below(2)) {
+        let id = match (name, dice.below(4)) {
+            ("Ant", 0) => vec!["aid", "x"],
+            ("Ant", _) => vec!["aid"],
+            (_, 0) => vec!["bid"],
+            (_, 1) => vec!["aid", "bid"],
+            _ => vec!["x", "bid"],
+        };
+        let mut own: Vec<&str> =
+            ATTRIBUTES.iter().map(|(name, _)| *name).filter(|_| dice.chance(60)).collect();
+        own.retain(|name| !id.contains(name));
+        let said = |name: &str| {
+            let known = ATTRIBUTES.iter().find(|(own, _)| *own == name).map(|(_, said)| *said);
+            // Others' identities come more than once.
+            known
+                .unwrap_or(if name == "aid" && id.len() > 1 { "{type: S, distinct: 300}" } else { "S" })
+                .to_owned()
+        };
+        let attributes: Vec<String> =
+            id.iter().chain(&own).map(|name| format!("{name}: {}", said(name))).collect();
+        let size = dice.one(&["", "size: 200, ", "size: 3000, "]);
+        let _ = writeln!(
+            out,
+            "  {name}: {{count: {}, {size}unique: [[{}]], attrs: {{{}}}}}",
+            dice.one(&["1000", "400"]),
+            id.join(", "),
+            attributes.join(", ")
+        );
+        kinds.push(Kind { name, id, own });
+    }
+    kinds
+}
+
+fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
+    for number in 1..=1 + dice.below(4) {
+        let kind = dice.kind(kinds);
+        let strong = if dice.chance(25) { ", consistency: strong" } else { "" };
+        let rate = dice.one(&["1", "5", "50"]);
+        let both = kinds.len() == 2 && dice.chance(15);
+        let all: Vec<&str> = kind.id.iter().chain(&kind.own).copied().collect();
+        if both {
+            let shared: Vec<&str> = all
+                .iter()
+                .copied()
+                .filter(|name| {
+                    *name != "maybe"
+                        && kinds.iter().all(|kind| kind.id.contains(name) || kind.own.contains(name))
+                })
+                .collect();
+            if !shared.is_empty() {
+                let by = dice.one(&shared);
+                let _ = writeln!(
+                    out,
+                    "  - {{id: P{number}, query: [Ant, Bee], given: {{{by}: eq}}, returns: {{avg: 4, max: 40}}, rate: {rate}{strong}}}"
+                );
+                continue;
+            }
+        }
+        if dice.chance(35) {
+            let given: Vec<String> = kind.id.iter().map(|name| format!("{name}: eq")).collect();
+            let _ = writeln!(
+                out,
+                "  - {{id: P{number}, get: {}, given: {{{}}}, rate: {rate}{strong}}}",
+                kind.name,
+                given.join(", ")
+            );
+            continue;
+        }
+        let by = dice.one(&all);
+        let mut given = format!("{by}: eq");
+        let mut order = String::new();
+        let second = dice.one(&all);
+        if second != by {
+            match dice.below(4) {
+                0 => given = format!("{given}, {second}: eq"),
+                1 => given = format!("{given}, {second}: ge"),
+                2 => order = format!(", order: {{by: {second}, direction: desc}}"),
+                _ => {}
+            }
+        }
+        let attributes = if dice.chance(20) { format!(", attributes: [{by}]") } else { String::new() };
+        let _ = writeln!(
+            out,
+            "  - {{id: P{number}, query: {}, given: {{{given}}}{order}{attributes}, returns: {{avg: 4, max: 40}}, rate: {rate}{strong}}}",
+            kind.name
+        );
+    }
+}
+
+/// What the item of a number has: two examples that name one item agree about it.
+fn value(number: usize, name: &str) -> String {
+    match name {
+        "n" => format!("{}", number + 2),
+        "kind" => ["A", "B", "C"].get(number - 1).copied().unwrap_or("A").to_owned(),
+        "at" => format!("\"2026-01-0{number}T03:04:05.000Z\""),
+        _ => format!("{name}{number}"),
+    }
+}
+
+/// One change: what stands in the braces of a step, and its example's values.
+fn change(dice: &mut Dice, kind: &Kind) -> (String, Vec<String>) {
+    let name = kind.name;
+    let mut example = Vec::new();
+    let item = 1 + dice.below(3);
+    if dice.chance(35) {
+        for id in &kind.id {
+            example.push(format!("{id}: {}", value(item, id)));
+        }
+    }
+    match dice.below(4) {
+        0 => {
+            let condition = dice.one(&["", ", if: not-exists", ", if: not-exists", ", if: exists"]);
+            (format!("put: {name}{condition}"), Vec::new())
+        }
+        1 => {
+            let condition = dice.one(&["", ", if: exists"]);
+            let known: Vec<&str> = kind.own.iter().copied().filter(|_| !example.is_empty()).collect();
+            for own in known {
+                if dice.chance(70) {
+                    example.push(format!("{own}: {}", value(item, own)));
+                }
+            }
+            (format!("delete: {name}{condition}"), example)
+        }
+        _ if kind.own.is_empty() => (format!("delete: {name}"), example),
+        _ => {
+            let target = dice.one(&kind.own);
+            let mut clause = format!("set: '{target} = :{target}'");
+            if target == "n" && dice.chance(60) {
+                clause = String::from("set: 'n = n + :more'");
+            } else if target == "maybe" && dice.chance(50) {
+                clause = String::from("remove: maybe");
+            } else if dice.chance(25) {
+                let also = dice.one(&kind.own);
+                if also != target {
+                    clause = format!("set: '{target} = :{target}, {also} = :{also}'");
+                }
+            }
+            let asked = dice.one(&kind.own);
+            let condition = match dice.below(6) {
+                0 => String::new(),
+                1 => format!(", if: '{asked} = :was'"),
+                2 if kind.own.contains(&"n") => ", if: 'n >= :least'".to_owned(),
+                3 => format!(", if: '{asked} <> :not'"),
+                _ => ", if: exists".to_owned(),
+            };
+            if !example.is_empty() {
+                for own in kind.own.clone() {
+                    if dice.chance(60) {
+                        example.push(format!("{own}: {}", value(item, own)));
+                    }
+                }
+            }
+            (format!("update: {name}, {clause}{condition}"), example)
+        }
+    }
+}
+
+fn writes(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
+    for number in 1..=dice.below(5) {
+        let rate = dice.one(&["0.1", "1", "10"]);
+        let kind = dice.kind(kinds);
+        if dice.chance(10) {
+            let _ =
+                writeln!(out, "  - {{id: W{number}, batch: [{{put: {}, n: 3}}], rate: {rate}}}", kind.name);
+            continue;
+        }
+        let (step, example) = change(dice, kind);
+        let example =
+            if example.is_empty() { String::new() } else { format!(", example: {{{}}}", example.join(", ")) };
+        let other = dice.kind(kinds);
+        if dice.chance(15) && other.name != kind.name {
+            let _ = writeln!(
+                out,
+                "  - {{id: W{number}, transact: [{{{step}}}, {{put: {}, if: not-exists}}], rate: {rate}{example}}}",
+                other.name
+            );
+        } else {
+            let _ = writeln!(out, "  - {{id: W{number}, {step}, rate: {rate}{example}}}");
+        }
+    }
+}
+
+fn made(seed: u64) -> (String, usize) {
+    let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
+    dice.below(2);
+    let mut out = "format: 1\nmodel: random\ntables: {Tab: {key: {pk: S, sk: S}}}\nentities:\n".to_owned();
+    let kinds = kinds(&mut dice, &mut out);
+    out += "patterns:\n";
+    reads(&mut dice, &kinds, &mut out);
+    writes(&mut dice, &kinds, &mut out);
+    if dice.chance(50) {
+        out += "data: {generate: {seed: 3, sample: 40}}\n";
+    }
+    (out, dice.below(3))
+}
+
+fn no_files(name: &str) -> Result<String, String> {
+    Err(format!("no {name} in this test"))
+}
+
+fn faults(faults: &[keywright_workbench::model::Fault]) -> String {
+    faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
+}
+
+/// What became of a model.
+enum Became {
+    Refused,
+    Designed,
+}
+
+fn designed(original: &Model, indexes: usize, prices: &Prices) -> Result<Became, String> {
+    let table = original.tables.first().ok_or("no table")?;
+    let Ok(mut problem) = design::from_model(original, table) else { return Ok(Became::Refused) };
+    problem.gsi_max = indexes;
+    let found = match design::solve(&problem, prices) {
+        Ok(found) => found,
+        Err(reasons) => {
+            let said = reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+            let sentence = !said.is_empty() && !said.contains("the solver gave up");
+            return if sentence { Ok(Became::Refused) } else { Err(format!("no sentence: {said}")) };
+        }
+    };
+    let mut model = design::to_model(original, &table.name, &found)?;
+    for own in design::verify(&model).map_err(|them| faults(&them))? {
+        if !own.agrees() {
+            return Err(format!("{own:?}\n{}", write(&model)));
+        }
+    }
+    for own in design::verify_writes(&model).map_err(|them| faults(&them))? {
+        if !own.agrees() {
+            return Err(format!("{own:?}\n{}", write(&model)));
+        }
+    }
+    carry(original, &no_files, &found.embedded, &mut model).map_err(|them| faults(&them))?;
+    let written = write(&model);
+    let model = parse(&written).map_err(|them| format!("{}\n{written}", faults(&them)))?;
+    let checked =
+        check(&model, &no_files, &mut |_| {}).map_err(|them| format!("{}\n{written}", faults(&them)))?;
+    if checked.passes() {
+        Ok(Became::Designed)
+    } else {
+        Err(format!("{}\n{written}", text(&checked, "x.yaml")))
+    }
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn what_is_designed_of_random_models_passes_its_check_or_is_refused_in_a_sentence() {
+    let prices = Prices::built_in(TODAY).expect("built in");
+    let first = number("KEYWRIGHT_SEED", 1);
+    let mut wrong = Vec::new();
+    let mut ran = 0;
+    for seed in first..first + number("KEYWRIGHT_CASES", CASES) {
+        let (made, indexes) = made(seed);
+        let model = match parse(&made) {
+            Ok(model) => model,
+            Err(them) => panic!("seed {seed}: {}\n{made}", faults(&them)),
+        };
+        match designed(&model, indexes, &prices) {
+            Ok(Became::Designed) => ran += 1,
+            Ok(Became::Refused) => {}
+            Err(fault) => wrong.push(format!("== seed {seed}, {indexes} indexes\n{made}\n{fault}\n")),
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
+    assert!(ran > 0);
+}
