@@ -1,5 +1,6 @@
 //! `cargo xtask instructions [--update]`: counts the instructions of hot operations under callgrind and compares them
-//! with the checked-in figures, so that none grows unnoticed.
+//! with the checked-in figures, so that none grows unnoticed. One that falls as much is to be taken in as well, or it could
+//! grow again by as much unseen.
 //!
 //! Instructions do not depend on what else the machine does, so that a change of a few percent shows. They do depend
 //! on the compiler and on what the processor offers: figures of another machine may need `--update` once.
@@ -11,7 +12,7 @@ use std::process::Command;
 
 const FIGURES: &str = "xtask/instructions.txt";
 const PROGRAM: &str = "target/release/keywright-hot";
-/// Growth beyond this is a fault, in thousandths.
+/// A difference beyond this is a fault, in thousandths.
 const TOLERANCE_PER_MILLE: u64 = 30;
 /// An operation's count is the difference of two runs, divided: what happens once drops out.
 const TIMES_FEW: u64 = 64;
@@ -20,7 +21,7 @@ const TIMES_MANY: u64 = 320;
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Result<String, String> {
     let updating = arguments.iter().any(|argument| argument == "--update");
     if Command::new("valgrind").arg("--version").output().is_err() {
-        return Ok("instructions: passed over, because valgrind is not installed".to_owned());
+        return Err("instructions: valgrind is not installed, and nothing is counted without it".to_owned());
     }
     build(root)?;
     let counted = count_all(root)?;
@@ -95,20 +96,29 @@ fn known(text: &str) -> Result<BTreeMap<String, u64>, String> {
 
 fn compare(known: &BTreeMap<String, u64>, counted: &BTreeMap<String, u64>) -> Result<String, String> {
     let mut lines = Vec::new();
-    let mut grown = false;
+    let mut differs = false;
     for (name, count) in counted {
         let Some(before) = known.get(name) else {
             lines.push(format!("{name:<24}{count:>10}  new: take it in with --update"));
-            grown = true;
+            differs = true;
             continue;
         };
-        let too_many = *count * 1000 > *before * (1000 + TOLERANCE_PER_MILLE);
-        grown |= too_many;
-        let verdict = if too_many { "  more than allowed" } else { "" };
+        let verdict = if *count * 1000 > *before * (1000 + TOLERANCE_PER_MILLE) {
+            "  more than allowed"
+        } else if *count * 1000 < *before * (1000 - TOLERANCE_PER_MILLE) {
+            "  less: take it in with --update"
+        } else {
+            ""
+        };
+        differs |= !verdict.is_empty();
         lines.push(format!("{name:<24}{before:>10} -> {count:>10}{verdict}"));
     }
+    for name in known.keys().filter(|name| !counted.contains_key(*name)) {
+        lines.push(format!("{name:<24} is not counted any more: take that in with --update"));
+        differs = true;
+    }
     let text = lines.join("\n");
-    if grown { Err(text) } else { Ok(text) }
+    if differs { Err(text) } else { Ok(text) }
 }
 
 #[cfg(test)]
@@ -120,9 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn growth_beyond_the_tolerance_is_a_fault() {
+    fn a_difference_beyond_the_tolerance_and_a_name_that_comes_or_goes_is_a_fault() {
         assert!(compare(&figures(1000), &figures(1030)).is_ok());
-        assert!(compare(&figures(1000), &figures(900)).is_ok());
+        assert!(compare(&figures(1000), &figures(970)).is_ok());
+        assert!(compare(&figures(1000), &figures(969)).unwrap_err().contains("less"));
+        assert!(compare(&figures(1000), &BTreeMap::new()).unwrap_err().contains("not counted any more"));
         assert!(compare(&figures(1000), &figures(1031)).unwrap_err().contains("more than allowed"));
         assert!(compare(&BTreeMap::new(), &figures(1)).unwrap_err().contains("new"));
     }

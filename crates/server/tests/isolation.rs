@@ -21,7 +21,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use dice::{Dice, wanted};
 use in_process::{Answer, Api, Http, InProcess};
-use keywright_store::faulty::{Faults, FaultyStore};
+use keywright_store::faulty::{Faults, FaultyStore, Schedule};
 use serde_json::{Value, json};
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
 use support::Server;
@@ -458,6 +458,15 @@ fn the_checker_finds_each_planted_fault() {
         println!("{planted:?}: found in {found} of {tries} histories");
         assert!(found > 0, "{planted:?} went unnoticed");
     }
+}
+
+#[test]
+fn the_checker_finds_a_store_that_acknowledges_before_it_syncs() {
+    let faults = Faults { schedule: Schedule::Relaxed { commits_per_sync: 8 }, ..INTERLEAVED };
+    let tries = 200;
+    let found = (0..tries).filter(|seed| !is_linearizable(&simulate(*seed, faults, true, None))).count();
+    println!("acknowledged before the sync: found in {found} of {tries} histories");
+    assert!(found > 0, "writes that were lost went unnoticed");
 }
 
 /// How many answers the histories had.

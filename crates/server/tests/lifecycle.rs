@@ -1,4 +1,4 @@
-//! Starting, stopping and being killed: what survives, and what the person at the terminal reads.
+//! Starting and stopping: what survives, and what the person at the terminal reads.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -9,54 +9,10 @@ mod ledger;
 mod support;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
-use in_process::Http;
-use ledger::{TABLE, Workload, check, check_stream, enable_stream, row};
+use ledger::row;
 use support::Server;
 use support::client::{Caller, client, create_indexed_table};
-
-/// `KEYWRIGHT_KILLS` asks for more.
-const KILLS_DEFAULT: u64 = 5;
-/// The stream grows with every write, so that it is not read whole after each kill.
-const KILLS_PER_STREAM_CHECK: u64 = 50;
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_server_loses_nothing_that_was_acknowledged() {
-    let kills =
-        std::env::var("KEYWRIGHT_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS_DEFAULT);
-    let folder = tempfile::tempdir().unwrap();
-    let workload = Workload::new(0, 0);
-    for kill in 0..kills {
-        let server = Server::on(folder.path());
-        let http = Http::new(server.address());
-        if kill == 0 {
-            let asking = client(&server.endpoint, Caller::default());
-            create_indexed_table(&asking, TABLE).await;
-            enable_stream(&asking).await;
-        } else {
-            let table = check(&http, &workload.acknowledged()).await.unwrap();
-            if kill % KILLS_PER_STREAM_CHECK == 1 {
-                println!("after {kill} kills everything acknowledged is there");
-                check_stream(&http, &table).await.unwrap();
-            }
-        }
-        let writers = workload.start(&server.endpoint);
-        tokio::time::sleep(Duration::from_millis(150 + 97 * (kill % 5))).await;
-        server.kill();
-        workload.stop(writers).await;
-    }
-    let server = Server::on(folder.path());
-    let http = Http::new(server.address());
-    let table = check(&http, &workload.acknowledged()).await.unwrap();
-    check_stream(&http, &table).await.unwrap();
-    let written = workload.acknowledged().len();
-    assert!(written > 0, "no write was acknowledged before any kill");
-    println!(
-        "{kills} kills, {} writes tried, {written} keys acknowledged and found",
-        workload.next_generation()
-    );
-}
 
 #[tokio::test]
 async fn a_stopped_server_ends_well_and_its_data_is_there_again() {

@@ -38,14 +38,17 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "PER-SECOND", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: Option<u64>,
     /// Measure each operation of each endpoint for this long, all rounds together
-    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
     /// Take turns between endpoints this often
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
     /// Before each turn send unmeasured requests for this long
-    #[arg(long, value_name = "MS", default_value_t = 300)]
+    #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(..=600_000))]
     warm_up_ms: u64,
+    /// After a turn wait so long for the answers that are missing, then count them as such
+    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    patience_ms: u64,
     /// Keep this many items in the table, in partitions of 100
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     items: u64,
@@ -67,13 +70,13 @@ pub(crate) struct BenchArguments {
     /// Begin the sequences of random choices here
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Also measure what the machine allows: a bare HTTP server with answers of the same size, and the bare store
+    /// Also measure what the machine allows: a bare HTTP server with answers of the same size, and, in a closed loop, the bare
+    /// store
     #[arg(long)]
     limits: bool,
-    /// The folder in which the bare store is made; choose one on the disk of the server's data [default: the folder for
-    /// temporary files]
-    #[arg(long, value_name = "DIR", requires = "limits")]
-    limits_folder: Option<PathBuf>,
+    /// The folder in which the bare store is made; choose one on the disk of the server's data
+    #[arg(long, value_name = "DIR", requires = "limits", default_value = ".")]
+    limits_folder: PathBuf,
     /// Write the report in this form
     #[arg(long, value_name = "FORM", default_value = "table")]
     pub(super) format: Format,
@@ -116,6 +119,8 @@ pub(super) struct Plan {
     /// Of one turn.
     pub(super) measured: Duration,
     pub(super) warm_up: Duration,
+    /// How long missing answers are waited for after a turn.
+    pub(super) patience: Duration,
     pub(super) seed: u64,
     pub(super) credentials: Credentials,
     /// Where the bare store is made; `None` without `--limits`.
@@ -128,6 +133,12 @@ impl BenchArguments {
             std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(1));
         let threads = self.threads.unwrap_or((processors / 2).max(1)).min(self.connections);
         let kinds = if self.operations.is_empty() { Kind::ALL.to_vec() } else { self.operations.clone() };
+        if self.limits && !self.limits_folder.is_dir() {
+            return Err(format!(
+                "{} is no folder: name one on the disk of the server's data with --limits-folder",
+                self.limits_folder.display()
+            ));
+        }
         for (place, endpoint) in self.endpoints.iter().enumerate() {
             if self.endpoints.iter().take(place).any(|other| other.name == endpoint.name) {
                 return Err(format!("two endpoints are called {}: name them with NAME=URL", endpoint.name));
@@ -149,13 +160,14 @@ impl BenchArguments {
             rounds: self.rounds,
             measured: Duration::from_secs(self.seconds) / self.rounds,
             warm_up: Duration::from_millis(self.warm_up_ms),
+            patience: Duration::from_millis(self.patience_ms),
             seed: self.seed,
             credentials: Credentials {
                 access_key_id: self.access_key_id.clone(),
                 secret: self.secret_access_key.clone(),
                 region: self.region.clone(),
             },
-            limits: self.limits.then(|| self.limits_folder.clone().unwrap_or_else(std::env::temp_dir)),
+            limits: self.limits.then(|| self.limits_folder.clone()),
         })
     }
 }
@@ -172,12 +184,19 @@ impl FromStr for Endpoint {
             .strip_prefix("http://")
             .ok_or_else(|| format!("{url} does not start with http://, which is all that is spoken here"))?
             .trim_end_matches('/');
-        if authority.is_empty() || authority.contains('/') {
-            return Err(format!("{url} is not http://HOST:PORT"));
+        let wrong = || format!("{url} is not http://HOST:PORT");
+        if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ']) || name == Some("") {
+            return Err(wrong());
         }
-        let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-        let authority = if has_port { authority.to_owned() } else { format!("{authority}:80") };
-        Ok(Self { name: name.unwrap_or(&authority).to_owned(), authority })
+        let authority = match authority.rsplit_once(':') {
+            // The colons of an address in brackets are its own.
+            Some((_, port)) if !port.ends_with(']') => {
+                port.parse::<u16>().map_err(|_| wrong())?;
+                authority.to_owned()
+            }
+            _ => format!("{authority}:80"),
+        };
+        Ok(Self { name: name.unwrap_or(&authority).to_owned(), authority, fixed: false })
     }
 }
 
@@ -193,6 +212,10 @@ mod tests {
         assert_eq!(read("ours=http://127.0.0.1:8000/"), pair("ours", "127.0.0.1:8000"));
         assert_eq!(read("http://db.example"), pair("db.example:80", "db.example:80"));
         assert!(read("https://db.example").unwrap_err().contains("http://"));
-        assert!(read("http://db.example/path").is_err());
+        assert_eq!(read("http://[::1]:8000"), pair("[::1]:8000", "[::1]:8000"));
+        for wrong in ["http://db.example/path", "http://h:99999", "http://h?x=1", "=http://h:1", "http://h:x"]
+        {
+            assert!(read(wrong).is_err_and(|text| text.contains("is not http://HOST:PORT")), "{wrong}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! One connection to an endpoint: signs, sends, waits, and says how the answer ended.
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
@@ -16,6 +17,8 @@ use crate::environment;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
+/// How long a request is waited for that prepares a run.
+const PATIENCE: Duration = Duration::from_mins(1);
 const JSON: &str = "application/x-amz-json-1.0";
 const SIGNED_HEADERS: [&str; 4] = ["content-type", "host", "x-amz-date", "x-amz-target"];
 
@@ -25,6 +28,8 @@ pub(crate) struct Endpoint {
     pub(super) name: String,
     /// `host:port`.
     pub(super) authority: String,
+    /// Whether every answer is the same, whatever is asked.
+    pub(super) fixed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -89,7 +94,9 @@ impl Connection {
 
     /// As `call`, and hands back the answer's body.
     pub(super) async fn ask(&mut self, call: &Call) -> Result<Reply, String> {
-        self.exchange(call, true).await
+        let answer = tokio::time::timeout(PATIENCE, self.exchange(call, true)).await;
+        let seconds = PATIENCE.as_secs();
+        answer.map_err(|_| format!("{} gives no answer within {seconds} s", self.endpoint.authority))?
     }
 
     async fn exchange(&mut self, call: &Call, keep_body: bool) -> Result<Reply, String> {

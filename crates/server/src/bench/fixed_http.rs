@@ -46,7 +46,8 @@ impl FixedHttp {
                 .read_line(&mut authority)
                 .map_err(|error| format!("the bare HTTP server says nothing: {error}"))?;
         }
-        let endpoint = Endpoint { name: "bare HTTP".to_owned(), authority: authority.trim().to_owned() };
+        let endpoint =
+            Endpoint { name: "bare HTTP".to_owned(), authority: authority.trim().to_owned(), fixed: true };
         Ok(Self { process, endpoint })
     }
 }

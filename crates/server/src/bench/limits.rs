@@ -17,7 +17,7 @@ use super::keys::Chooser;
 use super::pace::Times;
 use super::processor::Process;
 use super::tally::Tally;
-use super::workload::{Kind, Step, place, strided};
+use super::workload::{Kind, Step, letters, place, strided};
 use crate::{config, environment};
 
 /// Rows of one commit while the store is filled.
@@ -52,12 +52,11 @@ impl BareStore {
             .build()
             .map_err(|error| format!("cannot start a runtime: {error}"))?;
         let filled = Self { store, runtime, folder };
-        let value = row(plan.data.item_bytes);
         for first in (0..plan.data.items).step_by(usize::try_from(FILL_ROWS).unwrap_or(1)) {
             let items: Vec<u64> = (first..(first + FILL_ROWS).min(plan.data.items)).collect();
             filled
                 .runtime
-                .block_on(commit(&filled.store, &items, &value))
+                .block_on(commit(&filled.store, &items, plan.data.item_bytes, 0))
                 .map_err(|error| format!("the bare store cannot be filled: {error:?}"))?;
         }
         Ok(filled)
@@ -68,7 +67,6 @@ impl BareStore {
         let times = Times::starting_now(plan.warm_up, plan.measured);
         let before = Process::this().spent();
         let tally = Arc::new(Mutex::new(Tally::new()));
-        let value = row(plan.data.item_bytes);
         let mut tasks = Vec::new();
         for number in 0..plan.connections {
             let seed = plan.seed ^ (turn << 32) ^ (u64::from(number) << 12);
@@ -77,7 +75,7 @@ impl BareStore {
                 chooser: Chooser::new(plan.data.items, plan.spread, seed),
                 items: plan.data.items,
                 kind,
-                value: value.clone(),
+                item_bytes: plan.data.item_bytes,
             };
             tasks.push(self.runtime.spawn(worker.run(times, Arc::clone(&tally))));
         }
@@ -95,8 +93,9 @@ impl BareStore {
     }
 }
 
-fn row(bytes: usize) -> Bytes {
-    Bytes::from(b"please ring twice, ".iter().copied().cycle().take(bytes).collect::<Vec<u8>>())
+/// A row's value: as little to compress as the items that are sent.
+fn row(item: u64, version: u64, bytes: usize) -> Bytes {
+    letters(item ^ (version << 40)).take(bytes).collect()
 }
 
 /// A row's key: as the engine's, a spread partition and an ordered place in it.
@@ -111,12 +110,12 @@ fn key(item: u64) -> Bytes {
     key.into()
 }
 
-async fn commit(store: &LocalStore, items: &[u64], value: &Bytes) -> Result<(), CommitError> {
+async fn commit(store: &LocalStore, items: &[u64], bytes: usize, version: u64) -> Result<(), CommitError> {
     let mut transaction = store.begin().await.map_err(CommitError::Failed)?;
     let keys: Vec<Bytes> = items.iter().map(|item| key(*item)).collect();
     transaction.get_for_write(&keys).await.map_err(CommitError::Failed)?;
-    for key in keys {
-        transaction.put(key, value.clone());
+    for (key, item) in keys.into_iter().zip(items) {
+        transaction.put(key, row(*item, version, bytes));
     }
     transaction.commit().await.map(drop)
 }
@@ -126,7 +125,7 @@ struct Worker {
     chooser: Chooser,
     items: u64,
     kind: Kind,
-    value: Bytes,
+    item_bytes: usize,
 }
 
 impl Worker {
@@ -142,9 +141,12 @@ impl Worker {
             let ended = environment::instant();
             own.sent += 1;
             if begun >= times.from {
+                own.record(ended.duration_since(begun));
+            }
+            if times.covers(ended) {
                 match outcome {
-                    Ok(bytes) => own.good(bytes, ended.duration_since(begun), ended <= times.until),
-                    Err(error) => *own.faults.entry(format!("{error:?}")).or_default() += 1,
+                    Ok(bytes) => own.good(bytes),
+                    Err(error) => own.fault(format!("{error:?}")),
                 }
             }
         }
@@ -161,7 +163,8 @@ impl Worker {
             Step::Batch { items } | Step::Transact { items } => items,
         };
         let items: Vec<u64> = strided(item, count, self.items).collect();
-        commit(&self.store, &items, &self.value).await.map(|()| 0)
+        let version = self.chooser.below(1000);
+        commit(&self.store, &items, self.item_bytes, version).await.map(|()| 0)
     }
 
     async fn get(&self, item: u64) -> Result<usize, StoreError> {

@@ -10,7 +10,8 @@ use super::client::{Connection, Endpoint, Reply};
 use super::keys::Chooser;
 use super::pace::{Pace, Schedule, Times};
 use super::processor::Process;
-use super::tally::Tally;
+use super::tally::{Sending, Tally};
+use super::workload::Call;
 use super::workload::{DataSet, Kind};
 use crate::environment;
 
@@ -26,6 +27,7 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
     };
     let process = Process::listening_on(&endpoint.authority);
     let before = process.and_then(Process::spent);
+    let (begun, own) = (environment::instant(), Process::this().spent());
     let mut tally = Tally::new();
     let outcomes = std::thread::scope(|scope| {
         let pacing = schedule.as_ref().map(|schedule| {
@@ -52,12 +54,16 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
     }
     if let Some(schedule) = schedule {
         for due in schedule.left().filter(|due| times.covers(*due)) {
-            // It waited at least this long.
+            // It waited longer than this.
             tally.record(times.until.saturating_duration_since(due));
             tally.unsent += 1;
         }
     }
     tally.measured = plan.measured;
+    if let (Some(before), Some(after)) = (own, Process::this().spent()) {
+        let there = begun.elapsed().saturating_mul(plan.threads);
+        tally.sending = Sending { spent: after.saturating_sub(before), there };
+    }
     if let (Some(before), Some(after)) = (before, process.and_then(Process::spent)) {
         tally.server_time = after.saturating_sub(before);
     }
@@ -84,8 +90,10 @@ fn drive(
         .build()
         .map_err(|error| format!("cannot start a runtime: {error}"))?;
     let tally = Arc::new(Mutex::new(Tally::new()));
+    let given_up = tokio::time::Instant::from_std(times.until + plan.patience);
     runtime.block_on(async {
         let mut senders = JoinSet::new();
+        let mut under_way = Vec::new();
         for number in (share.thread..plan.connections).step_by(usize::try_from(plan.threads).unwrap_or(1)) {
             let seed = plan.seed ^ (share.turn << 32) ^ (u64::from(number) << 12);
             let sender = Sender {
@@ -94,14 +102,28 @@ fn drive(
                 data: plan.data.clone(),
                 kind,
                 times,
+                under_way: Arc::default(),
+                checked: !endpoint.fixed,
                 tally: Arc::clone(&tally),
             };
+            under_way.push(Arc::clone(&sender.under_way));
             senders.spawn(sender.run(schedule.cloned()));
         }
-        while let Some(ended) = senders.join_next().await {
-            ended.map_err(|error| format!("a sender ended badly: {error}"))?;
+        loop {
+            match tokio::time::timeout_at(given_up, senders.join_next()).await {
+                Ok(None) => return Ok::<_, String>(()),
+                Ok(Some(ended)) => ended.map_err(|error| format!("a sender ended badly: {error}"))?,
+                Err(_) => break,
+            }
         }
-        Ok::<_, String>(())
+        senders.abort_all();
+        let now = environment::instant();
+        let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
+        for since in under_way.iter().filter_map(|own| *own.lock().unwrap_or_else(PoisonError::into_inner)) {
+            tally.record(now.saturating_duration_since(since));
+            tally.unanswered += 1;
+        }
+        Ok(())
     })?;
     let tally = tally.lock().unwrap_or_else(PoisonError::into_inner);
     Ok(tally.clone())
@@ -114,6 +136,10 @@ struct Sender {
     data: DataSet,
     kind: Kind,
     times: Times,
+    /// Since when the request that is under way counts.
+    under_way: Arc<Mutex<Option<Instant>>>,
+    /// Whether answers are compared with what must come.
+    checked: bool,
     tally: Arc<Mutex<Tally>>,
 }
 
@@ -138,20 +164,38 @@ impl Sender {
     /// Sends one request; its latency counts from `since`.
     async fn send(&mut self, since: Instant) {
         let call = self.data.call(self.kind, &mut self.chooser);
+        self.set_under_way(Some(since));
         let outcome = self.connection.call(&call).await;
         let answered = environment::instant();
-        self.note(&outcome, since, answered);
+        self.set_under_way(None);
+        self.note(&call, &outcome, since, answered);
         if outcome.is_err() {
             // A server that is gone is not asked as fast as its refusals come.
             tokio::time::sleep(Duration::from_millis(FAULT_PAUSE_MS)).await;
         }
     }
 
-    fn note(&self, outcome: &Result<Reply, String>, since: Instant, answered: Instant) {
+    fn set_under_way(&self, since: Option<Instant>) {
+        *self.under_way.lock().unwrap_or_else(PoisonError::into_inner) = since;
+    }
+
+    /// The rate counts what was answered in the measured time, latency what was due in it.
+    fn note(&self, call: &Call, outcome: &Result<Reply, String>, since: Instant, answered: Instant) {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         tally.sent += 1;
         if since >= self.times.from {
-            tally.note(outcome, answered.duration_since(since), answered <= self.times.until);
+            tally.record(answered.duration_since(since));
+        }
+        if !self.times.covers(answered) {
+            return;
+        }
+        match outcome {
+            Err(fault) => tally.fault(fault.clone()),
+            Ok(reply) if !reply.status.is_success() => tally.fault(reply.fault()),
+            Ok(reply) => match call.expected.fault(reply.body_bytes).filter(|_| self.checked) {
+                Some(fault) => tally.fault(fault),
+                None => tally.good(reply.body_bytes),
+            },
         }
     }
 }

@@ -24,7 +24,8 @@ pub(crate) use cli::{BenchArguments, FixedHttpArguments};
 pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
     let plan = arguments.plan()?;
     let report = run::measure(&plan)?;
-    report.print(arguments.format)
+    report.print(arguments.format)?;
+    report.silent().map_or(Ok(()), Err)
 }
 
 /// Serves one fixed answer until killed: the bare HTTP server that `--limits` starts.

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use super::cli::Plan;
 use super::client::{Connection, Endpoint, Reply};
-use super::workload::{Call, DataSet};
+use super::workload::{Call, DataSet, Expected};
 use crate::{banner, environment};
 
 /// Connections that load.
@@ -43,19 +43,27 @@ pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, 
     runtime.block_on(async {
         let mut connection = Connection::new(endpoint, &plan.credentials)?;
         make_table(&mut connection, &plan.data).await?;
-        if is_filled(&mut connection, &plan.data).await? {
-            return Ok(None);
+        match held(&mut connection, &plan.data).await? {
+            Some(held) if held == Held::whole(&plan.data) => return Ok(None),
+            Some(held) if !held.is_of(&plan.data) => {
+                return Err(format!(
+                    "its table {} holds {} items of {} bytes from an earlier run: ask for these with --items and --item-bytes, \
+                     or name another --table, or delete it",
+                    plan.data.table, held.items, held.item_bytes
+                ));
+            }
+            Some(_) | None => mark(&mut connection, &plan.data, Held::begun(&plan.data)).await?,
         }
         let load = fill(plan, endpoint).await?;
         // Servers close a connection that says nothing for as long as a load takes.
         let mut connection = Connection::new(endpoint, &plan.credentials)?;
-        mark_filled(&mut connection, &plan.data).await?;
+        mark(&mut connection, &plan.data, Held::whole(&plan.data)).await?;
         Ok(Some(load))
     })
 }
 
 fn json_call(target: &'static str, body: &Value) -> Call {
-    Call { target, body: Bytes::from(body.to_string()) }
+    Call { target, body: Bytes::from(body.to_string()), expected: Expected::Anything }
 }
 
 fn explain(what: &str, reply: &Reply) -> String {
@@ -94,23 +102,57 @@ async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), S
     Err(format!("the table {} does not become ACTIVE", data.table))
 }
 
-/// An item beside the others that says what the table was filled with.
-fn marker(data: &DataSet) -> Value {
-    json!({"pk": {"S": "keywright-bench"}, "sk": {"S": format!("{} of {}", data.items, data.item_bytes)}})
+/// What a table says of itself, in an item beside the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Held {
+    items: u64,
+    item_bytes: u64,
+    /// Whether all of them are there.
+    whole: bool,
 }
 
-async fn is_filled(connection: &mut Connection, data: &DataSet) -> Result<bool, String> {
-    let body = json!({"TableName": data.table, "Key": marker(data), "ConsistentRead": true});
+impl Held {
+    fn whole(data: &DataSet) -> Self {
+        Self { whole: true, ..Self::begun(data) }
+    }
+
+    fn begun(data: &DataSet) -> Self {
+        let item_bytes = u64::try_from(data.item_bytes).unwrap_or(u64::MAX);
+        Self { items: data.items, item_bytes, whole: false }
+    }
+
+    fn is_of(self, data: &DataSet) -> bool {
+        Self { whole: false, ..self } == Self::begun(data)
+    }
+}
+
+/// The key of the item that says it.
+fn marker() -> Value {
+    json!({"pk": {"S": "keywright-bench"}, "sk": {"S": "holds"}})
+}
+
+async fn held(connection: &mut Connection, data: &DataSet) -> Result<Option<Held>, String> {
+    let body = json!({"TableName": data.table, "Key": marker(), "ConsistentRead": true});
     let reply = connection.ask(&json_call("DynamoDB_20120810.GetItem", &body)).await?;
     if reply.status != StatusCode::OK {
         return Err(explain("the table cannot be read", &reply));
     }
     let found: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-    Ok(found.get("Item").is_some())
+    let number = |name: &str| {
+        found.pointer(&format!("/Item/{name}/N")).and_then(Value::as_str).and_then(|text| text.parse().ok())
+    };
+    let whole = found.pointer("/Item/whole/BOOL").and_then(Value::as_bool).unwrap_or_default();
+    Ok(number("items").zip(number("itemBytes")).map(|(items, item_bytes)| Held { items, item_bytes, whole }))
 }
 
-async fn mark_filled(connection: &mut Connection, data: &DataSet) -> Result<(), String> {
-    let body = json!({"TableName": data.table, "Item": marker(data)});
+async fn mark(connection: &mut Connection, data: &DataSet, held: Held) -> Result<(), String> {
+    let mut item = marker();
+    if let Some(item) = item.as_object_mut() {
+        item.insert("items".to_owned(), json!({"N": held.items.to_string()}));
+        item.insert("itemBytes".to_owned(), json!({"N": held.item_bytes.to_string()}));
+        item.insert("whole".to_owned(), json!({"BOOL": held.whole}));
+    }
+    let body = json!({"TableName": data.table, "Item": item});
     let reply = connection.ask(&json_call("DynamoDB_20120810.PutItem", &body)).await?;
     if reply.status == StatusCode::OK { Ok(()) } else { Err(explain("an item cannot be written", &reply)) }
 }

@@ -43,21 +43,78 @@ impl Measured {
         total
     }
 
-    /// The first target's rate in thousandths of this one's: least, median, greatest of the rounds.
-    fn ratio_of(&self, first: &Self) -> Option<[u64; 3]> {
-        let mut ratios: Vec<u64> = first
-            .rounds
-            .iter()
-            .zip(&self.rounds)
-            .filter_map(|(first, own)| first.rate().saturating_mul(1000).checked_div(own.rate()))
-            .collect();
-        ratios.sort_unstable();
-        Some([*ratios.first()?, *ratios.get(ratios.len() / 2)?, *ratios.last()?])
+    /// The mean size of an answer's body.
+    pub(super) fn answer_bytes(&self) -> u64 {
+        self.total().mean_body_bytes()
+    }
+
+    /// The first target's rate as a share of this one's.
+    fn rate_ratio(&self, first: &Self) -> Option<Ratio> {
+        Ratio::of(first, self, Tally::rate)
+    }
+
+    /// The first target's p99 as a share of this one's.
+    fn p99_ratio(&self, first: &Self) -> Option<Ratio> {
+        Ratio::of(first, self, |tally| tally.latency.value_at_quantile(P99))
     }
 }
 
+/// A figure of the first target as a share of another's, in thousandths, over the rounds in which the other had one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Ratio {
+    least: u64,
+    median: u64,
+    greatest: u64,
+    rounds: usize,
+    rounds_all: usize,
+}
+
+impl Ratio {
+    fn of(first: &Measured, other: &Measured, figure: impl Fn(&Tally) -> u64) -> Option<Self> {
+        let rounds = first.rounds.iter().zip(&other.rounds);
+        let mut ratios: Vec<u64> = rounds
+            .clone()
+            .filter_map(|(first, own)| figure(first).saturating_mul(1000).checked_div(figure(own)))
+            .collect();
+        ratios.sort_unstable();
+        let upper = *ratios.get(ratios.len() / 2)?;
+        let lower = *ratios.get(ratios.len().saturating_sub(1) / 2)?;
+        Some(Self {
+            least: *ratios.first()?,
+            median: lower.midpoint(upper),
+            greatest: *ratios.last()?,
+            rounds: ratios.len(),
+            rounds_all: rounds.len(),
+        })
+    }
+
+    fn json(self) -> Value {
+        json!({
+            "least": decimal(self.least),
+            "median": decimal(self.median),
+            "greatest": decimal(self.greatest),
+            "rounds": self.rounds,
+        })
+    }
+}
+
+impl std::fmt::Display for Ratio {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { least, median, greatest, rounds, rounds_all } = *self;
+        write!(f, "{} ({} to {})", decimal(median), decimal(least), decimal(greatest))?;
+        if rounds < rounds_all {
+            write!(f, ", in {rounds} of {rounds_all} rounds: in the others it answered nothing")?;
+        }
+        Ok(())
+    }
+}
+
+/// Above so many hundredths of its time a sending thread is what bounds the rate.
+const BUSY_PERCENT: u64 = 90;
+const P99: f64 = 0.99;
+
 /// The shares of requests whose latency is told: names and percentages.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", P99), ("p99.9", 0.999)];
 
 impl Report {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -90,6 +147,15 @@ impl Report {
         Self { settings, headline, loads: Vec::new(), parts: Vec::new() }
     }
 
+    /// A sentence on a target that gave no good answer to some kind of work.
+    pub(super) fn silent(&self) -> Option<String> {
+        let silent = |part: &Part| {
+            let target = part.targets.iter().find(|target| target.total().answered == 0)?;
+            Some(format!("{} gave no good answer to {}", target.name, part.kind.name()))
+        };
+        self.parts.iter().find_map(silent)
+    }
+
     pub(super) fn print(&self, format: Format) -> Result<(), String> {
         match format {
             Format::Table => banner::say(&self.table()),
@@ -117,7 +183,9 @@ impl Report {
         }
         lines.push(String::new());
         lines.push(format!(
-            "server: processor time of the server for one request.\nratio: the rate of {} as a share of this target's, median of the rounds (least to greatest).",
+            "server: processor time of the server for one request. busy: share of their time that the sending threads worked; near \
+             all of it, they and not the target bound the rate, which more --threads show.\nratio: the rate of {} as a share of \
+             this target's, median of the rounds (least to greatest).",
             self.parts
                 .first()
                 .and_then(|part| part.targets.first())
@@ -145,7 +213,7 @@ impl Report {
 
 fn heading(kind: Kind) -> String {
     format!(
-        "{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}  {}",
+        "{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}{:>9}{:>9}{:>6}  {}",
         kind.name(),
         "per s",
         "p50",
@@ -154,6 +222,7 @@ fn heading(kind: Kind) -> String {
         "p99.9",
         "max",
         "server",
+        "busy",
         "ratio"
     )
 }
@@ -162,16 +231,21 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
     let total = target.total();
     let quantiles =
         QUANTILES.map(|(_, share)| format!("{:>9}", shown(total.latency.value_at_quantile(share)))).concat();
-    let ratio = target.ratio_of(first).map_or_else(String::new, |[least, median, most]| {
-        format!("{} ({} to {})", decimal(median), decimal(least), decimal(most))
-    });
+    let ratio = target.rate_ratio(first).map_or_else(String::new, |ratio| ratio.to_string());
+    let busy = total.sending.percent();
     let mut lines = vec![format!(
-        "  {:<22}{:>10}{quantiles}{:>9}{:>9}  {ratio}",
+        "  {:<22}{:>10}{quantiles}{:>9}{:>9}{:>6}  {ratio}",
         target.name,
         total.rate(),
         shown(total.latency.max()),
-        total.server_ns().map_or_else(|| "-".to_owned(), shown)
+        total.server_ns().map_or_else(|| "-".to_owned(), shown),
+        busy.map_or_else(|| "-".to_owned(), |percent| format!("{percent}%")),
     )];
+    if busy.is_some_and(|percent| percent >= BUSY_PERCENT) {
+        lines.push(
+            "    the sending threads were busy: this rate is at least what the target can do".to_owned(),
+        );
+    }
     for (fault, count) in &total.faults {
         lines.push(format!("    {count} × {fault}"));
     }
@@ -180,6 +254,15 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
             "    {} requests were due while all connections were busy and were never sent",
             total.unsent
         ));
+    }
+    if total.unanswered > 0 {
+        lines.push(format!("    {} requests had no answer when the turn was given up", total.unanswered));
+    }
+    if total.unended() > 0 {
+        lines.push(
+            "    the latencies are at least those: these requests count with the time they had waited"
+                .to_owned(),
+        );
     }
     lines
 }
@@ -191,22 +274,25 @@ fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
         .map(|(name, share)| ((*name).to_owned(), json!(total.latency.value_at_quantile(*share))))
         .chain([("max".to_owned(), json!(total.latency.max()))])
         .collect();
-    let ratio = target.ratio_of(first).map(|[least, median, most]| {
-        json!({"least": decimal(least), "median": decimal(median), "greatest": decimal(most)})
-    });
+    let p99 = |round: &Tally| round.latency.value_at_quantile(P99);
     json!({
         "operation": kind.name(),
         "target": target.name,
         "per_second": total.rate(),
         "per_second_by_round": target.rounds.iter().map(Tally::rate).collect::<Vec<u64>>(),
         "latency_ns": latency,
+        "latency_is_at_least": total.unended() > 0,
+        "p99_ns_by_round": target.rounds.iter().map(p99).collect::<Vec<u64>>(),
+        "first_p99_as_share_of_this": target.p99_ratio(first).map(Ratio::json),
         "server_ns_per_request": total.server_ns(),
         "answered": total.answered,
         "answer_bytes": total.mean_body_bytes(),
         "faults": total.faults,
         "fault_count": total.fault_count(),
         "unsent": total.unsent,
-        "first_as_share_of_this": ratio,
+        "unanswered": total.unanswered,
+        "sending_threads_busy_percent": total.sending.percent(),
+        "first_as_share_of_this": target.rate_ratio(first).map(Ratio::json),
     })
 }
 
@@ -230,27 +316,41 @@ mod tests {
 
     use super::*;
 
-    fn measured(name: &str, answered: [u64; 3]) -> Measured {
-        let rounds = answered.map(|answered| {
+    fn measured(name: &str, answered: &[u64]) -> Measured {
+        let rounds = answered.iter().map(|answered| {
             let mut tally = Tally::new();
-            tally.answered = answered;
+            tally.answered = *answered;
             tally.measured = Duration::from_secs(1);
             tally
         });
-        Measured { name: name.to_owned(), rounds: rounds.to_vec() }
+        Measured { name: name.to_owned(), rounds: rounds.collect() }
+    }
+
+    fn ratio(first: &[u64], other: &[u64]) -> Option<String> {
+        measured("other", other).rate_ratio(&measured("first", first)).map(|ratio| ratio.to_string())
     }
 
     #[test]
     fn ratios_compare_within_a_round_and_take_the_median() {
-        let ours = measured("ours", [70, 700, 90]);
-        let theirs = measured("theirs", [100, 1000, 100]);
-        assert_eq!(theirs.ratio_of(&ours), Some([700, 700, 900]));
-        assert_eq!(ours.ratio_of(&ours), Some([1000, 1000, 1000]));
+        assert_eq!(ratio(&[70, 700, 90], &[100, 1000, 100]).as_deref(), Some("0.700 (0.700 to 0.900)"));
+        assert_eq!(ratio(&[70, 90], &[100, 100]).as_deref(), Some("0.800 (0.700 to 0.900)"));
+        assert_eq!(ratio(&[5, 6, 7], &[5, 6, 7]).as_deref(), Some("1.000 (1.000 to 1.000)"));
     }
 
     #[test]
-    fn a_target_that_answered_nothing_has_no_ratio() {
-        assert_eq!(measured("dead", [0, 0, 0]).ratio_of(&measured("ours", [1, 1, 1])), None);
+    fn rounds_in_which_a_target_answered_nothing_are_told() {
+        assert_eq!(ratio(&[1, 1, 1], &[0, 0, 0]), None);
+        let some = ratio(&[1, 1, 1], &[1, 0, 0]).expect("a round is left");
+        assert_eq!(some, "1.000 (1.000 to 1.000), in 1 of 3 rounds: in the others it answered nothing");
+    }
+
+    #[test]
+    fn a_target_without_any_good_answer_is_named() {
+        let targets = vec![measured("ours", &[1, 1]), measured("theirs", &[0, 0])];
+        let part = Part { kind: Kind::GetItem, targets };
+        let report =
+            Report { settings: Value::Null, headline: String::new(), loads: Vec::new(), parts: vec![part] };
+        assert_eq!(report.silent().as_deref(), Some("theirs gave no good answer to get-item"));
     }
 
     #[test]

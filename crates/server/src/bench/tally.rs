@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::client::Reply;
-
 /// Latencies are recorded from a nanosecond to a hundred seconds, three digits exact.
 const LATENCY_NS_MAX: u64 = 100_000_000_000;
 const DIGITS: u8 = 3;
@@ -14,9 +12,10 @@ const DIGITS: u8 = 3;
 /// The outcome of one turn, or of several.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
-    /// Nanoseconds, of good answers and of refusals alike.
+    /// Nanoseconds, of good answers, of refusals and of requests that came to nothing. What was never sent, or had no answer
+    /// when the turn was given up, is in it with the time it had waited: see `unended`.
     pub(super) latency: Histogram<u64>,
-    /// Good answers within the measured time.
+    /// Good answers that came within the measured time.
     pub(super) answered: u64,
     /// Bytes of good answers' bodies.
     pub(super) body_bytes: u64,
@@ -24,11 +23,30 @@ pub(super) struct Tally {
     pub(super) faults: BTreeMap<String, u64>,
     /// Requests that were to be sent in the measured time and were not, because all connections were busy.
     pub(super) unsent: u64,
+    /// Requests that were sent and had no answer when the turn was given up.
+    pub(super) unanswered: u64,
     pub(super) measured: Duration,
     /// Requests sent, those of the warm-up too.
     pub(super) sent: u64,
     /// Processor time of the server during all of them; zero when it is not known.
     pub(super) server_time: Duration,
+    /// Processor time of the threads that send, and how much of it they could have taken.
+    pub(super) sending: Sending,
+}
+
+/// How busy the generator itself was: near all of its time, the rate is its own limit and not the server's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sending {
+    pub(super) spent: Duration,
+    pub(super) there: Duration,
+}
+
+impl Sending {
+    /// The share in hundredths, if it is known.
+    pub(super) fn percent(self) -> Option<u64> {
+        let there = u64::try_from(self.there.as_millis()).ok()?;
+        u64::try_from(self.spent.as_millis()).ok()?.saturating_mul(100).checked_div(there)
+    }
 }
 
 impl Tally {
@@ -40,32 +58,22 @@ impl Tally {
             body_bytes: 0,
             faults: BTreeMap::new(),
             unsent: 0,
+            unanswered: 0,
             measured: Duration::ZERO,
             sent: 0,
             server_time: Duration::ZERO,
+            sending: Sending::default(),
         }
     }
 
-    /// Counts a request's end; `timely`: within the measured time, so that it counts for the rate.
-    pub(super) fn note(&mut self, outcome: &Result<Reply, String>, latency: Duration, timely: bool) {
-        match outcome {
-            Ok(reply) if reply.status.is_success() => {
-                self.good(reply.body_bytes, latency, timely);
-            }
-            Ok(reply) => {
-                self.record(latency);
-                *self.faults.entry(reply.fault()).or_default() += 1;
-            }
-            Err(fault) => *self.faults.entry(fault.clone()).or_default() += 1,
-        }
+    /// Counts a good answer that came within the measured time, whenever its request was due.
+    pub(super) fn good(&mut self, body_bytes: usize) {
+        self.answered += 1;
+        self.body_bytes += u64::try_from(body_bytes).unwrap_or(u64::MAX);
     }
 
-    pub(super) fn good(&mut self, body_bytes: usize, latency: Duration, timely: bool) {
-        self.record(latency);
-        if timely {
-            self.answered += 1;
-            self.body_bytes += u64::try_from(body_bytes).unwrap_or(u64::MAX);
-        }
+    pub(super) fn fault(&mut self, name: String) {
+        *self.faults.entry(name).or_default() += 1;
     }
 
     pub(super) fn record(&mut self, latency: Duration) {
@@ -79,6 +87,9 @@ impl Tally {
         self.answered += other.answered;
         self.body_bytes += other.body_bytes;
         self.unsent += other.unsent;
+        self.unanswered += other.unanswered;
+        self.sending.spent += other.sending.spent;
+        self.sending.there += other.sending.there;
         self.measured += other.measured;
         self.sent += other.sent;
         self.server_time += other.server_time;
@@ -100,6 +111,11 @@ impl Tally {
 
     pub(super) fn fault_count(&self) -> u64 {
         self.faults.values().sum()
+    }
+
+    /// Requests whose latencies are longer than what is recorded of them.
+    pub(super) fn unended(&self) -> u64 {
+        self.unsent + self.unanswered
     }
 
     /// The mean size of a good answer's body.

@@ -44,11 +44,42 @@ pub(crate) enum Kind {
     Mixed,
 }
 
-/// One request, and what it is about.
+/// One request, and what its answer must be.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) target: &'static str,
     pub(super) body: Bytes,
+    pub(super) expected: Expected,
+}
+
+/// What the size of a good answer's body tells without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    Anything,
+    /// Whole items of so many bytes together; JSON is longer than that.
+    Items {
+        bytes: usize,
+    },
+    /// Nothing was left to send again.
+    NothingLeft,
+}
+
+/// What an answer has at most that leaves no item unprocessed.
+const NOTHING_LEFT_BYTES_MAX: usize = 100;
+
+impl Expected {
+    /// How an answer of this size is not what was asked for.
+    pub(super) fn fault(self, body_bytes: usize) -> Option<String> {
+        match self {
+            Self::Items { bytes } if body_bytes < bytes => {
+                Some(format!("answered well, but with fewer than the {bytes} bytes of items asked for"))
+            }
+            Self::NothingLeft if body_bytes > NOTHING_LEFT_BYTES_MAX => {
+                Some("answered well, but with items left unprocessed".to_owned())
+            }
+            Self::Anything | Self::Items { .. } | Self::NothingLeft => None,
+        }
+    }
 }
 
 const BATCH_ITEMS: u64 = 25;
@@ -131,8 +162,14 @@ impl DataSet {
         let item = chooser.item();
         match step {
             Step::Get => self.get(item),
-            Step::Put => call("DynamoDB_20120810.PutItem", self.put(item, chooser.below(1000))),
-            Step::Update => call("DynamoDB_20120810.UpdateItem", format!("{{{}}}", self.update(item))),
+            Step::Put => {
+                let body = self.put(item, chooser.below(1000));
+                call("DynamoDB_20120810.PutItem", body, Expected::Anything)
+            }
+            Step::Update => {
+                let body = format!("{{{}}}", self.update(item));
+                call("DynamoDB_20120810.UpdateItem", body, Expected::Anything)
+            }
             Step::Query { items } => {
                 let from = chooser.below(PARTITION_ITEMS - items + 1);
                 self.query(place(item).0, from, items)
@@ -152,7 +189,12 @@ impl DataSet {
             key(item),
             self.consistent
         );
-        call("DynamoDB_20120810.GetItem", body)
+        call("DynamoDB_20120810.GetItem", body, self.whole(1))
+    }
+
+    fn whole(&self, items: u64) -> Expected {
+        let items = usize::try_from(items).unwrap_or(usize::MAX);
+        Expected::Items { bytes: self.item_bytes.saturating_mul(items) }
     }
 
     fn put(&self, item: u64, version: u64) -> String {
@@ -176,7 +218,7 @@ impl DataSet {
             r#"{{"TableName":"{}","KeyConditionExpression":"pk = :p AND sk >= :s","ExpressionAttributeValues":{{":p":{{"S":"customer#{partition:010}"}},":s":{{"S":"order#{from:03}"}}}},"Limit":{items},"ConsistentRead":{}}}"#,
             self.table, self.consistent
         );
-        call("DynamoDB_20120810.Query", body)
+        call("DynamoDB_20120810.Query", body, self.whole(items))
     }
 
     /// Puts of these items, 25 at most.
@@ -193,7 +235,7 @@ impl DataSet {
             body.push_str("}}");
         }
         body.push_str("]}}");
-        call("DynamoDB_20120810.BatchWriteItem", body)
+        call("DynamoDB_20120810.BatchWriteItem", body, Expected::NothingLeft)
     }
 
     fn transact(&self, item: u64, items: u64, version: u64) -> Call {
@@ -207,7 +249,7 @@ impl DataSet {
             self.update(updated),
             self.put(replaced, version)
         );
-        call("DynamoDB_20120810.TransactWriteItems", body)
+        call("DynamoDB_20120810.TransactWriteItems", body, Expected::Anything)
     }
 
     /// Appends the item as JSON; its note fills it up to the wanted size.
@@ -221,23 +263,41 @@ impl DataSet {
             ),
         );
         let note = self.item_bytes.saturating_sub(FIXED_BYTES).max(1);
-        let words = NOTE.bytes().cycle().map(char::from);
-        body.extend(words.take(note));
+        body.extend(letters(item ^ (version << 40)).take(note).map(char::from));
         body.push_str(r#""}}"#);
     }
 }
 
 /// What an item takes beside its note: names 26, keys 19 and 9, status 7, total 4, version 3.
 const FIXED_BYTES: usize = 68;
-const NOTE: &str = "please ring twice, the dog is friendly and the bell is broken; ";
+/// What notes are made of: six bits a letter.
+const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .";
+const LETTERS_A_WORD: u32 = 10;
+
+/// Letters of which nothing repeats, so that a store that compresses has no advantage over one that does not.
+pub(super) fn letters(seed: u64) -> impl Iterator<Item = u8> {
+    let mut state = seed;
+    std::iter::repeat_with(move || {
+        // SplitMix64 (Steele, Lea and Flood, 2014).
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let word = mixed ^ (mixed >> 31);
+        (0..LETTERS_A_WORD).map(move |letter| {
+            let place = usize::try_from((word >> (6 * letter)) & 63).unwrap_or(0);
+            LETTERS.get(place).copied().unwrap_or(b' ')
+        })
+    })
+    .flatten()
+}
 
 fn key(item: u64) -> String {
     let (partition, sort) = place(item);
     format!(r#"{{"pk":{{"S":"customer#{partition:010}"}},"sk":{{"S":"order#{sort:03}"}}}}"#)
 }
 
-fn call(target: &'static str, body: String) -> Call {
-    Call { target, body: Bytes::from(body) }
+fn call(target: &'static str, body: String, expected: Expected) -> Call {
+    Call { target, body: Bytes::from(body), expected }
 }
 
 fn push(body: &mut String, text: std::fmt::Arguments<'_>) {

@@ -203,9 +203,18 @@ pub async fn check_whole(api: &impl StreamsApi, table: &Table) -> Result<(), Str
 
 /// The stream's history, if the table has one, ends in what the table holds.
 pub async fn check_stream(api: &impl StreamsApi, table: &Table) -> Result<(), String> {
+    check_stream_and(api, table, &mut |_, _| {}).await
+}
+
+/// As `check_stream`, and hands over every record's key and change.
+pub async fn check_stream_and(
+    api: &impl StreamsApi,
+    table: &Table,
+    note: &mut impl FnMut(&Place, &Value),
+) -> Result<(), String> {
     let described = good(api.call("DescribeTable", &json!({"TableName": TABLE})).await)?;
     let Some(arn) = described["Table"].get("LatestStreamArn") else { return Ok(()) };
-    if replayed_stream(api, arn).await? == *table {
+    if replayed_stream(api, arn, note).await? == *table {
         Ok(())
     } else {
         Err("the stream's history is not the table's".to_owned())
@@ -214,7 +223,11 @@ pub async fn check_stream(api: &impl StreamsApi, table: &Table) -> Result<(), St
 
 /// The table as its stream tells it: every image applied in order, shard by shard, parents first. Each image must fit the
 /// one before.
-async fn replayed_stream(api: &impl StreamsApi, arn: &Value) -> Result<Table, String> {
+async fn replayed_stream(
+    api: &impl StreamsApi,
+    arn: &Value,
+    note: &mut impl FnMut(&Place, &Value),
+) -> Result<Table, String> {
     let mut shards: Vec<Value> = Vec::new();
     loop {
         let mut asked = json!({"StreamArn": arn});
@@ -238,7 +251,7 @@ async fn replayed_stream(api: &impl StreamsApi, arn: &Value) -> Result<Table, St
                 !read.contains(parent) && shards.iter().any(|other| other["ShardId"] == parent)
             });
             if !parent_open && !read.contains(&id) {
-                replay_shard(api, arn, &id, &mut table).await?;
+                replay_shard(api, (arn, &id), &mut table, note).await?;
                 read.insert(id);
             }
         }
@@ -251,9 +264,9 @@ async fn replayed_stream(api: &impl StreamsApi, arn: &Value) -> Result<Table, St
 
 async fn replay_shard(
     api: &impl StreamsApi,
-    arn: &Value,
-    shard: &str,
+    (arn, shard): (&Value, &str),
     table: &mut Table,
+    note: &mut impl FnMut(&Place, &Value),
 ) -> Result<(), String> {
     let asked = json!({"StreamArn": arn, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"});
     let mut iterator = good(api.call_streams("GetShardIterator", &asked).await)?["ShardIterator"].clone();
@@ -266,7 +279,11 @@ async fn replay_shard(
             if table.get(&key) != change.get("OldImage") {
                 return Err(format!("a change of {key:?} is missing or doubled"));
             }
-            table.insert(key, change["NewImage"].clone());
+            note(&key, change);
+            match change.get("NewImage") {
+                Some(image) => drop(table.insert(key, image.clone())),
+                None => drop(table.remove(&key)),
+            }
         }
         if records.is_empty() {
             break;

@@ -1,0 +1,130 @@
+//! SIGKILL at random moments, while the server serves and while it opens its folder: nothing that was acknowledged is lost.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+#[path = "support/dice.rs"]
+mod dice;
+#[path = "support/in_process.rs"]
+mod in_process;
+#[path = "support/ledger.rs"]
+mod ledger;
+#[path = "support/register.rs"]
+mod register;
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use dice::{Dice, wanted};
+use in_process::Http;
+use ledger::{TABLE, check_stream_and, check_whole, enable_stream, scan};
+use register::{History, Left, Register, place};
+use serde_json::json;
+use support::Server;
+use support::client::{Caller, client, create_indexed_table};
+
+/// `KEYWRIGHT_KILLS` asks for more.
+const KILLS_DEFAULT: u64 = 8;
+/// The stream grows with every write, so that it is not read whole after each kill.
+const KILLS_PER_STREAM_CHECK: u64 = 50;
+/// A kill comes within so many milliseconds of the first write, or of the start.
+const WRITING_MS_MAX: u64 = 600;
+const OPENING_MS_MAX: u64 = 150;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_server_loses_nothing_that_was_acknowledged() {
+    let kills = wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT);
+    let seed = wanted("KEYWRIGHT_SEED", 1);
+    let mut dice = Dice::new(seed);
+    let folder = tempfile::tempdir().unwrap();
+    let register = Register::new();
+    let mut opening = 0;
+    for kill in 0..kills {
+        if kill > 0 && dice.roll(4) == 0 {
+            kill_while_it_opens(folder.path(), Duration::from_millis(dice.roll(OPENING_MS_MAX)));
+            opening += 1;
+        }
+        let server = Server::on(folder.path());
+        if kill == 0 {
+            let asking = client(&server.endpoint, Caller::default());
+            create_indexed_table(&asking, TABLE).await;
+            enable_stream(&asking).await;
+        } else {
+            let whole = kill % KILLS_PER_STREAM_CHECK == 1;
+            check(&Http::new(server.address()), &register, whole).await.unwrap();
+        }
+        let writers = register.start(&server.endpoint, seed.wrapping_mul(kills) + kill);
+        tokio::time::sleep(Duration::from_millis(dice.roll(WRITING_MS_MAX))).await;
+        server.kill();
+        register.stop(writers).await;
+    }
+    let server = Server::on(folder.path());
+    check(&Http::new(server.address()), &register, true).await.unwrap();
+    let (acknowledged, tried) = register.counts();
+    assert!(acknowledged > 0, "no change was acknowledged before any kill");
+    println!(
+        "seed {seed}: {kills} kills while it served and {opening} while it opened its folder; of {tried} changes tried \
+         {acknowledged} were acknowledged, and all of these are in the stream and what the last of each key left is in the table"
+    );
+}
+
+/// The table, its indexes, and if asked its stream are what the register allows.
+async fn check(http: &Http, register: &Register, whole_stream: bool) -> Result<(), String> {
+    let table = scan(http, None).await?;
+    register.check_table(&table)?;
+    check_whole(http, &table).await?;
+    if whole_stream {
+        let mut history = History::default();
+        check_stream_and(http, &table, &mut |place, change| history.note(place, change)).await?;
+        register.check_history(&history)?;
+    }
+    Ok(())
+}
+
+fn kill_while_it_opens(folder: &Path, after: Duration) {
+    let mut process = Command::new(env!("CARGO_BIN_EXE_keywright"))
+        .args(["serve", "--port", "0", "--data", folder.to_str().unwrap()])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(after);
+    process.kill().unwrap();
+    process.wait().unwrap();
+}
+
+#[test]
+fn what_is_lost_comes_back_or_was_never_written_is_found_out() {
+    let register = Register::new();
+    let at = place("single", 0, 1);
+    let put = register.try_change(&at, Left::Item);
+    register.acknowledge(put, &at);
+    let with = |generation: u64| {
+        let item = json!({"pk": {"S": at.0}, "sk": {"S": at.1}, "generation": {"N": generation.to_string()}});
+        ledger::Table::from([(at.clone(), item)])
+    };
+    assert!(register.check_table(&with(put)).is_ok());
+    assert!(register.check_table(&ledger::Table::new()).is_err(), "an acknowledged put is lost");
+    assert!(register.check_table(&with(put + 1)).is_err(), "nobody wrote that");
+
+    let delete = register.try_change(&at, Left::Nothing);
+    assert!(register.check_table(&with(put)).is_ok(), "nobody was told that it is deleted");
+    assert!(register.check_table(&ledger::Table::new()).is_ok());
+    register.acknowledge(delete, &at);
+    assert!(register.check_table(&with(put)).is_err(), "an acknowledged delete is undone");
+
+    let again = register.try_change(&at, Left::Item);
+    assert!(register.check_table(&ledger::Table::new()).is_ok());
+    assert!(register.check_table(&with(again)).is_ok());
+
+    let mut history = History::default();
+    assert!(register.check_history(&history).is_err(), "the stream lacks an acknowledged put");
+    history.written.insert((at.clone(), put), 1);
+    assert!(register.check_history(&history).is_ok());
+    history.written.insert((at.clone(), put), 2);
+    assert!(register.check_history(&history).is_err(), "twice");
+    history.written.insert((at.clone(), put), 1);
+    history.written.insert((at.clone(), 77), 1);
+    assert!(register.check_history(&history).is_err(), "nobody tried that");
+}
