@@ -175,8 +175,8 @@ impl Register {
             let put = PutRequest::builder().set_item(Some(item(place, *number))).build().unwrap();
             WriteRequest::builder().put_request(put).build()
         };
-        let writes = tried.iter().map(request).collect();
-        let sent = client.batch_write_item().request_items(TABLE, writes).send().await;
+        let requests = tried.iter().map(request).collect();
+        let sent = client.batch_write_item().request_items(TABLE, requests).send().await;
         if sent.is_ok_and(|answer| answer.unprocessed_items().is_none_or(HashMap::is_empty)) {
             for (number, place) in tried {
                 self.acknowledge(number, place);
