@@ -121,7 +121,7 @@ fn every_command_and_option_that_the_guide_names_is_in_a_block_that_is_run() {
     let named = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("keywright model "));
     let options = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("--"));
     // What the guide says of import needs a server or a neighbouring file; other tests use it.
-    let elsewhere = ["--endpoint", "--no-side", "--no-base"];
+    let elsewhere = ["--endpoint", "--side", "--no-side", "--base", "--no-base"];
     for code in named.chain(options).filter(|code| !elsewhere.contains(code)) {
         assert!(run.contains(code), "{code} is named and not run");
     }
