@@ -511,12 +511,12 @@ impl<'a> Maker<'a> {
             let taken = earlier
                 .iter()
                 .any(|action| action.table.name == table.name && Some(&action.key) == key.as_ref());
-            if taken {
+            if taken || Self::is_twin(entity, &item, earlier) {
                 continue;
             }
             let asked = keys.iter().any(|name| given.contains_key(*name));
             let item = pad(self.model, entity, item);
-            if asked || overwrites || self.is_new(table, key.as_ref()) {
+            if asked || overwrites || self.is_new(table, key.as_ref()) && !self.is_known(entity, &item) {
                 return Ok((item, false));
             }
             known.get_or_insert(item);
@@ -638,6 +638,24 @@ impl<'a> Maker<'a> {
         let mut firsts =
             earlier.iter().filter(|own| own.entity.name == *source && changes.contains(&own.kind));
         firsts.nth(usize::try_from(nth).ok()?).filter(|_| entity.attributes.iter().all(from))
+    }
+
+    /// Whether an earlier put of the pattern is of the same item by what is declared unique, under whichever key: second items
+    /// of the two would meet.
+    fn is_twin(entity: &Entity, item: &Item, earlier: &[Action<'a>]) -> bool {
+        let puts = earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == entity.name);
+        puts.map(|own| &own.item).any(|other| Self::is_same(entity, item, other))
+    }
+
+    /// Whether a sample is the same item by what is declared unique.
+    fn is_known(&self, entity: &Entity, item: &Item) -> bool {
+        let mine = self.samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
+        mine.map(|sample| &sample.item).any(|other| Self::is_same(entity, item, other))
+    }
+
+    fn is_same(entity: &Entity, item: &Item, other: &Item) -> bool {
+        let equal = |name: &String| item.contains_key(name) && item.get(name) == other.get(name);
+        entity.unique.iter().any(|names| names.iter().all(equal))
     }
 
     /// Whether no sample has the key.
