@@ -158,3 +158,25 @@ patterns:
     let checked = checked(&model);
     assert!(checked.report.patterns.iter().all(|own| own.items_returned > 0), "{}", text(&checked, "x.yaml"));
 }
+
+#[test]
+fn items_of_a_model_without_keys_are_told_by_their_attributes_and_get_the_new_keys() {
+    let (model, _) = redesigned(
+        r#"
+format: 1
+model: ranking
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  M: {count: 1000, size: 100, unique: [[id]], attrs: {id: S, grp: {type: S, distinct: 10}, score: N}}
+patterns:
+  - {id: One, get: M, given: {id: eq}, rate: 1, example: {id: a}, expect: {count: 1}}
+  - {id: Best, query: M, given: {grp: eq}, order: {by: score, direction: desc}, returns: {avg: 10, max: 100, page: 20}, rate: 1, example: {grp: x}, expect: {count: 3}}
+data:
+  inline:
+    M: [{id: a, grp: x, score: 5}, {id: b, grp: x, score: 12}, {id: c, grp: x, score: 7}]
+"#,
+    );
+    let checked = checked(&model);
+    let met = checked.report.patterns.iter().filter(|own| own.outcome == Outcome::Met).count();
+    assert_eq!(met, 2, "{}", text(&checked, "x.yaml"));
+}

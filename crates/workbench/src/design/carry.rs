@@ -28,9 +28,7 @@ pub fn carry(
     new: &mut Model,
 ) -> Result<Vec<String>, Faults> {
     let mut notices = Vec::new();
-    let mut source = old.clone();
-    source.data.generate = None;
-    let samples = data::load(&source, read_file)?;
+    let samples = data::load(&source(old, new), read_file)?;
     let seconds = new_seconds(old, new);
     let mut carried = Carried {
         old,
@@ -78,6 +76,19 @@ pub fn carry(
     expected_keys(old, &moves, new, &mut notices);
     expected_run(read_file, new, &mut notices)?;
     Ok(notices)
+}
+
+/// The old model with the items it has itself. What had no keys has its new ones already: its items are told by attributes
+/// alone.
+fn source(old: &Model, new: &Model) -> Model {
+    let mut source = old.clone();
+    source.data.generate = None;
+    for entity in source.entities.iter_mut().filter(|entity| entity.key.templates.is_empty()) {
+        if let Some(designed) = new.entity(&entity.name) {
+            entity.key.clone_from(&designed.key);
+        }
+    }
+    source
 }
 
 /// Whether all items are records that leave their keys to the templates.
