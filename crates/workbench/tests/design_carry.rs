@@ -162,7 +162,7 @@ patterns:
 #[test]
 fn items_of_a_model_without_keys_are_told_by_their_attributes_and_get_the_new_keys() {
     let (model, _) = redesigned(
-        r#"
+        r"
 format: 1
 model: ranking
 tables: {Tab: {key: {pk: S, sk: S}}}
@@ -174,7 +174,7 @@ patterns:
 data:
   inline:
     M: [{id: a, grp: x, score: 5}, {id: b, grp: x, score: 12}, {id: c, grp: x, score: 7}]
-"#,
+",
     );
     let checked = checked(&model);
     let met = checked.report.patterns.iter().filter(|own| own.outcome == Outcome::Met).count();
