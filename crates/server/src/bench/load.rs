@@ -11,8 +11,7 @@ use super::keys::Chooser;
 use super::pace::{Pace, Schedule, Times};
 use super::processor::Process;
 use super::tally::{Sending, Tally};
-use super::workload::Call;
-use super::workload::{DataSet, Kind};
+use super::workload::{Call, DataSet, Kind};
 use crate::environment;
 
 /// How long a connection waits after a request that got no answer.

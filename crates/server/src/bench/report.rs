@@ -43,9 +43,14 @@ impl Measured {
         total
     }
 
-    /// The mean size of an answer's body.
+    /// The mean size of an answer's body, of the rounds so far.
     pub(super) fn answer_bytes(&self) -> u64 {
-        self.total().mean_body_bytes()
+        let bytes: u64 = self.rounds.iter().map(|round| round.body_bytes).sum();
+        bytes.checked_div(self.answered()).unwrap_or(0)
+    }
+
+    fn answered(&self) -> u64 {
+        self.rounds.iter().map(|round| round.answered).sum()
     }
 
     /// The first target's rate as a share of this one's.
@@ -150,7 +155,7 @@ impl Report {
     /// A sentence on a target that gave no good answer to some kind of work.
     pub(super) fn silent(&self) -> Option<String> {
         let silent = |part: &Part| {
-            let target = part.targets.iter().find(|target| target.total().answered == 0)?;
+            let target = part.targets.iter().find(|target| target.answered() == 0)?;
             Some(format!("{} gave no good answer to {}", target.name, part.kind.name()))
         };
         self.parts.iter().find_map(silent)
@@ -286,7 +291,7 @@ fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
         "first_p99_as_share_of_this": target.p99_ratio(first).map(Ratio::json),
         "server_ns_per_request": total.server_ns(),
         "answered": total.answered,
-        "answer_bytes": total.mean_body_bytes(),
+        "answer_bytes": target.answer_bytes(),
         "faults": total.faults,
         "fault_count": total.fault_count(),
         "unsent": total.unsent,

@@ -58,14 +58,16 @@ fn measure_kind(plan: &Plan, kind: Kind, bare_store: Option<&BareStore>) -> Resu
         banner::note(&format!("{}: round {} of {}", kind.name(), round + 1, plan.rounds));
         let turn = u64::from(round);
         for place in order(round, targets.len()) {
-            let answer_bytes = measured.first().map_or(0, Measured::answer_bytes);
             let tally = match targets.get_mut(place) {
                 None => continue,
                 Some(Target::Endpoint(endpoint)) => load::turn(plan, endpoint, kind, turn)?,
                 Some(Target::BareHttp(server)) => {
                     let server = match server {
                         Some(server) => server,
-                        None => server.insert(FixedHttp::start(answer_bytes)?),
+                        None => {
+                            let answer_bytes = measured.first().map_or(0, Measured::answer_bytes);
+                            server.insert(FixedHttp::start(answer_bytes)?)
+                        }
                     };
                     load::turn(plan, &server.endpoint, kind, turn)?
                 }

@@ -117,11 +117,6 @@ impl Tally {
     pub(super) fn unended(&self) -> u64 {
         self.unsent + self.unanswered
     }
-
-    /// The mean size of a good answer's body.
-    pub(super) fn mean_body_bytes(&self) -> u64 {
-        self.body_bytes.checked_div(self.answered).unwrap_or(0)
-    }
 }
 
 pub(super) fn nanoseconds(time: Duration) -> u64 {

@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 use clap::ValueEnum;
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
 
 use super::cli::PARTITION_ITEMS;
 use super::keys::Chooser;
@@ -270,25 +272,16 @@ impl DataSet {
 
 /// What an item takes beside its note: names 26, keys 19 and 9, status 7, total 4, version 3.
 const FIXED_BYTES: usize = 68;
-/// What notes are made of: six bits a letter.
+/// What notes are made of.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .";
-const LETTERS_A_WORD: u32 = 10;
 
 /// Letters of which nothing repeats, so that a store that compresses has no advantage over one that does not.
 pub(super) fn letters(seed: u64) -> impl Iterator<Item = u8> {
-    let mut state = seed;
-    std::iter::repeat_with(move || {
-        // SplitMix64 (Steele, Lea and Flood, 2014).
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let word = mixed ^ (mixed >> 31);
-        (0..LETTERS_A_WORD).map(move |letter| {
-            let place = usize::try_from((word >> (6 * letter)) & 63).unwrap_or(0);
-            LETTERS.get(place).copied().unwrap_or(b' ')
-        })
+    let mut random = SmallRng::seed_from_u64(seed);
+    std::iter::repeat_with(move || random.random::<u64>().to_le_bytes()).flatten().map(|byte| {
+        let place = usize::from(byte & 63);
+        LETTERS.get(place).copied().unwrap_or(b' ')
     })
-    .flatten()
 }
 
 fn key(item: u64) -> String {
