@@ -3,21 +3,15 @@
 mod support;
 
 use keywright_workbench::cost::{Costing, Settings};
-use keywright_workbench::design::{self, Billed, billed};
+use keywright_workbench::design::{Billed, billed};
 use keywright_workbench::model::{Model, parse};
 use keywright_workbench::price::Money;
-use support::{example, examples, model, no_files, prices};
+use support::{all_designed, example, examples, model, no_files, prices};
 
 /// What `design` does with a model.
 fn designed(original: &Model) -> Billed {
     let prices = prices();
-    let (mut model, mut embedded) = (original.clone(), Vec::new());
-    for table in &original.tables {
-        let problem = design::from_model(&model, table).expect("a problem");
-        let found = design::solve(&problem, &prices).expect("a design");
-        model = design::to_model(&model, &table.name, &found).expect("templates");
-        embedded.extend(found.embedded);
-    }
+    let (model, embedded) = all_designed(original);
     let costing = Costing { prices: &prices, settings: Settings::default() };
     billed(original, model, &embedded, &no_files, &costing).expect("a bill")
 }

@@ -3,23 +3,17 @@
 mod support;
 
 use keywright_workbench::data::Sample;
-use keywright_workbench::design::{self, carry};
+use keywright_workbench::design::carry;
 use keywright_workbench::model::{Model, write};
 use keywright_workbench::report::{Checked, text};
 use keywright_workbench::run::Outcome;
 
-use support::{model, no_files, prices};
+use support::{all_designed, model, no_files};
 
 /// The model designed anew, as it reads back, and what was said of what it had.
 fn redesigned(text: &str) -> (Model, Vec<String>) {
     let original = model(text);
-    let (mut model, mut embedded) = (original.clone(), Vec::new());
-    for table in &original.tables {
-        let problem = design::from_model(&model, table).expect("a problem");
-        let found = design::solve(&problem, &prices()).expect("a design");
-        model = design::to_model(&model, &table.name, &found).expect("templates");
-        embedded.extend(found.embedded);
-    }
+    let (mut model, embedded) = all_designed(&original);
     let notices = carry(&original, &no_files, &embedded, &mut model).expect("it runs");
     (support::model(&write(&model)), notices)
 }

@@ -1,26 +1,21 @@
 //! What writers know decides which second items there can be and which writes read first; what they know is asked to be so
 //! still, and one that is mistaken is refused.
 
-use keywright_workbench::check;
-use keywright_workbench::design::{self, Design, Fault, Proof, Slot, carry};
-use keywright_workbench::model::{Condition, Model, Pattern, WriteKind, parse, write};
-use keywright_workbench::price::{Prices, TODAY};
-use keywright_workbench::report::text;
+mod support;
 
-fn no_files(name: &str) -> Result<String, String> {
-    Err(format!("no {name} in this test"))
-}
+use keywright_workbench::design::{self, Design, Fault, Proof, Slot, carry};
+use keywright_workbench::model::{Condition, Model, Pattern, WriteKind, write};
+use keywright_workbench::report::text;
+use support::{no_files, prices};
 
 fn solved(model: &Model, indexes: usize) -> Result<Design, Vec<Fault>> {
-    let table = model.tables.first().expect("a table");
-    let mut problem = design::from_model(model, table).expect("a problem");
-    problem.gsi_max = indexes;
-    design::solve(&problem, &Prices::built_in(TODAY).expect("built in"))
+    let problem = design::Problem { gsi_max: indexes, ..support::problem(model) };
+    design::solve(&problem, &prices())
 }
 
 /// The model designed with at most so many indexes, as it reads back; its writes are run, and its check passes.
 fn designed(text: &str, indexes: usize) -> (Design, Model) {
-    let original = parse(text).expect("a model");
+    let original = support::model(text);
     let found = solved(&original, indexes).expect("a design");
     let mut model = design::to_model(&original, &original.tables.first().expect("a table").name, &found)
         .expect("templates");
@@ -28,13 +23,13 @@ fn designed(text: &str, indexes: usize) -> (Design, Model) {
         assert!(own.agrees() && !own.refused, "{own:?}\n{}", write(&model));
     }
     carry(&original, &no_files, &found.embedded, &mut model).expect("it runs");
-    let model = parse(&write(&model)).expect("it reads back");
+    let model = support::model(&write(&model));
     checked(&model);
     (found, model)
 }
 
 fn checked(model: &Model) -> String {
-    let checked = check(model, &no_files, &mut |_| {}).expect("it runs");
+    let checked = support::check(model);
     let said = text(&checked, "x.yaml");
     assert!(checked.passes(), "{said}\n{}", write(model));
     said
@@ -94,13 +89,13 @@ fn an_update_whose_condition_asks_for_the_second_key_knows_it_as_well() {
 
 #[test]
 fn without_knowing_the_second_key_there_are_no_second_items_and_what_would_have_to_be_known_is_said() {
-    let original = parse(&TWO_WAYS.replace("x: x1, ", "")).expect("a model");
+    let original = support::model(&TWO_WAYS.replace("x: x1, ", ""));
     let faults = solved(&original, 0).expect_err("no design");
     let said = faults.iter().map(ToString::to_string).collect::<String>();
     assert!(said.contains("second items of A by x would do if") && said.contains("W1 knew x"), "{said}");
     // What is the value that it writes is not the one that was there.
     let sets = TWO_WAYS.replace("set: 'y = :y'", "set: 'x = :x'");
-    let said = solved(&parse(&sets).expect("a model"), 0).expect_err("no design");
+    let said = solved(&support::model(&sets), 0).expect_err("no design");
     let said = said.iter().map(ToString::to_string).collect::<String>();
     assert!(said.contains("W1 knew x"), "{said}");
 }
@@ -133,7 +128,7 @@ fn a_second_item_whose_key_the_writer_has_wrong_is_not_left_behind() {
         "example: {id: i1, x: x1,",
         "expect: {fails-when: null, reason: ConditionalCheckFailed}\n    example: {id: i1, x: x9,",
     );
-    let ran = check(&parse(&mistaken).expect("a model"), &no_files, &mut |_| {}).expect("it runs");
+    let ran = support::checked(&mistaken);
     assert!(text(&ran, "x.yaml").contains("1 met"), "{}\n{mistaken}", text(&ran, "x.yaml"));
 }
 
@@ -185,7 +180,7 @@ fn a_write_whose_condition_does_not_hold_on_generated_items_is_shown_on_items_wh
         "data:",
         "  - {id: W5, update: Ticket, set: 'status = :status', if: 'priority > :least and status <> :status and attribute_exists(body)', rate: 0.5, example: {least: 1000000}}\n  - {id: W6, delete: Ticket, if: 'status = :status', rate: 0.1, example: {status: NEVER}}\ndata:",
     );
-    let original = parse(&text).expect("a model");
+    let original = support::model(&text);
     let found = solved(&original, 5).expect("a design");
     let model = design::to_model(&original, "Desk", &found).expect("templates");
     for own in design::verify_writes(&model).expect("it runs") {
@@ -236,7 +231,7 @@ fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_sinc
     } else {
         format!("{before}{}", after.replacen("{id: W3,", &format!("{{id: W3, {expect},"), 1))
     };
-    assert!(checked(&parse(&stale).expect("a model")).contains("1 met"));
+    assert!(checked(&support::model(&stale)).contains("1 met"));
 }
 
 #[test]

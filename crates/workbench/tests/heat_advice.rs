@@ -1,29 +1,25 @@
 //! Heat by hand, and advice that holds when it is followed.
 
+mod support;
+
 use keywright_workbench::heat::{HotKey, of_model};
 use keywright_workbench::lint::Finding;
-use keywright_workbench::model::{Model, parse};
 
-fn read(text: &str) -> Model {
-    let told = |faults: Vec<keywright_workbench::model::Fault>| {
-        faults.iter().map(|fault| fault.in_file("model")).collect::<Vec<_>>().join("\n")
-    };
-    parse(text).map_err(told).expect(text)
-}
+use support::{model, no_files};
 
 fn heat(text: &str) -> Vec<HotKey> {
-    let model = read(text);
-    let no_files = |_: &str| Err("no files".to_owned());
+    let model = model(text);
     let samples = keywright_workbench::run::run(&model, &no_files, &mut |_| {}).expect("it runs").samples;
     of_model(&model, &keywright_workbench::run::measure(&model, &samples).expect("it is metered").report)
 }
 
 /// What a model trips of the rules on load.
 fn found(text: &str) -> Vec<Finding> {
-    let model = read(text);
-    let checked = keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {});
-    let findings = checked.expect("it runs").findings;
-    findings.into_iter().filter(|own| ["L020", "L021", "L022", "L025"].contains(&own.rule)).collect()
+    support::checked(text)
+        .findings
+        .into_iter()
+        .filter(|own| ["L020", "L021", "L022", "L025"].contains(&own.rule))
+        .collect()
 }
 
 fn rules(text: &str) -> Vec<&'static str> {

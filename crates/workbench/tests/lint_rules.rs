@@ -161,9 +161,7 @@ fn rules_are_sorted_and_explained() {
 
 /// The rules that a model trips.
 fn tripped(text: &str) -> Vec<&'static str> {
-    let model = parse(text).expect("a model");
-    let checked = keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {});
-    checked.expect("it runs").findings.iter().map(|finding| finding.rule).collect()
+    support::checked(text).findings.iter().map(|finding| finding.rule).collect()
 }
 
 /// `id` of five categories says nothing about `id` of orders, nor that of users about that of events.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use keywright_workbench::cost::{Bill, Costing, Settings, bill};
 use keywright_workbench::data::load;
-use keywright_workbench::design::{self, Design};
+use keywright_workbench::design::{self, Design, Embedded};
 use keywright_workbench::model::{Fault, Model, parse, write};
 use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::Checked;
@@ -66,6 +66,18 @@ pub fn redesigned(original: &Model) -> (Design, Model) {
     let table = original.tables.first().expect("a table");
     let made = design::to_model(original, &table.name, &found).expect("templates");
     (found, model(&write(&made)))
+}
+
+/// Every table of a model designed anew, and what became lists.
+pub fn all_designed(original: &Model) -> (Model, Vec<Embedded>) {
+    let (mut model, mut embedded) = (original.clone(), Vec::new());
+    for table in &original.tables {
+        let problem = design::from_model(&model, table).expect("a problem");
+        let found = design::solve(&problem, &prices()).expect("a design");
+        model = design::to_model(&model, &table.name, &found).expect("templates");
+        embedded.extend(found.embedded);
+    }
+    (model, embedded)
 }
 
 /// The files of `examples/models`, by name.
