@@ -62,12 +62,11 @@ fn measure_kind(plan: &Plan, kind: Kind, bare_store: Option<&BareStore>) -> Resu
                 None => continue,
                 Some(Target::Endpoint(endpoint)) => load::turn(plan, endpoint, kind, turn)?,
                 Some(Target::BareHttp(server)) => {
-                    let server = match server {
-                        Some(server) => server,
-                        None => {
-                            let answer_bytes = measured.first().map_or(0, Measured::answer_bytes);
-                            server.insert(FixedHttp::start(answer_bytes)?)
-                        }
+                    let server = if let Some(server) = server {
+                        server
+                    } else {
+                        let answer_bytes = measured.first().map_or(0, Measured::answer_bytes);
+                        server.insert(FixedHttp::start(answer_bytes)?)
                     };
                     load::turn(plan, &server.endpoint, kind, turn)?
                 }
