@@ -46,8 +46,10 @@ fn an_open_loop_keeps_its_rate_and_a_filled_table_is_not_filled_again() {
         let report = bench(&arguments);
         assert_eq!(report["loads"].as_array().unwrap().len(), loads);
         let result = &report["results"][0];
-        let sent = result["answered"].as_u64().unwrap() + result["unsent"].as_u64().unwrap();
-        assert!((90..=101).contains(&sent), "{result}");
+        // What was due is counted, also what a busy machine did not send or answer in time; a turn's ends may fall on a due time.
+        let due = result["latencies"].as_u64().unwrap();
+        assert!((98..=102).contains(&due), "{result}");
+        assert!(result["answered"].as_u64().unwrap() > 0, "{result}");
     }
 }
 

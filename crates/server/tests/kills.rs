@@ -18,16 +18,20 @@ use std::time::Duration;
 
 use dice::{Dice, wanted};
 use in_process::Http;
+use keywright_store_local::{LocalOptions, LocalStore};
 use ledger::{TABLE, check_stream_and, check_whole, enable_stream, scan};
 use register::{History, Left, Register, place};
 use serde_json::json;
 use support::Server;
 use support::client::{Caller, client, create_indexed_table};
+use tempfile::TempDir;
 
 /// `KEYWRIGHT_KILLS` asks for more.
 const KILLS_DEFAULT: u64 = 8;
-/// The stream grows with every write, so that it is not read whole after each kill.
-const KILLS_PER_STREAM_CHECK: u64 = 50;
+/// A folder lives so many kills, then a new one is begun: its stream is replayed whole, and it grows with every write.
+const KILLS_OF_A_LIFE: u64 = 50;
+/// Every second folder has write buffers so small that tables are written, merged and removed all the time.
+const WRITE_BUFFER_BYTES: u64 = 96 * 1024;
 /// A kill comes within so many milliseconds of the first write, or of the start.
 const WRITING_MS_MAX: u64 = 600;
 const OPENING_MS_MAX: u64 = 150;
@@ -37,7 +41,40 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
     let kills = wanted("KEYWRIGHT_KILLS", KILLS_DEFAULT);
     let seed = wanted("KEYWRIGHT_SEED", 1);
     let mut dice = Dice::new(seed);
-    let folder = tempfile::tempdir().unwrap();
+    let lives = kills.div_ceil(KILLS_OF_A_LIFE).max(2);
+    let mut sum = Outcome::default();
+    for life in 0..lives {
+        let of_this = kills / lives + u64::from(life < kills % lives);
+        sum.add(&live_and_be_killed(of_this, life, &mut dice).await);
+    }
+    assert!(sum.acknowledged > 0, "no change was acknowledged before any kill");
+    let Outcome { opening, tried, acknowledged } = sum;
+    println!(
+        "seed {seed}: {kills} kills while it served and {opening} while it opened its folder, in {lives} folders; of {tried} \
+         changes tried {acknowledged} were acknowledged, and all of these are in the stream and what the last of each key left is \
+         in the table"
+    );
+}
+
+#[derive(Default)]
+struct Outcome {
+    /// Kills while the server opened its folder.
+    opening: u64,
+    tried: usize,
+    acknowledged: usize,
+}
+
+impl Outcome {
+    fn add(&mut self, other: &Self) {
+        self.opening += other.opening;
+        self.tried += other.tried;
+        self.acknowledged += other.acknowledged;
+    }
+}
+
+/// One folder from its beginning: written to, killed, opened and looked at, so many times.
+async fn live_and_be_killed(kills: u64, life: u64, dice: &mut Dice) -> Outcome {
+    let folder = folder(life % 2 == 1);
     let register = Register::new();
     let mut opening = 0;
     for kill in 0..kills {
@@ -51,10 +88,9 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
             create_indexed_table(&asking, TABLE).await;
             enable_stream(&asking).await;
         } else {
-            let whole = kill % KILLS_PER_STREAM_CHECK == 1;
-            check(&Http::new(server.address()), &register, whole).await.unwrap();
+            check(&Http::new(server.address()), &register, kill == 1).await.unwrap();
         }
-        let writers = register.start(&server.endpoint, seed.wrapping_mul(kills) + kill);
+        let writers = register.start(&server.endpoint, dice.roll(1 << 31));
         tokio::time::sleep(Duration::from_millis(dice.roll(WRITING_MS_MAX))).await;
         server.kill();
         register.stop(writers).await;
@@ -62,11 +98,16 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
     let server = Server::on(folder.path());
     check(&Http::new(server.address()), &register, true).await.unwrap();
     let (acknowledged, tried) = register.counts();
-    assert!(acknowledged > 0, "no change was acknowledged before any kill");
-    println!(
-        "seed {seed}: {kills} kills while it served and {opening} while it opened its folder; of {tried} changes tried \
-         {acknowledged} were acknowledged, and all of these are in the stream and what the last of each key left is in the table"
-    );
+    Outcome { opening, tried, acknowledged }
+}
+
+fn folder(small_buffers: bool) -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    if small_buffers {
+        let options = LocalOptions { memtable_bytes: WRITE_BUFFER_BYTES, ..LocalOptions::default() };
+        LocalStore::open(folder.path(), options).unwrap().close();
+    }
+    folder
 }
 
 /// The table, its indexes, and if asked its stream are what the register allows.

@@ -290,6 +290,7 @@ fn target_json(kind: Kind, target: &Measured, first: &Measured) -> Value {
         "p99_ns_by_round": target.rounds.iter().map(p99).collect::<Vec<u64>>(),
         "first_p99_as_share_of_this": target.p99_ratio(first).map(Ratio::json),
         "server_ns_per_request": total.server_ns(),
+        "latencies": total.latency.len(),
         "answered": total.answered,
         "answer_bytes": target.answer_bytes(),
         "faults": total.faults,
