@@ -63,7 +63,12 @@ fn live(items: Vec<Json>) -> LiveTable {
 
 /// The model of a live table with these items; it passes its check without a key that two items share.
 fn imported(items: Vec<Json>) -> Model {
-    let made = to_model(&draft("app", &[live(items)]).expect("a draft")).model;
+    imported_table(&live(items))
+}
+
+/// The same of a table with other keys. Its collections can be asked for: what one partition key holds has one name in all its entities.
+fn imported_table(table: &LiveTable) -> Model {
+    let made = to_model(&draft("app", std::slice::from_ref(table)).expect("a draft")).model;
     let model = parse(&write(&made)).expect("a model file");
     let checked =
         keywright_workbench::check(&model, &|_| Err("no files".to_owned()), &mut |_| {}).expect("it runs");
@@ -74,8 +79,24 @@ fn imported(items: Vec<Json>) -> Model {
         .map(|found| found.text.as_str())
         .collect();
     assert_eq!(shared, Vec::<&str>::new(), "{}", write(&model));
-    assert!(checked.passes(), "{}", write(&model));
+    assert!(checked.passes(), "{:?}\n{}", checked.findings, write(&model));
+    assert_eq!(named_apart(&model), Vec::<String>::new(), "{}", write(&model));
     model
+}
+
+/// Partition keys with a value in common whose variables have two names.
+fn named_apart(model: &Model) -> Vec<String> {
+    let table = &model.tables[0];
+    let samples =
+        keywright_workbench::data::load(model, &|_| Err("no files".to_owned())).expect("their items");
+    let mut templates: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for sample in samples {
+        let entity = sample.entity.as_ref().and_then(|name| model.entity(name)).expect("an entity");
+        let template = entity.template(&table.partition.name).expect("a key").to_string();
+        let value = format!("{:?}", sample.item.get(&table.partition.name));
+        templates.entry(value).or_default().insert(template);
+    }
+    templates.into_values().filter(|own| own.len() > 1).flatten().collect()
 }
 
 /// Entities with the templates of their keys, variables without names.
@@ -272,6 +293,122 @@ fn an_attribute_of_two_types_is_told_and_taken_for_the_commoner_one() {
     assert_eq!(made.model.entities[0].attribute("v").map(|known| known.value_type.name()), Some("N"));
 }
 
+#[test]
+fn tenants_in_front_of_the_words_are_values_whatever_case_the_words_have() {
+    for (case, tenants) in [("lower", 3), ("upper", 3), ("lower", 2), ("lower", 40)] {
+        let word = |text: &str| if case == "lower" { text.to_owned() } else { text.to_uppercase() };
+        let names =
+            if tenants == 40 { words(40) } else { ["acme", "globex", "initech"].map(str::to_owned).into() };
+        let mut items = Vec::new();
+        for tenant in names.iter().take(tenants) {
+            for at in 0..20 {
+                let user = format!("{tenant}#{}#{at}", word("user"));
+                items.push(pair(&user, "profile", &["name"]));
+                items.extend((0..2).map(|invoice| pair(&user, format!("inv#{invoice}"), &["amount"])));
+                items.push(pair(format!("{tenant}#{}#{at}", word("product")), "meta", &["price"]));
+            }
+        }
+        let model = imported(items);
+        let wanted = ["profile", "inv#*", "meta"]
+            .map(|sort| format!("*#{}#* | {sort}", word(if sort == "meta" { "product" } else { "user" })));
+        let found: BTreeSet<String> =
+            shapes(&model).iter().filter_map(|shape| Some(shape.split_once(' ')?.1.to_owned())).collect();
+        assert_eq!(found, wanted.into(), "{case} {tenants}");
+        for entity in &model.entities {
+            let template = entity.template("PK").expect("a key").to_string();
+            assert!(template.starts_with("{tenantId}#"), "{template}");
+        }
+    }
+}
+
+#[test]
+fn parts_of_two_things_with_attributes_of_their_own_are_no_tenants() {
+    let mut items = Vec::new();
+    for at in 0..20 {
+        items.push(pair(format!("post#{at}"), "meta", &["text", "title"]));
+        items.push(pair(format!("photo#{at}"), "meta", &["url", "width"]));
+        items.push(pair(format!("post#comment#{at}"), "meta", &["comment", "by"]));
+        items.push(pair(format!("photo#comment#{at}"), "meta", &["comment", "by"]));
+    }
+    let found = shapes(&imported(items));
+    for prefix in ["post#", "photo#"] {
+        assert!(found.iter().all(|shape| !shape.contains(" *#")), "{prefix} {found:?}");
+    }
+}
+
+#[test]
+fn a_profile_and_its_orders_are_asked_for_by_one_name() {
+    let mut items: Vec<Json> = (0..60).map(|at| pair(at.to_string(), "profile", &["n"])).collect();
+    items.extend((0..180).map(|at| pair((at / 3).to_string(), format!("order#{at}"), &["total"])));
+    let model = imported(items);
+    let templates: BTreeSet<String> =
+        model.entities.iter().map(|own| own.template("PK").expect("a key").to_string()).collect();
+    assert_eq!(templates, BTreeSet::from(["{profileId}".to_owned()]));
+
+    // One has the value under a name of its own, another under another, a third not at all.
+    let mut items = Vec::new();
+    for name in &NAMES[..12] {
+        let key = ("PK", format!("USER#{name}"));
+        items.push(item(&[key.clone(), ("SK", "PROFILE".to_owned()), ("username", (*name).to_owned())]));
+        items.push(item(&[key.clone(), ("SK", "POST#1".to_owned()), ("author", (*name).to_owned())]));
+        items.push(item(&[key, ("SK", "LIKE#1".to_owned()), ("at", "n:5".to_owned())]));
+    }
+    let model = imported(items);
+    let templates: BTreeSet<String> =
+        model.entities.iter().map(|own| own.template("PK").expect("a key").to_string()).collect();
+    assert_eq!(templates.len(), 1, "{templates:?}");
+}
+
+#[test]
+fn a_table_of_pages_with_translations_and_versions_passes_its_check() {
+    let mut items = Vec::new();
+    for name in NAMES {
+        items.extend(
+            ["en", "de", "fr"].map(|lang| pair(format!("PAGE#{name}"), format!("LANG#{lang}"), &["title"])),
+        );
+        items.extend((0..2).map(|version| pair(format!("PAGE#{name}"), format!("v{version}"), &["body"])));
+    }
+    assert_eq!(imported(items).entities.len(), 2);
+    // Readings beside what a device is, random ids beside a word.
+    let mut items = Vec::new();
+    for at in 0..20 {
+        items.push(pair(format!("DEVICE#{at}"), "META", &["model"]));
+        items.extend(
+            (10..15)
+                .map(|hour| pair(format!("DEVICE#{at}"), format!("2026-01-01T{hour}:00:00Z"), &["value"])),
+        );
+        items.push(pair(format!("USER#{at}"), "Profile", &["name"]));
+        items.extend((0..3).map(|note| pair(format!("USER#{at}"), format!("kX{at:02}{note}pQ7"), &["text"])));
+    }
+    assert_eq!(imported(items).entities.len(), 4);
+}
+
+#[test]
+fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
+    let described = |partition: &str, sort: &str, items: Vec<Json>| {
+        let text = format!(
+            r#"{{"TableName":"app","AttributeDefinitions":[{{"AttributeName":"id","AttributeType":"{partition}"}},{{"AttributeName":"ts","AttributeType":"{sort}"}}],"KeySchema":[{{"AttributeName":"id","KeyType":"HASH"}},{{"AttributeName":"ts","KeyType":"RANGE"}}],"BillingMode":"PAY_PER_REQUEST"}}"#
+        );
+        LiveTable { description: Json::parse(&text).expect("JSON"), ..live(items) }
+    };
+    let logins = (0..100).map(|at| {
+        let kind = if at % 2 == 0 { "login" } else { "logout" };
+        item(&[("id", format!("n:{}", at / 10)), ("ts", format!("n:{at}")), ("type", kind.to_owned())])
+    });
+    let table = described("N", "N", logins.collect());
+    let told = to_model(&draft("app", std::slice::from_ref(&table)).expect("a draft")).notes.join("\n");
+    assert!(told.contains("nothing in their keys tells them apart"), "{told}");
+    assert_eq!(imported_table(&table).entities.len(), 1);
+
+    let pets = (0..40).map(|at| {
+        let kind = if at % 2 == 0 { "Dog" } else { "Cat" };
+        let id =
+            |salt: usize| format!("{:08x}-aaaa-4bbb-8ccc-{:012x}", at * 7919 + salt, at * 104_729 + salt);
+        item(&[("id", id(1)), ("ts", id(2)), ("__typename", kind.to_owned())])
+    });
+    assert_eq!(imported_table(&described("S", "S", pets.collect())).entities.len(), 2);
+}
+
 /// How one entity's sort key is made in a random design.
 #[derive(Clone, Debug)]
 enum Sort {
@@ -358,5 +495,151 @@ proptest! {
             .map(|(partition, sort)| (partition.to_owned(), sort.to_owned()))
             .collect();
         prop_assert_eq!(found, wanted);
+    }
+}
+
+/// What stands in front of the ids of a random layout's partition keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lead {
+    Upper,
+    Lower,
+    /// The name of a tenant, then the word.
+    Tenant,
+    /// Nothing: there is one kind of partitions.
+    Bare,
+}
+
+/// What ids look like.
+#[derive(Clone, Copy, Debug)]
+enum Ids {
+    Words,
+    Numbers,
+    Uuids,
+    Mails,
+}
+
+impl Ids {
+    fn make(self, at: usize, names: &[String]) -> String {
+        match self {
+            Self::Words => names[at % names.len()].clone(),
+            Self::Numbers => (at + 1).to_string(),
+            Self::Uuids => format!("{:08x}-aaaa-4bbb-8ccc-{:012x}", at * 7919, at * 104_729),
+            Self::Mails => format!("{}{at}@example.com", names[at % names.len()]),
+        }
+    }
+}
+
+/// One kind of items in the partitions of a random layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Row {
+    /// `profile`
+    Itself,
+    /// `order#…`
+    Numbered,
+    /// `event#2026-…`
+    Timed,
+    /// `2026-…`, without a word
+    BareTime,
+    /// `v0`, `v1`
+    Version,
+}
+
+#[derive(Clone, Debug)]
+struct Layout {
+    lead: Lead,
+    ids: Ids,
+    upper: bool,
+    /// The rows of each prefix.
+    parts: Vec<Vec<Row>>,
+    number: usize,
+}
+
+fn layouts() -> impl Strategy<Value = Layout> {
+    let leads = prop::sample::select(vec![Lead::Upper, Lead::Lower, Lead::Tenant, Lead::Bare]);
+    let ids = prop::sample::select(vec![Ids::Words, Ids::Numbers, Ids::Uuids, Ids::Mails]);
+    let named = prop::sample::subsequence(vec![Row::Itself, Row::Numbered, Row::Timed], 1..=3);
+    let bare = prop::sample::select(vec![None, None, Some(Row::BareTime), Some(Row::Version)]);
+    let rows = (named, bare).prop_map(|(mut rows, bare)| {
+        rows.extend(bare);
+        rows
+    });
+    let parts = proptest::collection::vec(rows, 2..=3);
+    (leads, ids, any::<bool>(), parts, 12..24_usize).prop_map(|(lead, ids, upper, parts, number)| {
+        let parts = if lead == Lead::Bare { parts[..1].to_vec() } else { parts };
+        Layout { lead, ids, upper, parts, number }
+    })
+}
+
+impl Layout {
+    fn word(&self, word: &str) -> String {
+        if self.upper { word.to_uppercase() } else { word.to_owned() }
+    }
+
+    /// The sort keys of a kind of items in one partition, and their shape.
+    fn rows(&self, row: Row, place: usize) -> (Vec<String>, String) {
+        let (order, event) = (self.word(["order", "task", "visit"][place]), self.word("event"));
+        match row {
+            Row::Itself => {
+                let word = self.word(["profile", "meta", "info"][place]);
+                (vec![word.clone()], word)
+            }
+            Row::Numbered => ((0..3).map(|at| format!("{order}#{at}")).collect(), format!("{order}#*")),
+            Row::Timed => {
+                ((1..4).map(|at| format!("{event}#2026-01-0{at}T10:00:00Z")).collect(), format!("{event}#*"))
+            }
+            Row::BareTime => ((1..4).map(|at| format!("2026-02-0{at}T10:00:00Z")).collect(), "*".to_owned()),
+            Row::Version => ((0..2).map(|at| format!("v{at}")).collect(), "*".to_owned()),
+        }
+    }
+
+    /// The items and the shapes of their keys.
+    fn make(&self, names: &[String]) -> (Vec<Json>, BTreeSet<(String, String)>) {
+        let tenants = if self.lead == Lead::Tenant { 3 } else { 1 };
+        let (mut items, mut wanted) = (Vec::new(), BTreeSet::new());
+        for (place, rows) in self.parts.iter().enumerate() {
+            let word = self.word(["user", "product", "team"][place]);
+            for tenant in 0..tenants {
+                for at in 0..self.number {
+                    let id = self.ids.make(place * 100 + at, names);
+                    let partition = match self.lead {
+                        Lead::Upper => format!("{}#{id}", word.to_uppercase()),
+                        Lead::Lower => format!("{word}#{id}"),
+                        Lead::Tenant => format!("{}#{word}#{id}", ["acme", "globex", "initech"][tenant]),
+                        Lead::Bare => id,
+                    };
+                    for row in rows {
+                        let attributes = [format!("{row:?}{place}"), format!("of{place}")];
+                        let attributes: Vec<&str> = attributes.iter().map(String::as_str).collect();
+                        let sorts = self.rows(*row, place).0.into_iter();
+                        items.extend(sorts.map(|sort| pair(&partition, sort, &attributes)));
+                    }
+                }
+            }
+            let shape = match self.lead {
+                Lead::Upper => format!("{}#*", word.to_uppercase()),
+                Lead::Lower => format!("{word}#*"),
+                Lead::Tenant => format!("*#{word}#*"),
+                Lead::Bare => "*".to_owned(),
+            };
+            wanted.extend(rows.iter().map(|row| (shape.clone(), self.rows(*row, place).1)));
+        }
+        (items, wanted)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_layout_is_found_in_its_items_and_its_model_passes_its_check(layout in layouts()) {
+        let (items, wanted) = layout.make(&words(1000));
+        let model = imported(items);
+        let found: BTreeSet<(String, String)> = shapes(&model)
+            .iter()
+            .filter_map(|shape| shape.split_once(' ')?.1.split_once(" | "))
+            .map(|(partition, sort)| (partition.to_owned(), sort.to_owned()))
+            .collect();
+        prop_assert_eq!(&found, &wanted);
+        prop_assert_eq!(model.entities.len(), wanted.len());
     }
 }

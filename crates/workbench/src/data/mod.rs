@@ -202,8 +202,8 @@ const fn type_name(key_type: KeyType) -> &'static str {
 }
 
 /// The entity an item as it is stored belongs to: the one whose templates make its key, out of its attributes where it has
-/// them. Of several, the one whose templates have the most text of their own, then the one with most of its attributes
-/// there, then the first.
+/// them. Of several, the one whose templates have the most text of their own, then one whose listed values the item has, then
+/// the one with most of its attributes there, then the first.
 pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
     let schema = model.table(table)?;
     let telling = |entity: &Entity| {
@@ -213,8 +213,12 @@ pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
             let template = entity.template(&part.name)?;
             words += fitting(&template, part, item, &mut variables)?;
         }
+        let listed = entity.attributes.iter().filter(|known| !known.values.is_empty()).all(|known| {
+            let stored = item.get(&known.name).and_then(key_text);
+            stored.is_none_or(|text| known.values.iter().any(|value| value.scalar().as_ref() == Some(&text)))
+        });
         let present = entity.attributes.iter().filter(|known| item.contains_key(&known.name)).count();
-        Some((words, present))
+        Some((words, listed, present))
     };
     let fits = model.entities_of(table).enumerate();
     fits.filter_map(|(at, entity)| Some((telling(entity)?, Reverse(at), entity)))

@@ -40,13 +40,13 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         (read.draft, Source::Workbench(document), read.notes)
     } else if cloudformation::looks_like(&tree) {
         let read = cloudformation::read(&tree, &Lines::of(text))?;
-        let tables = read.tables.into_iter().map(|table| of_items(table, Vec::new()));
+        let tables = read.tables.into_iter().map(|table| of_items(&table, &[]));
         (draft(name, tables.collect()), Source::CloudFormation, read.notes)
     } else if is_create_table(&tree) {
         let tables = create_table::read_document(&tree)?;
         let written = create_table::written(&tree);
         let drafts =
-            tables.into_iter().zip(&written).map(|(table, (_, json))| described(table, json, Vec::new()));
+            tables.into_iter().zip(&written).map(|(table, (_, json))| described(&table, json, &[]));
         (draft(name, drafts.collect()), Source::CreateTable, create_table_notes(&written, text))
     } else {
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);

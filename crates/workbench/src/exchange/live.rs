@@ -11,6 +11,9 @@ use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_typ
 use super::item_json::read_item;
 use super::json::Json;
 use super::tables::TableDefinition;
+use super::to_model::to_model;
+use crate::data::key_text;
+use crate::lint::meeting;
 
 /// What was fetched of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,24 +103,56 @@ fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable 
         .into_iter()
         .find(|(_, table)| table.str_at("TableName") == Some(definition.name.as_str()));
     match table {
-        Some((_, table)) => described(definition, table, items),
-        None => of_items(definition, items),
+        Some((_, table)) => described(&definition, table, &items),
+        None => of_items(&definition, &items),
     }
 }
 
 /// A table with the entities that its items suggest and what its description counts.
-pub fn described(definition: TableDefinition, description: &Json, items: Vec<Item>) -> DraftTable {
+pub fn described(definition: &TableDefinition, description: &Json, items: &[Item]) -> DraftTable {
     let number = |name: &str| description.get(name).and_then(Json::as_u64);
     let measured =
         number("ItemCount").map(|items| Measured { items, bytes: number("TableSizeBytes").unwrap_or(0) });
     DraftTable { measured, ..of_items(definition, items) }
 }
 
-/// A table with the entities that its items suggest.
-pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
+/// A table with the entities that its items suggest. Entities whose keys nothing tells apart are one.
+pub fn of_items(definition: &TableDefinition, items: &[Item]) -> DraftTable {
     let borrowed: Vec<&Item> = items.iter().collect();
-    let groups = classify(&definition, &borrowed);
-    let mut entities = infer(&definition, &borrowed, &groups, &BTreeMap::new(), &[]);
+    let mut groups = classify(definition, &borrowed);
+    let mut doubts = Vec::new();
+    loop {
+        let entities = infer(definition, &borrowed, &groups, &BTreeMap::new(), &[]);
+        let draft = with_entities(definition.clone(), entities, items.to_vec());
+        // Each time there is a group less.
+        let Some((one, other)) = meeting_entities(&draft).filter(|_| groups.len() > 1) else {
+            return with_doubts(draft, doubts);
+        };
+        let joined = groups.remove(other);
+        if let Some(group) = groups.get_mut(one) {
+            doubts.push((group.name.clone(), joined.name));
+            group.members.extend(joined.members);
+            group.members.sort_unstable();
+        }
+        if let [only] = groups.as_mut_slice() {
+            only.name = identifier(&definition.name);
+        }
+    }
+}
+
+/// The first two entities that could have one key.
+fn meeting_entities(draft: &DraftTable) -> Option<(usize, usize)> {
+    let alone = Draft { name: String::new(), description: String::new(), tables: vec![draft.clone()] };
+    let model = to_model(&alone).model;
+    let stored = |entity: &crate::model::Entity, key: &str| {
+        let own = draft.entities.iter().find(|own| own.name == entity.name);
+        let members = own.map(|own| own.members.as_slice()).unwrap_or_default();
+        members.iter().filter_map(|at| key_text(draft.items.get(*at)?.get(key)?)).collect()
+    };
+    meeting(&model, &stored).into_iter().next()
+}
+
+fn with_entities(definition: TableDefinition, mut entities: Vec<Entity>, items: Vec<Item>) -> DraftTable {
     if entities.is_empty() {
         entities.push(unknown_entity(&definition));
     }
@@ -128,6 +163,20 @@ pub fn of_items(definition: TableDefinition, items: Vec<Item>) -> DraftTable {
         }
     }
     DraftTable { definition, declared, entities, items, measured: None }
+}
+
+/// Says which entities were joined, with the first entity: whose they are now may have another name.
+fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTable {
+    if let Some(first) = draft.entities.first_mut().filter(|_| !joined.is_empty()) {
+        first.guessed = true;
+        let text = |(one, other): (String, String)| {
+            format!(
+                "{one} and {other}: nothing in their keys tells them apart; the model takes them for one entity"
+            )
+        };
+        first.doubts.extend(joined.into_iter().map(text));
+    }
+    draft
 }
 
 /// An entity for a table of which no item is known: the keys as they are, with the types that only attributes can say.

@@ -10,7 +10,7 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, ValueType};
 
 use super::draft::{Draft, DraftTable};
-use super::infer::{Entity as Inferred, key_value_type};
+use super::infer::{Entity as Inferred, key_value_type, says_type};
 use super::item_json::write_item;
 use super::json::Json;
 use super::of_model::CLOUDFORMATION_EXTENSION;
@@ -105,8 +105,9 @@ impl Maker {
         });
         let shares = self.shares(draft);
         for (inferred, share) in draft.entities.iter().zip(shares) {
-            let entity =
+            let mut entity =
                 Entity { count: share.count, size_bytes: share.size_bytes, ..self.entity(inferred, draft) };
+            list_types(&mut entity, inferred, draft);
             self.entities.push(entity);
         }
         self.tell_guesses(draft);
@@ -371,6 +372,24 @@ impl Maker {
         let longer = format!("{table}_{name}");
         self.notes.push(format!("{table}.{name}: called {longer}, because another table has a {name} too"));
         longer
+    }
+}
+
+/// Where entities have keys of one form, the attribute that tells them apart says so: its one value is listed.
+fn list_types(entity: &mut Entity, inferred: &Inferred, draft: &DraftTable) {
+    let keys = |own: &Inferred| {
+        let names = draft.definition.schema.key.attributes();
+        names.map(|key| own.templates.get(&key.name).cloned()).collect::<Vec<_>>()
+    };
+    let twins = draft.entities.iter().filter(|other| keys(other) == keys(inferred)).count();
+    let items: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
+    for attribute in entity.attributes.iter_mut().filter(|own| twins > 1 && says_type(&own.name)) {
+        let mut values: Vec<&AttributeValue> =
+            items.iter().filter_map(|item| item.get(&attribute.name)).collect();
+        values.dedup();
+        if let [AttributeValue::S(only)] = values.as_slice() {
+            attribute.values = vec![Node::text(only)];
+        }
     }
 }
 

@@ -134,6 +134,16 @@ impl<'a> Context<'a> {
         items.filter_map(|item| key_text(item.get(name)?)).collect()
     }
 
+    /// The texts of a key attribute of an entity as they were imported: of a table in use, not of its author's examples.
+    pub(super) fn stored(&self, entity: &Entity, key: &str) -> Vec<String> {
+        let data = &self.model.data;
+        let imported = data.items.iter().any(|raw| raw.table == entity.table)
+            && !data.records.iter().any(|records| records.entity == entity.name)
+            && data.generate.is_none();
+        let items = self.items(&entity.name).filter(|_| imported);
+        items.filter_map(|item| key_text(item.get(key)?)).collect()
+    }
+
     /// How many different values the loaded items of some entities have for an attribute, and how many items have it.
     pub(super) fn variety(&self, entities: &[String], name: &str) -> (usize, usize) {
         let items = entities.iter().flat_map(|entity| self.items(entity));

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::context::{Context, finding, is_time, names};
-use super::shapes::can_be_equal;
+use super::shapes::{Side, can_be_equal};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Condition, Entity, Part, Table, Template, WriteKind};
+use crate::model::{AttributeFormat, Condition, Entity, Model, Part, Table, Template, WriteKind};
 use keywright_semantics::value::ValueType;
 
 /// Everything, in parts per million.
@@ -13,36 +13,50 @@ const ALL_PPM: u64 = 1_000_000;
 /// Delimiters to choose among.
 const DELIMITERS: [char; 4] = ['#', '|', '~', '^'];
 
-pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
+/// Entities of one table that can have the same key, by their places in the model. `stored` has the texts of an entity's key
+/// attribute that a table in use holds.
+pub(crate) fn meeting(model: &Model, stored: &dyn Fn(&Entity, &str) -> Vec<String>) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
-    for (place, entity) in context.model.entities.iter().enumerate() {
-        let Some(table) = context.model.table(&entity.table) else { continue };
-        for other in context.model.entities.iter().skip(place + 1).filter(|other| other.table == entity.table)
-        {
+    for (place, entity) in model.entities.iter().enumerate() {
+        let Some(table) = model.table(&entity.table) else { continue };
+        let others = model.entities.iter().enumerate().skip(place + 1);
+        for (other_place, other) in others.filter(|(_, other)| other.table == entity.table) {
             let same = table.key_parts().all(|part| {
-                match (entity.template(&part.name), other.template(&part.name)) {
-                    (Some(one), Some(two)) => can_be_equal(entity, &one, other, &two),
-                    _ => false,
-                }
+                let (Some(one), Some(two)) = (entity.template(&part.name), other.template(&part.name)) else {
+                    return false;
+                };
+                let (ours, theirs) = (stored(entity, &part.name), stored(other, &part.name));
+                let one = Side { entity, template: &one, stored: &ours };
+                can_be_equal(one, Side { entity: other, template: &two, stored: &theirs })
             });
             if same && entity.key.templates.iter().len() > 0 {
-                found.push(finding(
-                    "L008",
-                    Severity::Error,
-                    other.at,
-                    &other.name,
-                    format!(
-                        "{} and {} can have the same key: one would overwrite the other",
-                        entity.name, other.name
-                    ),
-                    format!(
-                        "begin a key of {} with a prefix of its own, such as `{}#`",
-                        other.name,
-                        other.name.to_uppercase()
-                    ),
-                ));
+                found.push((place, other_place));
             }
         }
+    }
+    found
+}
+
+pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (one, two) in meeting(context.model, &|entity, key| context.stored(entity, key)) {
+        let entities = &context.model.entities;
+        let (Some(entity), Some(other)) = (entities.get(one), entities.get(two)) else { continue };
+        found.push(finding(
+            "L008",
+            Severity::Error,
+            other.at,
+            &other.name,
+            format!(
+                "{} and {} can have the same key: one would overwrite the other",
+                entity.name, other.name
+            ),
+            format!(
+                "begin a key of {} with a prefix of its own, such as `{}#`",
+                other.name,
+                other.name.to_uppercase()
+            ),
+        ));
     }
     for (pattern, _, report) in context.reads() {
         if let Some(stranger) =

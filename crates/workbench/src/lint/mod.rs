@@ -22,6 +22,7 @@ use crate::model::{At, Model};
 use crate::run::Report;
 
 pub use context::Context;
+pub(crate) use keys::meeting;
 pub use rules::{RULES, Rule, explain, rule};
 
 /// How bad it is: an error fails the check.

@@ -4,12 +4,25 @@
 
 use std::collections::BTreeSet;
 
-use super::context::is_time;
+use super::context::is_time as format_is_time;
+use crate::exchange::infer::fit;
 use crate::model::{Attribute, AttributeFormat, Entity, Part, Template};
 use keywright_semantics::value::ValueType;
 
 /// Listed values are tried one by one up to so many combinations; beyond that they are any text.
 const VARIANTS_MAX: usize = 64;
+
+/// An entity's template of a key attribute.
+#[derive(Clone, Copy)]
+pub(super) struct Side<'a> {
+    pub(super) entity: &'a Entity,
+    pub(super) template: &'a Template,
+    /// Texts of the key attribute as a table that is in use holds them; none where all items are its author's examples.
+    pub(super) stored: &'a [String],
+}
+
+/// So many values of one length, as long as the shortest random ids, are random.
+const RANDOM_BYTES_MIN: usize = 20;
 
 /// What may stand at one place of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,9 +32,20 @@ enum Letters {
     /// Whatever a time is written with.
     Time,
     Hexadecimal,
+    /// Letters of kinds that stored values show.
+    Seen(Kinds),
     /// Anything but the templates' delimiters.
     Word,
     Any,
+}
+
+/// Kinds of letters that values consist of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Kinds {
+    lower: bool,
+    upper: bool,
+    digits: bool,
+    others: BTreeSet<char>,
 }
 
 /// One place of a shape: exactly one letter, or any number of them.
@@ -34,11 +58,125 @@ enum Place {
 type Shape = Vec<Place>;
 
 /// Whether two entities' templates of one key attribute can make the same value. Values are taken to have no delimiter in
-/// them, unless their format or list says so: that they may is what L009 warns of.
-pub(super) fn can_be_equal(entity: &Entity, one: &Template, other_entity: &Entity, two: &Template) -> bool {
-    let delimiters: BTreeSet<char> = [one, two].into_iter().flat_map(delimiters).collect();
-    let (ours, theirs) = (shapes(entity, one), shapes(other_entity, two));
+/// them, unless their format or list says so: that they may is what L009 warns of. Of a table in use, its values tell what
+/// letters there are, and random ids that none has in common with the other never meet.
+pub(super) fn can_be_equal(one: Side<'_>, two: Side<'_>) -> bool {
+    let delimiters: BTreeSet<char> =
+        [one, two].into_iter().flat_map(|side| delimiters(side.template)).collect();
+    let (our_values, their_values) = (one.values(), two.values());
+    if one.are_random_apart(&our_values, two, &their_values) || one.never_meets(two) || two.never_meets(one) {
+        return false;
+    }
+    let (ours, theirs) = (one.shapes(&our_values), two.shapes(&their_values));
     ours.iter().any(|shape| theirs.iter().any(|other| meet(shape, other, &delimiters)))
+}
+
+impl<'a> Side<'a> {
+    /// The stored values of each place of the template, in order; none of a place if a text does not fit.
+    fn values(self) -> Vec<BTreeSet<&'a str>> {
+        let template = self.template.to_string();
+        let parts = fit::parts(&template);
+        let mut columns: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); self.template.attributes().count()];
+        for text in self.stored {
+            let Some(values) = fit::fit(&parts, text).filter(|values| values.len() == columns.len()) else {
+                return Vec::new();
+            };
+            for (column, value) in columns.iter_mut().zip(values) {
+                column.insert(value);
+            }
+        }
+        columns
+    }
+
+    /// Whether it is a word that a table in use has none of among the other's texts.
+    fn never_meets(self, other: Self) -> bool {
+        let word = self.template.is_constant() && !other.stored.is_empty();
+        word && !other.stored.contains(&self.template.to_string())
+    }
+
+    /// Whether the first places of both templates, behind the same words, hold random ids, and none of them the same.
+    fn are_random_apart(self, ours: &[BTreeSet<&str>], other: Self, theirs: &[BTreeSet<&str>]) -> bool {
+        let (Some(ours), Some(theirs)) = (ours.first(), theirs.first()) else { return false };
+        self.template.prefix() == other.template.prefix()
+            && are_random(ours)
+            && are_random(theirs)
+            && ours.is_disjoint(theirs)
+    }
+
+    /// The shapes of a template's texts: one for each combination of listed values.
+    fn shapes(self, values: &[BTreeSet<&str>]) -> Vec<Shape> {
+        let whole = self.template.whole().is_some();
+        let mut values = values.iter();
+        let mut shapes = vec![Shape::new()];
+        for part in &self.template.parts {
+            let seen = part.attribute().and_then(|_| values.next());
+            let variants: Vec<Shape> = match part {
+                Part::Literal(text) => vec![literal(text)],
+                Part::Shard { .. } | Part::Attribute { pad: Some(_), .. } => vec![several(Letters::Digits)],
+                Part::Attribute { name, pad: None } => of_attribute(self.entity.attribute(name), whole, seen),
+            };
+            if shapes.len() * variants.len() > VARIANTS_MAX {
+                for shape in &mut shapes {
+                    shape.extend(several(Letters::Word));
+                }
+                continue;
+            }
+            shapes = shapes
+                .iter()
+                .flat_map(|shape| variants.iter().map(|variant| [shape.as_slice(), variant].concat()))
+                .collect();
+        }
+        shapes
+    }
+}
+
+/// Whether values are made at random: UUIDs, or long texts of one length with digits in them.
+fn are_random(values: &BTreeSet<&str>) -> bool {
+    let length = values.first().map_or(0, |first| first.len());
+    let alike = |value: &&str| {
+        value.len() == length
+            && value.contains(|letter: char| letter.is_ascii_digit())
+            && value.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+    };
+    length >= RANDOM_BYTES_MIN && !values.iter().all(|value| is_time(value)) && values.iter().all(alike)
+}
+
+/// Whether a text begins as a date does.
+fn is_time(text: &str) -> bool {
+    let digits = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+    (0..4).all(digits) && text.get(4..5) == Some("-") && digits(5)
+}
+
+impl Kinds {
+    fn of(values: &BTreeSet<&str>) -> Self {
+        let mut kinds = Self::default();
+        for letter in values.iter().flat_map(|value| value.chars()) {
+            if letter.is_ascii_digit() {
+                kinds.digits = true;
+            } else if letter.is_lowercase() {
+                kinds.lower = true;
+            } else if letter.is_uppercase() {
+                kinds.upper = true;
+            } else {
+                kinds.others.insert(letter);
+            }
+        }
+        kinds
+    }
+
+    fn contains(&self, letter: char) -> bool {
+        (self.digits && letter.is_ascii_digit())
+            || (self.lower && letter.is_lowercase())
+            || (self.upper && letter.is_uppercase())
+            || self.others.contains(&letter)
+    }
+
+    fn meet(&self, other: &Self) -> bool {
+        (self.digits && other.digits)
+            || (self.lower && other.lower)
+            || (self.upper && other.upper)
+            || !self.others.is_disjoint(&other.others)
+    }
 }
 
 /// The letters that follow attributes in a template.
@@ -47,30 +185,6 @@ fn delimiters(template: &Template) -> impl Iterator<Item = char> {
         [Part::Attribute { .. } | Part::Shard { .. }, Part::Literal(text)] => text.chars().next(),
         _ => None,
     })
-}
-
-/// The shapes of a template's texts: one for each combination of listed values.
-fn shapes(entity: &Entity, template: &Template) -> Vec<Shape> {
-    let whole = template.whole().is_some();
-    let mut shapes = vec![Shape::new()];
-    for part in &template.parts {
-        let variants: Vec<Shape> = match part {
-            Part::Literal(text) => vec![literal(text)],
-            Part::Shard { .. } | Part::Attribute { pad: Some(_), .. } => vec![several(Letters::Digits)],
-            Part::Attribute { name, pad: None } => of_attribute(entity.attribute(name), whole),
-        };
-        if shapes.len() * variants.len() > VARIANTS_MAX {
-            for shape in &mut shapes {
-                shape.extend(several(Letters::Word));
-            }
-            continue;
-        }
-        shapes = shapes
-            .iter()
-            .flat_map(|shape| variants.iter().map(|variant| [shape.as_slice(), variant].concat()))
-            .collect();
-    }
-    shapes
 }
 
 fn literal(text: &str) -> Shape {
@@ -82,7 +196,7 @@ fn several(letters: Letters) -> Shape {
 }
 
 /// An attribute that is the whole key may be any text; nothing closes it.
-fn of_attribute(attribute: Option<&Attribute>, whole: bool) -> Vec<Shape> {
+fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeSet<&str>>) -> Vec<Shape> {
     let Some(attribute) = attribute else { return vec![several(Letters::Any)] };
     let listed: Option<Vec<String>> = attribute.values.iter().map(crate::model::Node::scalar).collect();
     if let Some(values) = listed.filter(|values| !values.is_empty()) {
@@ -91,8 +205,11 @@ fn of_attribute(attribute: Option<&Attribute>, whole: bool) -> Vec<Shape> {
     let letters = match attribute.format {
         Some(AttributeFormat::Sequence) => Letters::Digits,
         Some(AttributeFormat::Uuid) => Letters::Hexadecimal,
-        Some(format) if is_time(format) => Letters::Time,
+        Some(format) if format_is_time(format) => Letters::Time,
         _ if attribute.value_type == ValueType::N => Letters::Digits,
+        _ if seen.is_some_and(|values| !values.is_empty()) => {
+            Letters::Seen(seen.map(Kinds::of).unwrap_or_default())
+        }
         _ if whole => Letters::Any,
         _ => Letters::Word,
     };
@@ -153,10 +270,17 @@ fn common(one: &Letters, two: &Letters, delimiters: &BTreeSet<char>) -> bool {
             Letters::Digits => letter.is_ascii_digit() || matches!(letter, '-' | '.'),
             Letters::Time => letter.is_ascii_digit() || "-:T.Z+".contains(*letter),
             Letters::Hexadecimal => letter.is_ascii_hexdigit() || *letter == '-',
+            Letters::Seen(kinds) => kinds.contains(*letter),
             Letters::Word => !delimiters.contains(letter),
             Letters::Any => true,
         },
-        // All kinds have the digits in common.
+        (Letters::Seen(kinds), other) | (other, Letters::Seen(kinds)) => match other {
+            Letters::Seen(own) => kinds.meet(own),
+            Letters::Digits | Letters::Time => kinds.digits,
+            Letters::Hexadecimal => kinds.digits || kinds.lower || kinds.upper,
+            Letters::Only(_) | Letters::Word | Letters::Any => true,
+        },
+        // All other kinds have the digits in common.
         _ => true,
     }
 }
@@ -176,9 +300,10 @@ mod tests {
     fn templates_that_part_before_or_after_an_attribute_never_make_one_key() {
         let own = entity("{a: S, b: S, n: N, d: {type: S, format: date}, v: {type: S, values: [x, y]}}");
         let equal = |one: &str, two: &str| {
-            let parsed = |text: &str| Template::parse(text).expect(text);
-            let forth = can_be_equal(&own, &parsed(one), &own, &parsed(two));
-            assert_eq!(forth, can_be_equal(&own, &parsed(two), &own, &parsed(one)), "{one} and {two}");
+            let (first, second) = (Template::parse(one).expect(one), Template::parse(two).expect(two));
+            let side = |template| Side { entity: &own, template, stored: &[] };
+            let forth = can_be_equal(side(&first), side(&second));
+            assert_eq!(forth, can_be_equal(side(&second), side(&first)), "{one} and {two}");
             forth
         };
         for (one, two) in [
@@ -201,5 +326,29 @@ mod tests {
         ] {
             assert!(!equal(one, two), "{one} and {two}");
         }
+    }
+
+    #[test]
+    fn the_values_of_a_table_in_use_tell_what_letters_its_keys_have() {
+        let own = entity("{a: S, b: S}");
+        let equal = |one: (&str, &[&str]), two: (&str, &[&str])| {
+            let parsed = |(text, _): (&str, &[&str])| Template::parse(text).expect(text);
+            let texts = |(_, texts): (&str, &[&str])| texts.iter().map(|text| (*text).to_owned()).collect();
+            let (first, second) = (parsed(one), parsed(two));
+            let (ours, theirs): (Vec<String>, Vec<String>) = (texts(one), texts(two));
+            let sides = [(&first, &ours), (&second, &theirs)];
+            let [ours, theirs] =
+                sides.map(|(template, stored)| Side { entity: &own, template, stored: stored.as_slice() });
+            can_be_equal(ours, theirs)
+        };
+        let random = ["0c3f2a5e-aaaa-4bbb-8ccc-ddddeeeeffff", "1c3f2a5e-aaaa-4bbb-8ccc-ddddeeeeffff"];
+        assert!(!equal(("{a}", &["alice"]), ("profile", &["profile"])));
+        assert!(equal(("{a}", &["alice", "profile"]), ("profile", &["profile"])));
+        assert!(equal(("{a}", &["alice"]), ("{b}", &["bob"])));
+        assert!(!equal(("{a}", &["v0", "v1"]), ("LANG#{b}", &["LANG#en"])));
+        assert!(!equal(("{a}", &["2026-01-01T10:00"]), ("META", &["META"])));
+        assert!(!equal(("{a}", &random[..1]), ("{a}", &random[1..])));
+        assert!(equal(("{a}", &random), ("{a}", &random[1..])));
+        assert!(equal(("{a}", &["2026-01-01T10:00:00.000Z"]), ("{a}", &["2026-01-02T10:00:00.000Z"])));
     }
 }

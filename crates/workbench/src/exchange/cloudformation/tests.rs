@@ -310,7 +310,7 @@ fn a_global_table_whose_writes_alone_scale_says_that_the_model_scales_both() {
     let draft = Draft {
         name: "m".to_owned(),
         description: String::new(),
-        tables: tables.into_iter().map(|table| of_items(table, Vec::new())).collect(),
+        tables: tables.into_iter().map(|table| of_items(&table, &[])).collect(),
     };
     assert_eq!(
         to_model(&draft).notes,

@@ -29,6 +29,8 @@ const TYPE_NAMES: [&str; 5] = ["type", "kind", "entity", "model", "class"];
 pub(crate) struct Lexicon {
     /// By key attribute and text, for each segment whether it is a word.
     words: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
+    /// Names of tenants: what keys begin with before the same words, as in `acme#user#12` and `globex#user#7`.
+    tenants: BTreeSet<String>,
 }
 
 /// The text of one item's key attribute.
@@ -56,6 +58,9 @@ struct Around<'a> {
     partitions: Vec<&'a str>,
     /// Texts that stand for something: values of attributes, and of variables found before.
     values: BTreeSet<&'a str>,
+    /// Names of tenants that keys begin with, and the words that follow them.
+    tenants: BTreeSet<&'a str>,
+    tenants_words: BTreeSet<&'a str>,
     composed: bool,
 }
 
@@ -65,9 +70,12 @@ struct Found<'a, 'b> {
     role: Role,
     spot: &'b Spot<'a>,
     by_text: BTreeMap<&'a str, Vec<usize>>,
-    /// For the first of several segments: the words that follow it.
-    followers: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// For the first of several segments: the words that follow it, with the items that have them.
+    followers: BTreeMap<&'a str, Followers<'a>>,
 }
+
+/// What follows a first segment and reads like a word, with its items.
+type Followers<'a> = BTreeMap<&'a str, Vec<usize>>;
 
 impl Lexicon {
     /// Reads the keys of a table, its own first.
@@ -94,7 +102,13 @@ impl Lexicon {
             });
             lexicon.words.insert(name.to_owned(), own.collect());
         }
+        lexicon.tenants = around.tenants.into_iter().map(str::to_owned).collect();
         lexicon
+    }
+
+    /// Whether a segment is the name of a tenant.
+    pub(super) fn is_tenant(&self, text: &str) -> bool {
+        self.tenants.contains(text)
     }
 
     /// Whether the segment of a text is a word. Texts that were not read have none.
@@ -145,12 +159,20 @@ fn read<'a>(around: &mut Around<'a>, role: Role, rows: &mut [Row<'a>]) {
             for row in numbers.iter().filter_map(|number| rows.get(*number)) {
                 let Some(part) = row.segments.get(at) else { continue };
                 found.by_text.entry(part).or_default().push(row.item);
-                let follower = row.segments.get(at + 1).filter(|next| reads_like_a_word(next));
-                found.followers.entry(part).or_default().extend(follower);
+                let followers = found.followers.entry(part).or_default();
+                if let Some(next) = row.segments.get(at + 1).filter(|next| reads_like_a_word(next)) {
+                    followers.entry(next).or_default().push(row.item);
+                }
             }
-            let words = found.words();
+            let tenants = if at == 0 && !spot.last { found.tenants() } else { BTreeSet::new() };
+            let follow = tenants.iter().filter_map(|tenant| found.followers.get(tenant));
+            let follow: Vec<&str> = follow.flat_map(|words| words.keys().copied()).collect();
+            let mut words = found.words();
+            words.retain(|word| !tenants.contains(word));
             let values: Vec<&str> = found.by_text.into_keys().filter(|part| !words.contains(part)).collect();
             around.values.extend(values);
+            around.tenants.extend(tenants);
+            around.tenants_words.extend(follow);
             for number in numbers {
                 if let Some(row) = rows.get_mut(number)
                     && let Some(part) = row.segments.get(at)
@@ -181,7 +203,8 @@ impl<'a> Around<'a> {
             .flatten()
             .collect();
         let composed = partitions.iter().any(|text| delimiter(text).is_some());
-        Self { items, attributes, partitions, values, composed }
+        let (tenants, tenants_words) = (BTreeSet::new(), BTreeSet::new());
+        Self { items, attributes, partitions, values, tenants, tenants_words, composed }
     }
 
     fn partitions_of(&self, items: &[usize]) -> usize {
@@ -195,7 +218,7 @@ impl<'a> Around<'a> {
 }
 
 /// Whether an attribute's name says that it holds the kind of an item.
-fn says_type(name: &str) -> bool {
+pub(crate) fn says_type(name: &str) -> bool {
     let lower = name.to_lowercase();
     TYPE_ATTRIBUTES.contains(&name) || TYPE_NAMES.iter().any(|part| lower.contains(part))
 }
@@ -265,22 +288,69 @@ impl<'a> Found<'a, '_> {
         })
     }
 
-    /// The first of several segments: nearly always a word, unless there are many and each is rare, or what follows is
-    /// the same words behind each, as behind the names of tenants.
+    /// The first of several segments: nearly always a word, unless there are many and each is rare.
     fn prefixes(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         let total: usize = self.by_text.values().map(Vec::len).sum();
-        let followers: BTreeSet<&BTreeSet<&str>> =
-            candidates.iter().filter_map(|word| self.followers.get(word)).collect();
-        let lower = candidates.iter().all(|word| !is_upper(word));
-        let tenants = lower
-            && candidates.len() > 1
-            && followers.len() == 1
-            && followers.iter().all(|next| !next.is_empty() && next.iter().all(|word| is_upper(word)));
-        if tenants {
-            return Vec::new();
-        }
         let few = self.by_text.len() <= WORDS_MAX;
         candidates.into_iter().filter(|word| few || self.items_of(word).len() * 20 >= total).collect()
+    }
+
+    /// First segments that are names of tenants: behind each of them stand the same words, and behind each of these items
+    /// with the same attributes.
+    fn tenants(&self) -> BTreeSet<&'a str> {
+        let mut clusters: Vec<(Followers<'a>, Vec<&'a str>)> = Vec::new();
+        for (text, followers) in &self.followers {
+            if self.around.tenants.contains(text) {
+                clusters.push((followers.clone(), vec![text]));
+                continue;
+            }
+            let followed: usize = followers.values().map(Vec::len).sum();
+            if followed == 0 || followed * 5 < self.items_of(text).len() * 4 {
+                continue;
+            }
+            match clusters.iter_mut().find(|(known, _)| self.same_followers(known, followers)) {
+                Some((known, texts)) => {
+                    for (word, items) in followers {
+                        known.entry(word).or_default().extend(items);
+                    }
+                    texts.push(text);
+                }
+                None => clusters.push((followers.clone(), vec![text])),
+            }
+        }
+        let tenants = clusters.into_iter().filter(|(followers, texts)| self.are_tenants(followers, texts));
+        tenants.flat_map(|(_, texts)| texts).collect()
+    }
+
+    /// Whether two first segments are followed by the same words, so far as both show them, with items that are alike.
+    fn same_followers(&self, one: &Followers<'a>, other: &Followers<'a>) -> bool {
+        let shared: Vec<(&Vec<usize>, &Vec<usize>)> =
+            one.iter().filter_map(|(word, items)| Some((items, other.get(word)?))).collect();
+        let similar = |(ours, theirs): &(&Vec<usize>, &Vec<usize>)| {
+            let (ours, theirs) = (self.around.attributes_of(ours), self.around.attributes_of(theirs));
+            let part = !ours.is_empty() && !theirs.is_empty();
+            alike(&ours, &theirs) || (part && (ours.is_subset(&theirs) || theirs.is_subset(&ours)))
+        };
+        shared.len() * 2 >= one.len().min(other.len()) && !shared.is_empty() && shared.iter().all(similar)
+    }
+
+    /// Whether first segments with the same followers are values and the followers words. Words of a design are few and
+    /// have items of their own; of a single one, or of several with items alike, letters must tell.
+    fn are_tenants(&self, followers: &Followers<'a>, texts: &[&'a str]) -> bool {
+        if texts.iter().any(|text| self.around.tenants.contains(text)) {
+            return true;
+        }
+        if texts.len() < 2 || followers.len() > WORDS_MAX / 2 {
+            return false;
+        }
+        let own: Vec<BTreeSet<&str>> =
+            followers.values().map(|items| self.around.attributes_of(items)).collect();
+        let first = own.first().cloned().unwrap_or_default();
+        let lower = texts.iter().all(|text| !is_upper(text));
+        let longer = texts.len() > 2 && followers.values().all(|items| items.len() >= texts.len() * 2);
+        own.iter().any(|other| !alike(&first, other))
+            || (lower && followers.keys().all(|word| is_upper(word)))
+            || (lower && longer && own.len() == 1 && self.role == Role::Partition)
     }
 
     /// A partition key of one segment is an identifier, but where other partition keys are composed and this one is not,
@@ -381,6 +451,10 @@ impl<'a> Found<'a, '_> {
 
     /// Behind a value words go on, unless there are many, or they are known as values.
     fn behind_a_value(&self, candidates: Vec<&'a str>, last: bool) -> Vec<&'a str> {
+        let known = |word: &&str| self.around.tenants_words.contains(word);
+        if self.spot.before.len() == 1 && candidates.iter().any(known) {
+            return candidates.into_iter().filter(|word| known(word)).collect();
+        }
         let items: usize = self.by_text.values().map(Vec::len).sum();
         let upper = candidates.iter().all(|word| is_upper(word));
         let named = !upper && candidates.iter().any(|word| self.around.values.contains(word));

@@ -3,6 +3,7 @@
 //! Used by every import that has items and no model: Workbench documents, live tables. What is inferred is a proposal
 //! that its reader corrects in the model file; it must fit every item it was inferred from.
 
+mod agree;
 mod classify;
 pub(crate) mod fit;
 mod lexicon;
@@ -14,8 +15,10 @@ use std::collections::BTreeMap;
 use keywright_semantics::schema::{IndexKind, KeyAttribute, KeyType};
 use keywright_semantics::value::{Item, ValueType};
 
+use agree::{Agreed, agree};
 pub(crate) use classify::{Group, classify, identifier};
 use lexicon::Lexicon;
+pub(crate) use lexicon::says_type;
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 
@@ -64,11 +67,20 @@ pub(crate) fn infer(
 ) -> Vec<Entity> {
     let lexicon = Lexicon::of(table, items);
     let around = Surroundings { table, items, groups, lexicon: &lexicon };
+    let none = Agreed::new();
+    let templates_of = |group: &Group, agreed: &Agreed| {
+        templates(&around, group, &places(table, facets.get(&group.name)), agreed)
+    };
+    let alone: Vec<template::Templates> = groups.iter().map(|group| templates_of(group, &none)).collect();
+    let shared: Vec<(&Group, &[agree::Shared])> =
+        groups.iter().zip(&alone).map(|(group, found)| (group, found.partitions.as_slice())).collect();
+    let agreed = agree(items, &shared);
     groups
         .iter()
-        .map(|group| {
+        .zip(agreed)
+        .map(|(group, agreed)| {
             let facet = facets.get(&group.name);
-            let found = templates(&around, group, &places(table, facet));
+            let found = templates_of(group, &agreed);
             let attributes = attributes(group, items, &found, facet, declared, &table.key_attributes());
             Entity {
                 name: group.name.clone(),

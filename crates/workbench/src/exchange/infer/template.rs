@@ -11,6 +11,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use crate::model::Template;
 
+use super::agree::{Agreed, Shared};
 use super::classify::{Group, identifier, text};
 use super::fit::{Part, fit, parts, variable};
 use super::lexicon::Lexicon;
@@ -18,7 +19,7 @@ use super::shape::{Role, delimiter, is_time, segments};
 use crate::exchange::tables::TableDefinition;
 
 /// The values of one place in a key, by item.
-type Column = BTreeMap<usize, String>;
+pub(super) type Column = BTreeMap<usize, String>;
 
 /// A part of a key before its variables have names.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub(crate) struct Templates {
     pub(crate) guessed: bool,
     /// Choices that the examples leave open, in words.
     pub(crate) doubts: Vec<String>,
+    /// The variables of partition keys, by which the items of one collection are asked for together.
+    pub(super) partitions: Vec<Shared>,
 }
 
 /// What the naming of variables looks at besides the entity itself.
@@ -61,8 +64,14 @@ pub(super) struct Surroundings<'a> {
     pub(super) lexicon: &'a Lexicon,
 }
 
-pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyPlace<'_>]) -> Templates {
-    let mut naming = Naming { around, group, named: Vec::new(), doubts: Vec::new() };
+pub(super) fn templates(
+    around: &Surroundings<'_>,
+    group: &Group,
+    places: &[KeyPlace<'_>],
+    agreed: &Agreed,
+) -> Templates {
+    let mut naming =
+        Naming { around, group, agreed, named: Vec::new(), partitions: Vec::new(), doubts: Vec::new() };
     let mut found = Templates::default();
     for place in places {
         let values: Column = group
@@ -102,6 +111,7 @@ pub(super) fn templates(around: &Surroundings<'_>, group: &Group, places: &[KeyP
         found.keys.insert(place.name.to_owned(), template);
     }
     found.doubts = std::mem::take(&mut naming.doubts);
+    found.partitions = std::mem::take(&mut naming.partitions);
     found.variables = naming.unheld();
     found
 }
@@ -228,7 +238,10 @@ fn variable_name(part: &str) -> String {
 struct Naming<'a> {
     around: &'a Surroundings<'a>,
     group: &'a Group,
+    /// Names that the entities of the table have agreed on.
+    agreed: &'a Agreed,
     named: Vec<Variable>,
+    partitions: Vec<Shared>,
     doubts: Vec<String>,
 }
 
@@ -276,7 +289,16 @@ impl Naming<'_> {
             match piece {
                 Piece::Word(word) => printed.push_str(&word),
                 Piece::Hole { column, prefix, hint } => {
-                    let name = self.name(place, &column, prefix.as_deref(), hint, alone);
+                    let lead = lead(&printed);
+                    let agreed = self.agreed.get(&(place.name.to_owned(), lead.clone())).cloned();
+                    let name = match agreed {
+                        Some(name) if place.alias.is_none() => self.take_agreed(name, &column, prefix),
+                        _ => self.name(place, &column, prefix.as_deref(), hint, alone),
+                    };
+                    if place.role == Role::Partition && place.alias.is_none() {
+                        let (key, name) = (place.name.to_owned(), name.clone());
+                        self.partitions.push(Shared { key, lead, name, column });
+                    }
                     printed.push('{');
                     printed.push_str(&name);
                     printed.push('}');
@@ -284,6 +306,15 @@ impl Naming<'_> {
             }
         }
         printed
+    }
+
+    /// A name that other entities have for the same place of the same key.
+    fn take_agreed(&mut self, name: String, column: &Column, prefix: Option<String>) -> String {
+        if !self.named.iter().any(|known| known.name == name) {
+            let held = self.is_held(&name);
+            self.named.push(Variable { name: name.clone(), values: column.clone(), prefix, held });
+        }
+        name
     }
 
     fn name(
@@ -378,6 +409,9 @@ impl Naming<'_> {
                 let owner = self.owner_of(&prefix).unwrap_or(prefix);
                 format!("{}Id", lower_first(&owner))
             }
+            None if column.values().any(|value| self.around.lexicon.is_tenant(value)) => {
+                "tenantId".to_owned()
+            }
             None if place.role == Role::Partition => {
                 format!("{}Id", lower_first(&identifier(&self.group.name)))
             }
@@ -427,6 +461,12 @@ impl Naming<'_> {
     }
 }
 
+/// A template's text as far as it is printed, variables without their names.
+fn lead(printed: &str) -> String {
+    let parts = parts(printed).into_iter();
+    parts.map(|part| if let Part::Word(word) = part { word } else { "*" }).collect()
+}
+
 /// Whether two places hold the same value in every item that has both. Behind different prefixes one value proves
 /// nothing: order 12345 and customer 12345 are two things.
 fn same(known: &Variable, column: &Column, prefix: Option<&str>) -> bool {
@@ -438,7 +478,7 @@ fn same(known: &Variable, column: &Column, prefix: Option<&str>) -> bool {
 }
 
 /// Whether an attribute's name says only that it is a key (`PK`, `GSI1-SK`) and nothing of what it holds.
-fn is_generic(name: &str) -> bool {
+pub(super) fn is_generic(name: &str) -> bool {
     let bare: String = name.to_lowercase().chars().filter(char::is_ascii_alphabetic).collect();
     matches!(
         bare.as_str(),
