@@ -5,6 +5,8 @@
 //! says, evenly or by their skew; no two items of an entity have the same key or the same values of what is `unique`,
 //! unless the model leaves fewer values than items; each item is as large as its entity is declared to be.
 
+use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::value::{AttributeValue, Item};
@@ -36,17 +38,32 @@ pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<
             let (item, _) = made.map_err(|fault| {
                 Fault::new(entity.at, format!("cannot generate `{}`: {fault}", entity.name))
             })?;
-            generator.made.entry(entity.name.clone()).or_default().push(item.clone());
+            generator.made.entry(entity.name.clone()).or_default().push(Cow::Owned(item.clone()));
             samples.push(sample(model, entity, item));
         }
     }
     Ok(samples)
 }
 
-/// One record of an entity besides those that are there, without keys; `place` tells several apart.
-pub fn generate_record(model: &Model, entity: &Entity, existing: &[Sample], place: u64) -> Item {
-    let mut generator = Generator::besides(model, NEW_SEED ^ place, existing);
-    generator.record(entity, new_place(entity).saturating_add(place), &Item::new(), &mut Draw::First)
+/// Makes single records besides those that are there: what these leave is looked at once for all of them.
+pub struct Records<'a> {
+    model: &'a Model,
+    existing: &'a [Sample],
+    generator: RefCell<Option<Generator<'a>>>,
+}
+
+impl<'a> Records<'a> {
+    pub const fn besides(model: &'a Model, existing: &'a [Sample]) -> Self {
+        Self { model, existing, generator: RefCell::new(None) }
+    }
+
+    /// One record of an entity, without keys; `place` tells several apart. It is the same whichever were made before.
+    pub fn record(&self, entity: &Entity, place: u64) -> Item {
+        let mut held = self.generator.borrow_mut();
+        let generator = held.get_or_insert_with(|| Generator::besides(self.model, NEW_SEED, self.existing));
+        generator.begin(NEW_SEED ^ place);
+        generator.record(entity, new_place(entity).saturating_add(place), &Item::new(), &mut Draw::First)
+    }
 }
 
 /// Records that are wanted besides those that are there.
@@ -178,7 +195,9 @@ struct Generator<'a> {
     model: &'a Model,
     random: Random,
     scale: Scale,
-    made: BTreeMap<String, Vec<Item>>,
+    made: BTreeMap<String, Vec<Cow<'a, Item>>>,
+    /// By entity: how many of its items are looked up, and the first of each value of its identity.
+    identified: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
     /// What no further item may have.
     taken: BTreeSet<String>,
     choices: BTreeMap<(String, String), (usize, Choice)>,
@@ -194,6 +213,7 @@ impl<'a> Generator<'a> {
             random: Random::new(seed),
             scale,
             made: BTreeMap::new(),
+            identified: BTreeMap::new(),
             taken: BTreeSet::new(),
             choices: BTreeMap::new(),
             rounds: BTreeMap::new(),
@@ -202,17 +222,24 @@ impl<'a> Generator<'a> {
     }
 
     /// One whose records refer to the items that are there.
-    fn besides(model: &'a Model, seed: u64, existing: &[Sample]) -> Self {
-        let mut made: BTreeMap<String, Vec<Item>> = BTreeMap::new();
+    fn besides(model: &'a Model, seed: u64, existing: &'a [Sample]) -> Self {
+        let mut made: BTreeMap<String, Vec<Cow<'a, Item>>> = BTreeMap::new();
         for sample in existing {
             if let Some(name) = &sample.entity {
-                made.entry(name.clone()).or_default().push(sample.item.clone());
+                made.entry(name.clone()).or_default().push(Cow::Borrowed(&sample.item));
             }
         }
         let items =
             made.iter().map(|(name, items)| (name.clone(), u64::try_from(items.len()).unwrap_or(u64::MAX)));
         let scale = Scale::of_items(model, items.collect());
         Self { made, ..Self::new(model, seed, scale) }
+    }
+
+    /// Starts anew from a seed, with the same items to refer to.
+    fn begin(&mut self, seed: u64) {
+        self.random = Random::new(seed);
+        self.rounds.clear();
+        self.swept.clear();
     }
 
     /// Takes note of what is taken already.
@@ -342,8 +369,9 @@ impl<'a> Generator<'a> {
                 let skew = skew_of(entity, &attribute.name);
                 let among = self.scale.values(&entity.name, &attribute.name);
                 let chosen = self.choose(entity, &other.name, skew, among, &Item::new(), draw);
-                if let Some(value) = chosen.and_then(|item| item.get(&attribute.name).cloned()) {
-                    return value;
+                let chosen = chosen.and_then(|place| self.made.get(&other.name)?.get(place));
+                if let Some(value) = chosen.and_then(|item| item.get(&attribute.name)) {
+                    return value.clone();
                 }
             }
             Source::Among(values) => {
@@ -418,7 +446,8 @@ impl<'a> Generator<'a> {
             .filter(|(name, _)| keys.contains(name.as_str()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
-        let Some(chosen) = self.choose(entity, parent, skew, None, &known, draw) else { return };
+        let Some(place) = self.choose(entity, parent, skew, None, &known, draw) else { return };
+        let Some(chosen) = self.made.get(parent).and_then(|made| made.get(place)) else { return };
         for attribute in &entity.attributes {
             if keys.contains(attribute.name.as_str())
                 && let Some(value) = chosen.get(&attribute.name)
@@ -428,7 +457,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// One of another entity's items, of the first `among` if that is limited, and of those with the known values.
+    /// The place of one of another entity's items, of the first `among` if that is limited, and of those with the known
+    /// values.
     fn choose(
         &mut self,
         entity: &Entity,
@@ -437,37 +467,46 @@ impl<'a> Generator<'a> {
         among: Option<u64>,
         known: &Item,
         draw: &mut Draw,
-    ) -> Option<Item> {
+    ) -> Option<usize> {
         let made = self.made.get(other)?;
         let among = among.and_then(|among| usize::try_from(among).ok()).unwrap_or(made.len());
         let made = made.get(..among.min(made.len()))?;
         if !known.is_empty() {
-            let fits = |item: &&Item| known.iter().all(|(name, value)| item.get(name) == Some(value));
-            let fitting: Vec<&Item> = made.iter().filter(fits).collect();
+            let fits = |item: &Item| known.iter().all(|(name, value)| item.get(name) == Some(value));
+            let fitting: Vec<usize> =
+                made.iter().enumerate().filter(|(_, item)| fits(item)).map(|(place, _)| place).collect();
             let place = self.random.below(u64::try_from(fitting.len()).unwrap_or(0));
-            return fitting.get(usize::try_from(place).ok()?).map(|item| (*item).clone());
+            return fitting.get(usize::try_from(place).ok()?).copied();
         }
         if let Some(part) = draw.part(u64::try_from(made.len()).unwrap_or(u64::MAX)) {
-            return made.get(usize::try_from(part).ok()?).cloned();
+            return usize::try_from(part).ok().filter(|place| *place < made.len());
         }
         let key = (entity.name.clone(), other.to_owned());
         let choice = self.choices.entry(key).or_insert_with(|| (0, Choice::new(0, None)));
         if choice.0 != made.len() {
             *choice = (made.len(), Choice::new(made.len(), skew));
         }
-        made.get(choice.1.pick(&mut self.random)).cloned()
+        Some(choice.1.pick(&mut self.random)).filter(|place| *place < made.len())
     }
 
-    fn fill_copies(&self, entity: &Entity, fixed: &Item, item: &mut Item) {
+    /// The first item of an entity whose identity has this value.
+    fn identified(&mut self, entity: &str, key: &str, value: &AttributeValue) -> Option<&Item> {
+        let made = self.made.get(entity)?;
+        let (done, known) = self.identified.entry(entity.to_owned()).or_default();
+        for (place, item) in made.iter().enumerate().skip(*done) {
+            if let Some(own) = item.get(key) {
+                known.entry(format!("{own:?}")).or_insert(place);
+            }
+        }
+        *done = made.len();
+        made.get(*known.get(&format!("{value:?}"))?).map(Cow::as_ref)
+    }
+
+    fn fill_copies(&mut self, entity: &Entity, fixed: &Item, item: &mut Item) {
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
             let Some(key) = self.model.entity(source).and_then(Entity::identity) else { continue };
-            let original = self
-                .made
-                .get(source)
-                .into_iter()
-                .flatten()
-                .find(|other| item.get(key).is_some() && other.get(key) == item.get(key));
+            let original = item.get(key).and_then(|value| self.identified(source, key, value));
             let value = original.and_then(|original| original.get(name));
             if let Some(value) = value.filter(|_| !fixed.contains_key(&attribute.name)) {
                 item.insert(attribute.name.clone(), value.clone());

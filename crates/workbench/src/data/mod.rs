@@ -25,7 +25,7 @@ use crate::model::{
 use follow::follow;
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
-pub use generate::{Further, further, generate, generate_record};
+pub use generate::{Further, Records, further, generate};
 pub(crate) use scale::taken_at_once;
 pub use size::{FILLER, Shortfall, pad, shortfalls};
 pub use value::{from_node, from_typed_node, from_untyped_node};

@@ -32,11 +32,21 @@ pub(super) enum Source<'a> {
     Open,
 }
 
+/// Whose values an attribute has, if not its own.
+#[derive(Clone, Debug)]
+enum Whose {
+    /// The n-th of those that its entity names.
+    Parent(usize),
+    Other(String),
+}
+
 /// The numbers of a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scale {
     items: BTreeMap<String, u64>,
     values: BTreeMap<(String, String), u64>,
+    /// By entity and attribute: found once, as every record asks for all of them.
+    whose: BTreeMap<String, BTreeMap<String, Whose>>,
 }
 
 impl Scale {
@@ -60,8 +70,11 @@ impl Scale {
     }
 
     fn new(model: &Model, items: BTreeMap<String, u64>) -> Self {
-        let mut scale = Self { items, values: BTreeMap::new() };
+        let mut scale = Self { items, values: BTreeMap::new(), whose: BTreeMap::new() };
         for entity in &model.entities {
+            let own = entity.attributes.iter().map(|own| &own.name);
+            let whose = own.filter_map(|name| Some((name.clone(), whose(model, entity, name)?))).collect();
+            scale.whose.insert(entity.name.clone(), whose);
             for attribute in &entity.attributes {
                 if let Some(values) = scale.scaled(model, entity, attribute) {
                     scale.values.insert((entity.name.clone(), attribute.name.clone()), values);
@@ -95,15 +108,18 @@ impl Scale {
         attribute: &Attribute,
     ) -> Source<'a> {
         let name = attribute.name.as_str();
-        let parent = entity
-            .parents
-            .iter()
-            .find(|parent| model.entity(parent).is_some_and(|parent| key_attributes(parent).contains(name)));
-        if let Some(parent) = parent {
-            return Source::Parent(parent);
-        }
-        if let Some(other) = referred(model, entity, name) {
-            return Source::Other(other);
+        match self.whose.get(&entity.name).and_then(|whose| whose.get(name)) {
+            Some(Whose::Parent(place)) => {
+                if let Some(parent) = entity.parents.get(*place) {
+                    return Source::Parent(parent);
+                }
+            }
+            Some(Whose::Other(other)) => {
+                if let Some(other) = model.entity(other) {
+                    return Source::Other(other);
+                }
+            }
+            None => {}
         }
         self.values(&entity.name, name).map_or(Source::Open, Source::Among)
     }
@@ -181,6 +197,16 @@ impl Scale {
                 self.values.insert(key.clone(), wanted);
             }
         }
+    }
+}
+
+/// Whether an attribute identifies a parent or another entity.
+fn whose(model: &Model, entity: &Entity, name: &str) -> Option<Whose> {
+    let identifies =
+        |parent: &String| model.entity(parent).is_some_and(|parent| key_attributes(parent).contains(name));
+    match entity.parents.iter().position(identifies) {
+        Some(place) => Some(Whose::Parent(place)),
+        None => referred(model, entity, name).map(|other| Whose::Other(other.name.clone())),
     }
 }
 

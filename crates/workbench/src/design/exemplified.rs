@@ -6,7 +6,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use super::knows::before;
 use super::verify::node;
-use crate::data::{self, Sample, from_node};
+use crate::data::{self, Records, Sample, from_node};
 use crate::model::{At, Condition, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind, equal_in};
 use crate::run::key_texts;
 
@@ -18,6 +18,7 @@ pub(super) fn missing(
     seconds: &[(String, String)],
 ) -> Vec<(String, Node)> {
     let mut found = Vec::new();
+    let records = Records::besides(model, samples);
     let mut known: BTreeSet<(String, Vec<String>)> =
         samples.iter().filter_map(|own| key(model, own)).collect();
     for pattern in &model.patterns {
@@ -26,7 +27,7 @@ pub(super) fn missing(
             let is_second = seconds.iter().any(|(second, _)| *second == step.entity);
             let Some(entity) = model.entity(&step.entity).filter(|_| changes && !is_second) else { continue };
             for row in rows(pattern, step) {
-                let Some(item) = named(model, entity, samples, pattern, step, &row) else { continue };
+                let Some(item) = named(entity, &records, pattern, step, &row) else { continue };
                 let Ok(whole) = data::complete(model, entity, item.clone()) else { continue };
                 let sample = Sample {
                     table: entity.table.clone(),
@@ -61,9 +62,8 @@ fn rows(pattern: &Pattern, step: &Write) -> Vec<Vec<(String, Node)>> {
 /// The item that an example names, if it names a whole one: with what the example and the condition say of it, the rest made
 /// up.
 fn named(
-    model: &Model,
     entity: &Entity,
-    samples: &[Sample],
+    records: &Records<'_>,
     pattern: &Pattern,
     step: &Write,
     row: &[(String, Node)],
@@ -86,7 +86,7 @@ fn named(
             said.extend(given(&placeholder).and_then(|node| value(&name, node)).map(|own| (name, own)));
         }
     }
-    let mut item = data::generate_record(model, entity, samples, 0);
+    let mut item = records.record(entity, 0);
     item.retain(|name, _| entity.attribute(name).is_some());
     item.extend(said);
     Some(item)

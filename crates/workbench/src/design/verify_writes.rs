@@ -13,7 +13,7 @@ use crate::model::{
     Entity, Faults, HalfUnits, Index, Model, Node, Operation, Pattern, Projection, Read, Table, Write,
     WriteKind,
 };
-use crate::run::{Changed, Done, changed, key_texts};
+use crate::run::{Changed, Done, Loaded, key_texts};
 
 /// Bytes that one write unit covers.
 const WRITE_UNIT_BYTES: u64 = 1024;
@@ -52,14 +52,21 @@ impl VerifiedWrite {
 pub fn verify_writes(model: &Model) -> Result<Vec<VerifiedWrite>, Faults> {
     let (model, samples) = generated(model)?;
     let writes = model.patterns.iter().filter(|own| own.steps().iter().any(|step| is_change(step.kind)));
-    writes.map(|pattern| write(&model, &samples, pattern)).collect()
+    let mut loaded = None;
+    writes.map(|pattern| write(&model, &samples, &mut loaded, pattern)).collect()
 }
 
 const fn is_change(kind: WriteKind) -> bool {
     matches!(kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete)
 }
 
-fn write(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<VerifiedWrite, Faults> {
+/// Runs one write on the engine that holds the samples, and leaves that there for the next one if it holds them still.
+fn write(
+    model: &Model,
+    samples: &[Sample],
+    loaded: &mut Option<Loaded>,
+    pattern: &Pattern,
+) -> Result<VerifiedWrite, Faults> {
     let mut own = bound(model, samples, pattern);
     own.example.extend(others(model, samples, &own));
     let mut verified = VerifiedWrite {
@@ -71,12 +78,16 @@ fn write(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Verifie
         stale: Vec::new(),
         reads: Vec::new(),
     };
-    let mut samples = samples.to_vec();
-    let mut done = changed(model, &samples, &own);
+    let mut engine = loaded.take().map_or_else(|| Loaded::of(model, samples), Ok)?;
+    let mut done = engine.change(model, samples, &own);
+    let mut other = None;
     if done == Ok(Done::Refused) {
-        samples = arranged(model, &samples, &own);
-        done = changed(model, &samples, &own);
+        let samples = arranged(model, samples, &own);
+        engine = Loaded::of(model, &samples)?;
+        done = engine.change(model, &samples, &own);
+        other = Some(samples);
     }
+    let now = other.as_deref().unwrap_or(samples);
     let (units, changes) = match done {
         Ok(Done::Changed { units, changes }) => (units, changes),
         Ok(Done::Refused) => {
@@ -92,11 +103,14 @@ fn write(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Verifie
     verified.measured = units;
     verified.predicted =
         HalfUnits(2 * changes.iter().map(|change| predicted(model, change, times)).sum::<u64>());
-    let after = after(model, &samples, &changes);
+    let after = after(model, now, &changes);
     let plain = filled_alike(model, plain(model, &after), &after);
     verified.stale = stale(model, &changes, &after, &plain);
     let asks = asks(model, &changes);
-    verified.reads = ask(model, after, &plain, asks)?;
+    verified.reads = ask(model, &mut engine, (&after, &plain), asks);
+    if other.is_none() && engine.undo(model, samples, &changes).is_ok() {
+        *loaded = Some(engine);
+    }
     Ok(verified)
 }
 
@@ -168,14 +182,12 @@ fn others(model: &Model, samples: &[Sample], pattern: &Pattern) -> Vec<(String, 
 
 /// The items with what a write made of them.
 fn after(model: &Model, samples: &[Sample], changes: &[Changed]) -> Vec<Sample> {
-    let key = |table: &str, item: &Item| model.table(table).map(|own| key_texts(own, item));
-    let touched = |sample: &Sample| {
-        changes.iter().any(|change| {
-            let image = change.before.as_ref().or(change.after.as_ref());
-            change.table == sample.table
-                && image.is_some_and(|image| key(&change.table, image) == key(&sample.table, &sample.item))
-        })
-    };
+    let key = |table: &str, item: &Item| Some((table.to_owned(), key_texts(model.table(table)?, item)));
+    let keys: BTreeSet<_> = changes
+        .iter()
+        .filter_map(|change| key(&change.table, change.before.as_ref().or(change.after.as_ref())?))
+        .collect();
+    let touched = |sample: &Sample| key(&sample.table, &sample.item).is_some_and(|own| keys.contains(&own));
     let mut after: Vec<Sample> = samples.iter().filter(|sample| !touched(sample)).cloned().collect();
     after.extend(changes.iter().filter_map(|change| {
         let item = change.after.clone()?;

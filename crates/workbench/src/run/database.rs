@@ -128,6 +128,16 @@ impl Database {
         self.execute(Request::DeleteItem(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
+    /// Notes whose a key is; nobody's if there is no item under it.
+    #[expect(clippy::option_option, reason = "an item that may belong to no entity")]
+    pub(super) fn own(&mut self, table: &Table, key: &[String], entity: Option<Option<String>>) {
+        let key = (table.name.clone(), key.to_vec());
+        match entity {
+            Some(entity) => drop(self.owners.insert(key, entity)),
+            None => drop(self.owners.remove(&key)),
+        }
+    }
+
     /// The entity that a key was loaded as.
     pub(super) fn owner(&self, table: &str, key: &[String]) -> Option<&str> {
         self.owners.get(&(table.to_owned(), key.to_vec())).and_then(Option::as_deref)

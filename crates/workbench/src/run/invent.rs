@@ -4,20 +4,19 @@
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use crate::data::{Sample, from_node, generate_record};
-use crate::model::{Entity, Model};
+use crate::data::{Records, from_node};
+use crate::model::Entity;
 
 /// Generated values that are looked at before the stored one is altered instead.
 const TRIES_MAX: u64 = 8;
 
 /// Makes values up for one entity.
-pub(super) struct Inventor<'a> {
-    pub(super) model: &'a Model,
+pub(super) struct Inventor<'a, 'b> {
     pub(super) entity: &'a Entity,
-    pub(super) samples: &'a [Sample],
+    pub(super) records: &'a Records<'b>,
 }
 
-impl Inventor<'_> {
+impl Inventor<'_, '_> {
     /// A value of an attribute that is not the stored one: of those it can have, in its format and type, a greater one
     /// where there is one, because conditions mostly let values grow. `None` where only the stored one is left, or nothing
     /// is known of the attribute.
@@ -42,7 +41,7 @@ impl Inventor<'_> {
     }
 
     fn made(&self, attribute: &str, place: u64) -> Option<AttributeValue> {
-        let mut record: Item = generate_record(self.model, self.entity, self.samples, place);
+        let mut record: Item = self.records.record(self.entity, place);
         record.remove(attribute)
     }
 }
@@ -143,7 +142,8 @@ entities:
     fn other(attribute: &str, stored: impl Into<AttributeValue>) -> Option<AttributeValue> {
         let model = crate::model::parse(MODEL).expect("a model");
         let entity = model.entity("Order").expect("the entity");
-        Inventor { model: &model, entity, samples: &[] }.other_than(attribute, Some(&stored.into()))
+        Inventor { entity, records: &Records::besides(&model, &[]) }
+            .other_than(attribute, Some(&stored.into()))
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod example;
 mod execute;
 mod expect;
 mod invent;
+mod loaded;
 mod measure;
 mod names;
 mod plan;
@@ -22,12 +23,13 @@ mod steps;
 mod tables;
 
 use crate::data::{self, ReadFile, Sample};
-use crate::model::{Fault, Faults, Model, Pattern};
+use crate::model::{Fault, Faults, Model};
 
 pub(crate) use database::key_texts;
 #[cfg(test)]
 pub(crate) use database::{Database, parts_of};
 pub use expect::units;
+pub(crate) use loaded::Loaded;
 pub use measure::{Measured, Note, measure};
 pub(crate) use plan::missing;
 pub use plan::{Cause, Refusal};
@@ -61,6 +63,28 @@ pub fn run_on(
     samples: Vec<Sample>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Report, Faults> {
+    let (mut database, collisions) = opened(model, &samples, progress)?;
+    let mut patterns = Vec::new();
+    for (done, pattern) in model.patterns.iter().enumerate() {
+        progress(Progress::Pattern { id: &pattern.id, done, of: model.patterns.len() });
+        patterns.push(execute::pattern(&mut database, model, &samples, pattern));
+    }
+    Ok(Report {
+        model: model.name.clone(),
+        text: model.text.clone(),
+        patterns,
+        tables: tables::measure(model, &samples),
+        collisions,
+        samples,
+    })
+}
+
+/// A model's tables with these items, and which of them met under one key.
+fn opened(
+    model: &Model,
+    samples: &[Sample],
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<(database::Database, Vec<report::Collision>), Faults> {
     let mut database =
         database::Database::open().map_err(|fault| vec![Fault::new(crate::model::At::default(), fault)])?;
     let mut faults = Faults::new();
@@ -77,37 +101,8 @@ pub fn run_on(
     if !faults.is_empty() {
         return Err(faults);
     }
-    let collisions = load(&mut database, model, &samples, &mut faults, progress);
-    if !faults.is_empty() {
-        return Err(faults);
-    }
-    let mut patterns = Vec::new();
-    for (done, pattern) in model.patterns.iter().enumerate() {
-        progress(Progress::Pattern { id: &pattern.id, done, of: model.patterns.len() });
-        patterns.push(execute::pattern(&mut database, model, &samples, pattern));
-    }
-    Ok(Report {
-        model: model.name.clone(),
-        text: model.text.clone(),
-        patterns,
-        tables: tables::measure(model, &samples),
-        collisions,
-        samples,
-    })
-}
-
-/// Runs one change of a model on these items and leaves it done.
-pub(crate) fn changed(model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Done, String> {
-    let mut database = database::Database::open()?;
-    for table in &model.tables {
-        database.create(table)?;
-    }
-    for sample in samples {
-        if let Some(table) = model.table(&sample.table) {
-            database.load(table, sample)?;
-        }
-    }
-    steps::done(&database, model, samples, pattern)
+    let collisions = load(&mut database, model, samples, &mut faults, progress);
+    if faults.is_empty() { Ok((database, collisions)) } else { Err(faults) }
 }
 
 /// Puts every item; two samples with one key are told, as the second overwrites the first.

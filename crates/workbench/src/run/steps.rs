@@ -24,9 +24,7 @@ use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::requests::{self, update_parts};
 use super::room::{too_few, too_large, too_many};
 use super::sizes::average;
-use crate::data::{
-    Sample, complete, from_node, from_untyped_node, generate_record, key_of, pad, told_by_key,
-};
+use crate::data::{Records, Sample, complete, from_node, from_untyped_node, key_of, pad, told_by_key};
 use crate::model::{
     Attribute, Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table,
     Write, WriteKind, equal_in, unequal_in, values_in,
@@ -342,11 +340,13 @@ struct Maker<'a> {
     purpose: Purpose,
     /// The keys of all samples, with their tables, once they are asked for.
     taken: OnceCell<BTreeSet<(String, Vec<String>)>>,
+    records: Records<'a>,
 }
 
 impl<'a> Maker<'a> {
     fn new(database: &Database, model: &'a Model, samples: &'a [Sample], pattern: &'a Pattern) -> Self {
-        Self { model, samples, pattern, purpose: database.purpose, taken: OnceCell::new() }
+        let records = Records::besides(model, samples);
+        Self { model, samples, pattern, purpose: database.purpose, taken: OnceCell::new(), records }
     }
 
     fn actions(&self) -> Result<Vec<Action<'a>>, String> {
@@ -423,7 +423,7 @@ impl<'a> Maker<'a> {
             expression: Expression::default(),
             values: Vec::new(),
         };
-        let inventor = Inventor { model: self.model, entity, samples: self.samples };
+        let inventor = Inventor { entity, records: &self.records };
         action.express(step, example, &inventor)?;
         action.derive(step, example)?;
         Ok(action)
@@ -480,7 +480,7 @@ impl<'a> Maker<'a> {
         inherited.extend(replaced.into_iter().flatten());
         let mut known = None;
         for attempt in 0..TRIES_MAX {
-            let mut item = generate_record(self.model, entity, self.samples, nth + attempt);
+            let mut item = self.records.record(entity, nth + attempt);
             // Who gives an example and leaves the attribute of a sparse index out puts an item that is not in it.
             item.retain(|name, _| {
                 given.is_empty() || given.contains_key(name) || !self.is_sparse(entity, table, name)
@@ -594,7 +594,7 @@ impl<'a> Maker<'a> {
         step: &Write,
         example: &[(String, Node)],
         nth: u64,
-        earlier: &[Action<'a>],
+        earlier: &[Action<'_>],
     ) -> Result<(Option<Copied>, Item), String> {
         let first = Self::first(entity, nth, earlier).filter(|own| own.kind != WriteKind::Put);
         let Some(first) = first else { return Ok((None, Self::given(entity, example)?)) };
@@ -621,7 +621,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether a step is of a second item that there is none of: its first lacks what the key is made of.
-    fn has_no_key(entity: &Entity, step: &Write, nth: u64, earlier: &[Action<'a>]) -> Result<bool, String> {
+    fn has_no_key(entity: &Entity, step: &Write, nth: u64, earlier: &[Action<'_>]) -> Result<bool, String> {
         let Some(first) = Self::first(entity, nth, earlier) else { return Ok(false) };
         let copy = Copied::of(entity, first)?;
         let there = if step.kind == WriteKind::Put { &copy.after } else { &copy.before };
@@ -631,7 +631,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The earlier step's item that a second item is a copy of, all of it.
-    fn first<'b>(entity: &Entity, nth: u64, earlier: &'b [Action<'a>]) -> Option<&'b Action<'a>> {
+    fn first<'b, 'c>(entity: &Entity, nth: u64, earlier: &'b [Action<'c>]) -> Option<&'b Action<'c>> {
         let (source, _) = entity.attributes.first()?.copy_of.as_ref()?;
         let from = |own: &Attribute| own.copy_of.as_ref().is_some_and(|(from, _)| from == source);
         let changes = [WriteKind::Put, WriteKind::Update, WriteKind::Delete];
@@ -688,14 +688,14 @@ impl<'a> Maker<'a> {
 
     /// The items that a change may be about: the one the example describes, or those of the sample that no earlier step
     /// takes, for the service refuses a request that takes an item twice.
-    fn existing(
-        &self,
-        (entity, table): (&'a Entity, &'a Table),
+    fn existing<'b>(
+        &'b self,
+        (entity, table): (&'b Entity, &'b Table),
         step: &Write,
         example: &[(String, Node)],
         nth: u64,
-        earlier: &'a [Action<'a>],
-    ) -> Result<Box<dyn Iterator<Item = Cow<'a, Item>> + 'a>, String> {
+        earlier: &'b [Action<'b>],
+    ) -> Result<Box<dyn Iterator<Item = Cow<'b, Item>> + 'b>, String> {
         let (copy, mut given) = self.following(entity, step, example, nth, earlier)?;
         for (name, value) in copy.into_iter().flat_map(|copy| copy.before) {
             given.entry(name).or_insert(value);
@@ -717,7 +717,7 @@ impl<'a> Maker<'a> {
         };
         let model = self.model;
         // What only its keys tell belongs to an item all the same.
-        let whole = move |item: &'a Item| -> Cow<'a, Item> {
+        let whole = move |item: &'b Item| -> Cow<'b, Item> {
             let told = told_by_key(model, entity, item);
             if told.is_empty() {
                 return Cow::Borrowed(item);
@@ -756,7 +756,7 @@ impl Action<'_> {
         &mut self,
         step: &Write,
         example: &[(String, Node)],
-        inventor: &Inventor<'_>,
+        inventor: &Inventor<'_, '_>,
     ) -> Result<(), String> {
         if let Some(clause) = &step.set {
             let condition = match &step.condition {
@@ -820,7 +820,13 @@ impl Action<'_> {
 
     /// Values for what an update sets and the example leaves open: others than the stored ones, or it would change nothing.
     /// A value that the condition asks to be the stored one stays that.
-    fn invent(&mut self, clause: &str, condition: &str, example: &[(String, Node)], inventor: &Inventor<'_>) {
+    fn invent(
+        &mut self,
+        clause: &str,
+        condition: &str,
+        example: &[(String, Node)],
+        inventor: &Inventor<'_, '_>,
+    ) {
         let condition = condition.replace(' ', "");
         for (attribute, name) in assigned(clause) {
             let given = example.iter().any(|(known, _)| *known == name);
@@ -835,7 +841,7 @@ impl Action<'_> {
 
     /// What a condition asks to be equal and nobody gives is what is stored, as if it had been read; what it asks to be unequal
     /// is something else.
-    fn stay(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_>) {
+    fn stay(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_, '_>) {
         let Some(Condition::Expression(condition)) = &step.condition else { return };
         let equal = equal_in(condition).into_iter().map(|pair| (pair, true));
         let unequal = unequal_in(condition).into_iter().map(|pair| (pair, false));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
-use keywright_semantics::size::item_bytes;
+use keywright_semantics::size::{item_bytes, value_bytes};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::report::{EntityReport, IndexReport, TableReport};
@@ -113,12 +113,8 @@ fn entry_bytes(table: &Table, index: &Index, item: &Item) -> Option<u64> {
         Projection::KeysOnly => key(name),
         Projection::Include(names) => key(name) || names.iter().any(|included| included == name),
     };
-    let entry: Item = item
-        .iter()
-        .filter(|(name, _)| held(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    Some(count(item_bytes(&entry)))
+    let entry = item.iter().filter(|(name, _)| held(name));
+    Some(entry.map(|(name, value)| count(name.len() + value_bytes(value))).sum())
 }
 
 fn count(number: usize) -> u64 {
