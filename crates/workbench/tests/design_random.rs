@@ -1,13 +1,17 @@
 //! Small models made up at random: each is refused with a sentence, or its designed model does what was predicted and passes
 //! the check.
 
+mod support;
+
 use std::fmt::Write as _;
 
-use keywright_workbench::check;
-use keywright_workbench::design::{self, carry};
+use keywright_workbench::cost::{Costing, Settings};
+use keywright_workbench::design::{self, Billed, Design, Problem, Proof, billed};
 use keywright_workbench::model::{Model, parse, write};
 use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::text;
+
+use support::{check, no_files, told};
 
 /// Cases that every run of the tests tries; more with `KEYWRIGHT_CASES`, from another one on with `KEYWRIGHT_SEED`.
 const CASES: u64 = 40;
@@ -35,26 +39,39 @@ impl Dice {
 }
 
 /// Attributes that entities of random models can have besides their identity.
-const ATTRIBUTES: [(&str, &str); 6] = [
+const ATTRIBUTES: [(&str, &str); 8] = [
     ("x", "{type: S, distinct: 20}"),
     ("y", "S"),
     ("kind", "{type: S, values: [A, B, C]}"),
     ("at", "{type: S, format: iso8601}"),
     ("n", "N"),
     ("maybe", "{type: S, distinct: 20, present: 0.5}"),
+    ("signed", "{type: N, values: [-5, 2, 12.5, 40, 41]}"),
+    ("rare", "{type: S, distinct: 20, present: 0.004}"),
 ];
+
+/// Those that not every item has.
+const OPTIONAL: [&str; 2] = ["maybe", "rare"];
 
 struct Kind {
     name: &'static str,
     id: Vec<&'static str>,
     own: Vec<&'static str>,
+    /// Whether it may become a list in the items of the other kind.
+    child: bool,
+}
+
+fn all<'a>(id: &[&'a str], own: &[&'a str]) -> Vec<&'a str> {
+    id.iter().chain(own).copied().collect()
 }
 
 fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
     let mut kinds = Vec::new();
     for name in ["Ant", "Bee"].into_iter().take(1 + dice.below(2)) {
-        let id = match (name, dice.below(4)) {
+        let id = match (name, dice.below(6)) {
             ("Ant", 0) => vec!["aid", "x"],
+            ("Ant", 4) => vec!["aid", "signed"],
+            ("Ant", 5) => vec!["x", "y"],
             ("Ant", _) => vec!["aid"],
             (_, 0) => vec!["bid"],
             (_, 1) => vec!["aid", "bid"],
@@ -73,14 +90,23 @@ fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
         let attributes: Vec<String> =
             id.iter().chain(&own).map(|name| format!("{name}: {}", said(name))).collect();
         let size = dice.one(&["", "size: 200, ", "size: 3000, "]);
+        let of_ant = kinds.first().is_some_and(|ant: &Kind| ant.id == ["aid"]);
+        let child = name == "Bee" && of_ant && id == ["aid", "bid"] && dice.chance(60);
+        let parent = if child { "parent: Ant, " } else { "" };
+        let owner = dice.one(&all(&id, &own)).to_owned();
+        let owner = if dice.chance(25) && !OPTIONAL.contains(&owner.as_str()) {
+            format!("owner: {owner}, ")
+        } else {
+            String::new()
+        };
         let _ = writeln!(
             out,
-            "  {name}: {{count: {}, {size}unique: [[{}]], attrs: {{{}}}}}",
+            "  {name}: {{count: {}, {size}{parent}{owner}unique: [[{}]], attrs: {{{}}}}}",
             dice.one(&["1000", "400"]),
             id.join(", "),
             attributes.join(", ")
         );
-        kinds.push(Kind { name, id, own });
+        kinds.push(Kind { name, id, own, child });
     }
     kinds
 }
@@ -91,13 +117,22 @@ fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
         let strong = if dice.chance(25) { ", consistency: strong" } else { "" };
         let rate = dice.one(&["1", "5", "50"]);
         let both = kinds.len() == 2 && dice.chance(15);
-        let all: Vec<&str> = kind.id.iter().chain(&kind.own).copied().collect();
+        let all = all(&kind.id, &kind.own);
+        if kind.child && dice.chance(60) {
+            // Asked so, it can be a list.
+            let of = dice.one(&["Bee", "[Ant, Bee]"]);
+            let _ = writeln!(
+                out,
+                "  - {{id: P{number}, query: {of}, given: {{aid: eq}}, returns: {{avg: 2, max: 20}}, rate: {rate}{strong}}}"
+            );
+            continue;
+        }
         if both {
             let shared: Vec<&str> = all
                 .iter()
                 .copied()
                 .filter(|name| {
-                    *name != "maybe"
+                    !OPTIONAL.contains(name)
                         && kinds.iter().all(|kind| kind.id.contains(name) || kind.own.contains(name))
                 })
                 .collect();
@@ -145,6 +180,7 @@ fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
 fn value(number: usize, name: &str) -> String {
     match name {
         "n" => format!("{}", number + 2),
+        "signed" => ["-5", "12.5", "40"].get(number - 1).copied().unwrap_or("2").to_owned(),
         "kind" => ["A", "B", "C"].get(number - 1).copied().unwrap_or("A").to_owned(),
         "at" => format!("\"2026-01-0{number}T03:04:05.000Z\""),
         _ => format!("{name}{number}"),
@@ -235,6 +271,27 @@ fn writes(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
     }
 }
 
+/// Three items of each kind, of which the last lacks what may be lacking.
+fn inline(kinds: &[Kind]) -> String {
+    let mut out = "data:\n  inline:\n".to_owned();
+    for kind in kinds {
+        let items: Vec<String> = (1..=3)
+            .map(|number| {
+                let names = all(&kind.id, &kind.own);
+                let has = |name: &&str| number < 3 || !OPTIONAL.contains(name);
+                let values: Vec<String> = names
+                    .into_iter()
+                    .filter(has)
+                    .map(|name| format!("{name}: {}", value(number, name)))
+                    .collect();
+                format!("{{{}}}", values.join(", "))
+            })
+            .collect();
+        let _ = writeln!(out, "    {}: [{}]", kind.name, items.join(", "));
+    }
+    out
+}
+
 fn made(seed: u64) -> (String, usize) {
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
     dice.below(2);
@@ -243,24 +300,68 @@ fn made(seed: u64) -> (String, usize) {
     out += "patterns:\n";
     reads(&mut dice, &kinds, &mut out);
     writes(&mut dice, &kinds, &mut out);
-    if dice.chance(50) {
-        out += "data: {generate: {seed: 3, sample: 40}}\n";
+    match dice.below(4) {
+        0 | 1 => out += "data: {generate: {seed: 3, sample: 40}}\n",
+        2 => out += &inline(&kinds),
+        _ => {}
     }
     (out, dice.below(3))
-}
-
-fn no_files(name: &str) -> Result<String, String> {
-    Err(format!("no {name} in this test"))
-}
-
-fn faults(faults: &[keywright_workbench::model::Fault]) -> String {
-    faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
 }
 
 /// What became of a model.
 enum Became {
     Refused,
     Designed,
+}
+
+/// A design as the command makes it of a model: proved by running, carried over, written and billed.
+fn proved(original: &Model, found: &Design, prices: &Prices) -> Result<Billed, String> {
+    let table = original.tables.first().ok_or("no table")?;
+    let model = design::to_model(original, &table.name, found)?;
+    for own in design::verify(&model).map_err(|them| told(&them))? {
+        if !own.agrees() {
+            return Err(format!("{own:?}\n{}", write(&model)));
+        }
+    }
+    for own in design::verify_writes(&model).map_err(|them| told(&them))? {
+        if !own.agrees() || own.refused {
+            return Err(format!("{own:?}\n{}", write(&model)));
+        }
+    }
+    let costing = Costing { prices, settings: Settings::default() };
+    let shown = write(&model);
+    let billed = billed(original, model, &found.embedded, &no_files, &costing)
+        .map_err(|fault| format!("{fault:?}\n{shown}"))?;
+    if let Some(reason) = billed.unmetered() {
+        return Err(format!("no bill: {reason}\n{}", billed.text));
+    }
+    let checked = check(&billed.model);
+    if !checked.passes() {
+        return Err(format!("{}\n{}", text(&checked, "x.yaml"), billed.text));
+    }
+    let again = support::billed(&billed.model);
+    if again == billed.bill { Ok(billed) } else { Err(format!("the file has another bill\n{}", billed.text)) }
+}
+
+/// What is announced with fewer indexes is what there is when that is asked for.
+fn promised(original: &Model, problem: &Problem, found: &Design, prices: &Prices) -> Result<(), String> {
+    let fewer = |gsis: usize| design::solve(&Problem { gsi_max: gsis, ..problem.clone() }, prices);
+    match &found.proof {
+        Proof::NoIndexes | Proof::AllKept => Ok(()),
+        Proof::Impossible { gsis, .. } => match fewer(*gsis) {
+            Ok(other) => Err(format!("with {gsis} it is possible: {:?}", other.placed)),
+            Err(_) => Ok(()),
+        },
+        Proof::Possible { gsis, .. } => {
+            let other = fewer(*gsis).map_err(|them| format!("with {gsis}, which is promised: {them:?}"))?;
+            let announced = found.fewer.as_deref().ok_or("no design is promised")?;
+            let (asked, announced) =
+                (proved(original, &other, prices)?, proved(original, announced, prices)?);
+            let (asked, announced) = (asked.bill.total(), announced.bill.total());
+            let same = (asked - announced).as_nanos().abs() < 10_000_000;
+            if same { Ok(()) } else { Err(format!("with {gsis}: {announced} announced, {asked} made")) }
+        }
+    }
 }
 
 fn designed(original: &Model, indexes: usize, prices: &Prices) -> Result<Became, String> {
@@ -275,27 +376,9 @@ fn designed(original: &Model, indexes: usize, prices: &Prices) -> Result<Became,
             return if sentence { Ok(Became::Refused) } else { Err(format!("no sentence: {said}")) };
         }
     };
-    let mut model = design::to_model(original, &table.name, &found)?;
-    for own in design::verify(&model).map_err(|them| faults(&them))? {
-        if !own.agrees() {
-            return Err(format!("{own:?}\n{}", write(&model)));
-        }
-    }
-    for own in design::verify_writes(&model).map_err(|them| faults(&them))? {
-        if !own.agrees() {
-            return Err(format!("{own:?}\n{}", write(&model)));
-        }
-    }
-    carry(original, &no_files, &found.embedded, &mut model).map_err(|them| faults(&them))?;
-    let written = write(&model);
-    let model = parse(&written).map_err(|them| format!("{}\n{written}", faults(&them)))?;
-    let checked =
-        check(&model, &no_files, &mut |_| {}).map_err(|them| format!("{}\n{written}", faults(&them)))?;
-    if checked.passes() {
-        Ok(Became::Designed)
-    } else {
-        Err(format!("{}\n{written}", text(&checked, "x.yaml")))
-    }
+    proved(original, &found, prices)?;
+    promised(original, &problem, &found, prices)?;
+    Ok(Became::Designed)
 }
 
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -312,7 +395,7 @@ fn what_is_designed_of_random_models_passes_its_check_or_is_refused_in_a_sentenc
         let (made, indexes) = made(seed);
         let model = match parse(&made) {
             Ok(model) => model,
-            Err(them) => panic!("seed {seed}: {}\n{made}", faults(&them)),
+            Err(them) => panic!("seed {seed}: {}\n{made}", told(&them)),
         };
         match designed(&model, indexes, &prices) {
             Ok(Became::Designed) => ran += 1,

@@ -5,13 +5,16 @@ mod text;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use keywright_workbench::check;
 use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::design::{
-    Billed, Design, Embedded, Problem, Proof, Same, Unbilled, Verified, VerifiedWrite, billed, from_model,
-    keep, solve, to_model, unlisted, unordered, verify, verify_writes,
+    Billed, Design, Embedded, Problem, Proof, Unbilled, Verified, VerifiedWrite, billed, from_model, keep,
+    solve, to_model, unlisted, unordered, verify, verify_writes,
 };
+use keywright_workbench::lint::{Finding, Severity};
 use keywright_workbench::model::{self, Model, Table};
 use keywright_workbench::price::{Money, Prices};
+use keywright_workbench::run::Outcome;
 
 use super::progress::during;
 use super::{cost, files};
@@ -70,15 +73,20 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
     for line in text::left_open(&own.bill) {
         banner::say(&line);
     }
+    if found.len() > 1 {
+        banner::say(&format!("All tables together: {} a month.", own.bill.total()));
+    }
     report_run(arguments, &own.model)?;
-    let Some(output) = &arguments.output else { return Ok(()) };
+    let checked = billing.report_check(&own);
+    let Some(output) = &arguments.output else { return checked };
     for notice in &own.notices {
         banner::say(notice);
     }
     if has_comments(&arguments.model)? {
         banner::say("The comments of the model are not in what is written.");
     }
-    files::write(output, &own.text, arguments.force)
+    files::write(output, &own.text, arguments.force)?;
+    checked
 }
 
 /// Whether a model's file has comments, which its model does not know. What came from standard input is gone.
@@ -127,9 +135,38 @@ impl Billing<'_> {
         self.with(model, &embedded)
     }
 
+    fn read(&self, name: &str) -> Result<String, String> {
+        files::read(&self.path.parent().unwrap_or(Path::new("")).join(name))
+    }
+
+    /// What `check` finds wrong with what is written, so that nobody learns it only then.
+    fn report_check(&self, own: &Billed) -> Result<(), String> {
+        let read_file = |name: &str| self.read(name);
+        let checked = during("checking the design", || check(&own.model, &read_file, &mut |_| {}))
+            .map_err(|faults| cost::shown(self.path, &faults))?;
+        for finding in checked.findings.iter().filter(|own| own.severity == Severity::Error) {
+            let Finding { rule, subject, text, fix, .. } = finding;
+            banner::say(&format!("The check of it finds an error, {rule} of {subject}: {text}; {fix}."));
+        }
+        let mut failed = Vec::new();
+        for pattern in &checked.report.patterns {
+            let reasons = match &pattern.outcome {
+                Outcome::Met | Outcome::Ran => continue,
+                Outcome::Unmet(reasons) | Outcome::NoPlan(reasons) => reasons.join("; "),
+                Outcome::Failed(reason) => reason.clone(),
+            };
+            banner::say(&format!("In the check of it {} fails: {reasons}.", pattern.id));
+            failed.push(pattern.id.as_str());
+        }
+        if failed.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{} cannot be shown to work on the model's data", failed.join(", ")))
+        }
+    }
+
     fn with(&self, model: Model, embedded: &[Embedded]) -> Result<Billed, String> {
-        let folder = self.path.parent().unwrap_or(Path::new(""));
-        let read_file = |name: &str| files::read(&folder.join(name));
+        let read_file = |name: &str| self.read(name);
         let costing = Costing { prices: self.prices, settings: Settings::default() };
         billed(self.original, model, embedded, &read_file, &costing).map_err(|reason| match reason {
             Unbilled::Faults(faults) => cost::shown(self.path, &faults),
@@ -137,33 +174,55 @@ impl Billing<'_> {
         })
     }
 
-    /// How much more the bill is with another design of one of the tables; none if that cannot be metered.
-    fn more(&self, found: &[Designed], place: usize, other: &Design, than: Money) -> Option<Money> {
-        let (mut model, mut embedded) = (self.original.clone(), Vec::new());
-        for (at, own) in found.iter().enumerate() {
-            let design = if at == place { other } else { &own.design };
-            model = to_model(&model, &own.table, design).ok()?;
-            embedded.extend(design.embedded.iter().cloned());
-        }
-        Some(self.with(model, &embedded).ok()?.bill.total() - than)
+    /// What the bill is with another design of one of the tables.
+    fn beside(&self, found: &[Designed], place: usize, other: &Design, than: &Billed) -> Beside {
+        let priced = || -> Result<Money, String> {
+            let (mut model, mut embedded) = (self.original.clone(), Vec::new());
+            for (at, own) in found.iter().enumerate() {
+                let design = if at == place { other } else { &own.design };
+                model = to_model(&model, &own.table, design)?;
+                embedded.extend(design.embedded.iter().cloned());
+            }
+            let other = self.with(model, &embedded)?;
+            match than.unmetered().or_else(|| other.unmetered()) {
+                Some(reason) => Err(reason),
+                None => Ok(other.bill.total() - than.bill.total()),
+            }
+        };
+        priced().map_or_else(Beside::Unpriced, Beside::More)
     }
+}
+
+/// What another design costs beside the one that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Beside {
+    /// So much more a month.
+    More(Money),
+    /// Its bill would lack what did not run, so that it is no price; and why.
+    Unpriced(String),
+}
+
+/// The prices of the designs with fewer indexes.
+#[derive(Debug, Clone, Default)]
+struct Besides {
+    /// Of the cheapest.
+    fewer: Option<Beside>,
+    /// Of the cheapest with one item for each record.
+    fewer_same: Option<Beside>,
 }
 
 /// Says what a table's design is and what it costs.
 fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed) {
     let Some(own) = found.get(place) else { return };
-    let total = billed.bill.total();
-    let mut proof = own.design.proof.clone();
-    if let Proof::Possible { by, same, .. } = &mut proof {
-        let more = |other: &Option<Box<Design>>| billing.more(found, place, other.as_ref()?, total);
-        let (fewer, fewer_same) =
-            during("metering the alternatives", || (more(&own.design.fewer), more(&own.design.fewer_same)));
-        *by = fewer.unwrap_or(*by);
-        if let (Same::Dearer(by), Some(more)) = (same, fewer_same) {
-            *by = more;
-        }
-    }
-    banner::say(&text::text(own, &proof, billed, billing.prices));
+    let of = |other: &Option<Box<Design>>| Some(billing.beside(found, place, other.as_ref()?, billed));
+    let besides = match &own.design.proof {
+        Proof::Possible { .. } => during("metering the alternatives", || Besides {
+            fewer: of(&own.design.fewer),
+            fewer_same: of(&own.design.fewer_same),
+        }),
+        Proof::NoIndexes | Proof::AllKept | Proof::Impossible { .. } => Besides::default(),
+    };
+    banner::say(&text::text(own, &besides, billed, billing.prices));
     let provisioned = |table: &&Table| {
         own.tables.contains(&table.name) && matches!(table.billing, model::Billing::Provisioned { .. })
     };

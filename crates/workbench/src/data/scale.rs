@@ -189,6 +189,14 @@ impl Scale {
                 self.items.insert(name, wanted.max(items));
             }
         }
+        // What questions return is a hint of how many values there are; what is unique is said.
+        let hinted = |(_, name): &(String, String)| {
+            entity.attribute(name).is_some_and(|own| {
+                let listed =
+                    !own.values.is_empty() || matches!(own.value_type, ValueType::Bool | ValueType::Null);
+                own.distinct.is_none() && !listed
+            })
+        };
         for key in &own {
             let (all, now) = (room(self), self.values.get(key).copied().unwrap_or(1).max(1));
             let most = entity.attribute(&key.1).and_then(|attribute| attribute.distinct).unwrap_or(now);
@@ -196,6 +204,11 @@ impl Scale {
                 let wanted = needed.div_ceil((all / now).max(1)).min(most).max(now);
                 self.values.insert(key.clone(), wanted);
             }
+        }
+        while room(self) < needed {
+            let few = own.iter().filter(|key| hinted(key)).min_by_key(|key| self.values.get(*key).copied());
+            let Some(values) = few.cloned().and_then(|key| self.values.get_mut(&key)) else { break };
+            *values = values.saturating_mul(2).max(2);
         }
     }
 }

@@ -5,7 +5,7 @@ use super::{Embedded, carry};
 use crate::cost::{Bill, Costing, Missing, bill};
 use crate::data::{self, ReadFile};
 use crate::model::{Faults, Model, parse, write};
-use crate::run::measure;
+use crate::run::{Note, measure};
 
 /// A designed model as it is written, with its bill.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,15 @@ pub struct Billed {
     pub bill: Bill,
     /// What became of items and expectations.
     pub notices: Vec<String>,
+}
+
+impl Billed {
+    /// Why its bill is not its price: the patterns that did not run, of which nothing was metered, and why.
+    pub fn unmetered(&self) -> Option<String> {
+        let left_out = |note: &&Note| matches!(note, Note::NotRun { .. } | Note::NotFailed { .. });
+        let said: Vec<String> = self.bill.notes.iter().filter(left_out).map(ToString::to_string).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
 }
 
 /// Why a design has no bill.

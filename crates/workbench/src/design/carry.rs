@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::Embedded;
-use super::exemplified::missing;
+use super::exemplified::{missing, record};
+use super::shaped::wanted;
 use super::verify::{SAMPLE, SEED, seconds};
 use super::verify_writes::bare;
 use crate::data::{self, ReadFile, Sample};
@@ -14,7 +15,7 @@ use crate::exchange::to_model::node;
 use crate::model::{
     At, DataSource, Entity, Faults, Generate, Model, Node, Pattern, Projection, RawItems, Records,
 };
-use crate::run::{ItemKey, key_texts, run, units};
+use crate::run::{ItemKey, Outcome, PatternReport, key_texts, run, units};
 
 /// What became of a key: in which entity's item it is kept, and under which key.
 type Moves = BTreeMap<ItemKey, Vec<(String, ItemKey)>>;
@@ -67,15 +68,40 @@ pub fn carry(
             .collect();
         for (entity, record) in missing(new, &samples, &all) {
             notices.push(format!("An item of {entity} that an example names is added to `data`."));
-            match new.data.records.iter_mut().find(|own| own.entity == entity) {
-                Some(own) => own.records.push(record),
-                None => new.data.records.push(Records { at: At::default(), entity, records: vec![record] }),
+            add_record(new, entity, record);
+        }
+        let samples = data::load(new, read_file)?;
+        for own in wanted(new, &samples) {
+            let Some((entity, item)) = own.own(new) else { continue };
+            notices.push(format!(
+                "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
+                own.pattern
+            ));
+            let others = all.iter().filter(|(_, first)| *first == entity).map(|(second, _)| second.clone());
+            for name in others.chain([entity.clone()]).collect::<Vec<_>>() {
+                add_record(new, name, record(&item));
             }
         }
     }
-    expected_keys(old, &moves, new, &mut notices);
+    expected_keys((old, embedded), &moves, new, &mut notices);
     expected_run(read_file, new, &mut notices)?;
     Ok(notices)
+}
+
+/// Whether a record has what its entity's key is made of; a second item of what lacks it is not there.
+fn has_key(entity: &Entity, record: &Node) -> bool {
+    let mut names = entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
+    names.all(|name| record.members().any(|(own, _)| own == name))
+}
+
+fn add_record(model: &mut Model, entity: String, record: Node) {
+    if !model.entity(&entity).is_some_and(|entity| has_key(entity, &record)) {
+        return;
+    }
+    match model.data.records.iter_mut().find(|own| own.entity == entity) {
+        Some(own) => own.records.push(record),
+        None => model.data.records.push(Records { at: At::default(), entity, records: vec![record] }),
+    }
 }
 
 /// The old model with the items it has itself. What had no keys has its new ones already: its items are told by attributes
@@ -110,7 +136,15 @@ fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
 fn second_records(seconds: &[(String, String)], new: &Model) -> Vec<Records> {
     let of = |(second, first): &(String, String)| -> Vec<Records> {
         let firsts = new.data.records.iter().filter(|records| records.entity == *first);
-        firsts.map(|records| Records { entity: second.clone(), ..records.clone() }).collect()
+        let entity = new.entity(second);
+        let has_key = |record: &&Node| entity.is_some_and(|entity| has_key(entity, record));
+        firsts
+            .map(|records| Records {
+                at: records.at,
+                entity: second.clone(),
+                records: records.records.iter().filter(has_key).cloned().collect(),
+            })
+            .collect()
     };
     seconds.iter().flat_map(of).collect()
 }
@@ -223,8 +257,12 @@ impl Carried<'_> {
                     .iter()
                     .all(|name| own.get(*name).is_some_and(|value| other.item.get(*name) == Some(value)))
         };
+        let before = key(self.old, &sample.table, &sample.item);
         match self.samples.iter_mut().find(is_parent) {
             Some(found) => {
+                // Who expects it expects its parent now, which has it.
+                let now = key(self.new, &found.table, &found.item);
+                self.moves.entry(before).or_default().push((embedded.parent.clone(), now));
                 let list = found.item.entry(embedded.list.clone()).or_insert(AttributeValue::L(Vec::new()));
                 if let AttributeValue::L(elements) = list {
                     elements.push(AttributeValue::M(own));
@@ -246,11 +284,34 @@ fn key(model: &Model, table: &str, item: &Item) -> ItemKey {
     model.table(table).map(|table| key_texts(table, item)).unwrap_or_default()
 }
 
-/// Expected items are told by their new keys.
-fn expected_keys(old: &Model, moves: &Moves, new: &mut Model, notices: &mut Vec<String>) {
+/// Expected items are told by their new keys; those that are in a list by that of the item that has it.
+fn expected_keys(
+    (old, embedded): (&Model, &[Embedded]),
+    moves: &Moves,
+    new: &mut Model,
+    notices: &mut Vec<String>,
+) {
     for pattern in &mut new.patterns {
         let entities: Vec<String> = entities(pattern);
+        let was = old.pattern(&pattern.id);
+        let in_list = |own: &Pattern| {
+            own.read().is_some_and(|read| embedded.iter().any(|list| read.entities.contains(&list.child)))
+        };
+        let in_list = was.is_some_and(in_list);
         let Some(expect) = &mut pattern.expect else { continue };
+        if in_list && entities.len() > 1 && expect.count.take().is_some() {
+            notices.push(format!(
+                "{} expects a number of items, some of which are in lists now: how many come is not known, and is left out.",
+                pattern.id
+            ));
+        } else if let Some(before) = was.and_then(|was| was.expect.as_ref()?.count)
+            && let Some(count) = expect.count.filter(|count| *count != before)
+        {
+            notices.push(format!(
+                "{} expected {before} items; the others are in the list of the {count} that comes now.",
+                pattern.id
+            ));
+        }
         let Some(items) = &mut expect.items else { continue };
         let now: Option<Vec<ItemKey>> = items
             .iter()
@@ -261,10 +322,16 @@ fn expected_keys(old: &Model, moves: &Moves, new: &mut Model, notices: &mut Vec<
             })
             .collect();
         if let Some(now) = now {
-            *items = now;
-        } else if old.pattern(&pattern.id).is_some() {
+            items.clear();
+            for key in now {
+                if !items.contains(&key) {
+                    items.push(key);
+                }
+            }
+        } else if was.is_some() {
             // How many they are is known all the same.
-            expect.count = expect.count.or(u64::try_from(items.len()).ok().filter(|_| expect.exact));
+            let known = u64::try_from(items.len()).ok().filter(|_| expect.exact && !in_list);
+            expect.count = expect.count.or(known);
             (expect.items, expect.exact) = (None, false);
             notices.push(format!(
                 "{} expects items that are not among the model's own: which they are under the new keys is not known, and is left out.",
@@ -280,7 +347,8 @@ fn entities(pattern: &Pattern) -> Vec<String> {
     read.chain(pattern.steps().iter().map(|step| step.entity.clone())).collect()
 }
 
-/// Other keys bring other orders, where a pattern asks for none, and other units: what they are is found by running.
+/// Other keys bring other orders, where a pattern asks for none, and other units: what they are is found by running. What is
+/// not met then says what is no longer so.
 fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
     let expects = |pattern: &Pattern| pattern.expect.is_some();
     if !new.patterns.iter().any(expects) {
@@ -288,29 +356,47 @@ fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Stri
     }
     let report = run(new, read_file, &mut |_| {})?;
     for pattern in &mut new.patterns {
-        let ran = report.patterns.iter().find(|ran| ran.id == pattern.id);
-        let (Some(expect), Some(ran)) = (&mut pattern.expect, ran) else { continue };
-        if let Some(items) = &mut expect.items {
-            let (wanted, came): (BTreeSet<&ItemKey>, BTreeSet<&ItemKey>) =
-                (items.iter().collect(), ran.returned.iter().collect());
-            if wanted == came && items.len() == ran.returned.len() {
-                items.clone_from(&ran.returned);
-            }
+        if let Some(ran) = report.pattern(&pattern.id) {
+            as_measured(pattern, ran, notices);
         }
-        for (expected, measured, unit) in [
-            (&mut expect.read_units, ran.read_units(), "R"),
-            (&mut expect.write_units, ran.write_units(), "W"),
-        ] {
-            if let Some(expected) = expected
-                && *expected != measured
-            {
-                let (id, before, now) = (&pattern.id, units(*expected), units(measured));
-                notices.push(format!(
-                    "{id} was expected to take {before} {unit}; with these keys it takes {now} {unit}."
-                ));
-                *expected = measured;
-            }
+    }
+    if report.patterns.iter().all(|ran| ran.outcome.is_good()) {
+        return Ok(());
+    }
+    let report = run(new, read_file, &mut |_| {})?;
+    for pattern in new.patterns.iter_mut().filter(|own| expects(own)) {
+        if let Some(Outcome::Unmet(reasons)) = report.pattern(&pattern.id).map(|ran| &ran.outcome) {
+            pattern.expect = None;
+            let (id, reasons) = (&pattern.id, reasons.join("; "));
+            notices.push(format!(
+                "What {id} is expected to do is not met with these keys and is left out: {reasons}."
+            ));
         }
     }
     Ok(())
+}
+
+/// The order in which expected items come and the units that they take.
+fn as_measured(pattern: &mut Pattern, ran: &PatternReport, notices: &mut Vec<String>) {
+    let Some(expect) = &mut pattern.expect else { return };
+    if let Some(items) = &mut expect.items {
+        let (wanted, came): (BTreeSet<&ItemKey>, BTreeSet<&ItemKey>) =
+            (items.iter().collect(), ran.returned.iter().collect());
+        if wanted == came && items.len() == ran.returned.len() {
+            items.clone_from(&ran.returned);
+        }
+    }
+    for (expected, measured, unit) in
+        [(&mut expect.read_units, ran.read_units(), "R"), (&mut expect.write_units, ran.write_units(), "W")]
+    {
+        if let Some(expected) = expected
+            && *expected != measured
+        {
+            let (id, before, now) = (&pattern.id, units(*expected), units(measured));
+            notices.push(format!(
+                "{id} was expected to take {before} {unit}; with these keys it takes {now} {unit}."
+            ));
+            *expected = measured;
+        }
+    }
 }

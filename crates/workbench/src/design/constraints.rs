@@ -14,6 +14,7 @@ pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     let mut found = places(problem, part, program);
     found.extend(slots(problem, program));
     found.extend(copies(problem, part, program));
+    found.extend(guards(problem, part, program));
     found.extend(reading(part, program));
     found.extend(local(problem, part, program));
     found.extend(alone(problem, part, program));
@@ -68,19 +69,34 @@ fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
 /// An index whose sort key is a number as it is has entries of one entity only: the others have no such number.
 fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let entity = |place: &Place| candidate(part, place).map(|own| own.view.entity);
-    let odd = |place: &&Place| {
-        let own = candidate(part, place);
-        own.is_some_and(|own| {
-            problem.entities.get(own.view.entity).is_some_and(|entity| own.view.is_unpaddable(entity))
-        })
-    };
+    let odd = |place: &&Place| candidate(part, place).is_some_and(Candidate::is_number);
     let mut found = Vec::new();
     for place in program.x.iter().filter(odd) {
         let others =
             program.x.iter().filter(|other| other.slot == place.slot && entity(other) != entity(place));
         found.extend(others.map(|other| constraint!(place.chosen + other.chosen <= 1)));
+        if matches!(place.slot, Slot::Local(_)) {
+            found.extend(strangers(problem, part, program, place));
+        }
     }
     found
+}
+
+/// What else has the number by which a local index sorts is in it, and so must not stand in the same collections.
+fn strangers(problem: &Problem, part: &Part, program: &Program, local: &Place) -> Vec<Constraint> {
+    let Some(own) = candidate(part, local) else { return Vec::new() };
+    let meets = |other: &Candidate| {
+        let has = |name: &String| {
+            problem.entities.get(other.view.entity).is_some_and(|own| own.attribute(name).is_some())
+        };
+        other.view.entity != own.view.entity
+            && other.view.partition == own.view.partition
+            && own.view.sort.iter().all(has)
+    };
+    let here = program.x.iter().filter(|place| place.slot.location() == Slot::Table);
+    here.filter(|place| candidate(part, place).is_some_and(meets))
+        .map(|place| constraint!(local.chosen + place.chosen <= 1))
+        .collect()
 }
 
 /// Indexes are numbered without gaps; what is kept is there.
@@ -122,6 +138,23 @@ fn copies(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
     found
 }
 
+/// A put that is refused where its item is there needs a key that is the identity and nothing else: the item's own or that
+/// of a second item, which the same transaction then refuses.
+fn guards(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    let guarded = part.entities.iter().filter(|entity| problem.is_guarded(**entity));
+    let own = |entity: usize| -> Expression {
+        let items = program.x.iter().filter(|place| place.slot.location() == Slot::Table);
+        let identities = items.filter(|place| {
+            candidate(part, place).is_some_and(|own| {
+                own.view.entity == entity
+                    && problem.entities.get(entity).is_some_and(|entity| own.view.is_identity(entity))
+            })
+        });
+        identities.map(|place| place.chosen).sum()
+    };
+    guarded.map(|entity| constraint!(own(*entity) >= 1)).collect()
+}
+
 /// Whether a key sustains its entity's writes when all of them are transactions.
 fn spread(problem: &Problem, own: &Candidate) -> bool {
     let entity = problem.entities.get(own.view.entity);
@@ -155,7 +188,10 @@ fn local(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
         let share = number(collection_bytes(entity, own, place.slot)) / number(LOCAL_COLLECTION_BYTES_MAX);
         *collections.entry((&own.view.partition, own.view.shards)).or_default() += share * place.chosen;
         if let Slot::Local(_) = place.slot {
+            // Who must read an item before it reads the first, and not its second one.
+            let copies = of(part, program, own.view.entity, Slot::Copy).filter(|_| own.read_first.is_empty());
             let base: Expression = of(part, program, own.view.entity, Slot::Table)
+                .chain(copies)
                 .filter(|base| {
                     candidate(part, base).is_some_and(|base| {
                         base.view.partition == own.view.partition && base.view.shards == own.view.shards

@@ -92,7 +92,8 @@ fn named(
     Some(item)
 }
 
-fn record(item: &Item) -> Node {
+/// An item as a record of a model; what is no text, number or truth is left out.
+pub(super) fn record(item: &Item) -> Node {
     let at = At::default();
     let entries = item
         .iter()

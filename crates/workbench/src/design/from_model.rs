@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 
 use super::knows::knows;
+use super::name::NUMBER_DIGITS;
 use super::problem::{
     ALL_PPM, Attribute, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
 };
 use super::{Asked, Design, View};
 use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
+use crate::lint::{counts_up, owner};
 use crate::model::{
     self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, Model, Node,
     NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
@@ -28,7 +30,9 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         model.entities_of(&table.name).map(|own| entity(own, &mut faults)).collect();
     for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
         entity.parent = parent(model, own);
+        entity.owner = owner(model, own).map(|own| own.name.clone());
     }
+    mark_unpaddable(model, &mut entities);
     let known: Vec<String> = entities.iter().map(|entity| entity.name.clone()).collect();
     let named = |name: &String| known.contains(name);
     let mut patterns = Vec::new();
@@ -47,8 +51,6 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         match &own.operation {
             Operation::Read(read) => {
                 faults.extend(ordered_elsewise(own, read));
-                let odd = unpaddable(model, read);
-                faults.extend(odd.iter().filter_map(|odd| mark(&mut entities, table, (own, read), odd)));
                 patterns.push(pattern(table, own, read, rate));
             }
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
@@ -78,47 +80,22 @@ fn ordered_elsewise(own: &model::Pattern, read: &model::Read) -> Option<Fault> {
     ))
 }
 
-/// The numbers that a pattern sorts by and of which the model shows a value below 0 or with a fraction: a padded text
-/// sorts whole numbers from 0 up and nothing else.
-fn unpaddable(model: &Model, read: &model::Read) -> Vec<(String, String)> {
-    let ranges = read.given.iter().filter(|given| given.op != GivenOp::Eq).map(|given| &given.attribute);
-    let sorted = ranges.chain(read.order_by.as_ref().map(|by| &by.attribute));
-    let odd = |text: &&str| !text.is_empty() && !text.bytes().all(|byte| byte.is_ascii_digit());
-    sorted
-        .filter_map(|name| Some((name.clone(), shown(model, &read.entities, name).find(odd)?.to_owned())))
-        .collect()
-}
-
-/// Marks such numbers. One that identifies an item must be in the table's key, where it is padded: that is a fault of the
-/// question and not of the run.
-fn mark(
-    entities: &mut [Entity],
-    table: &Table,
-    (own, read): (&model::Pattern, &model::Read),
-    (name, value): &(String, String),
-) -> Option<Fault> {
-    let mut identifies = false;
-    for entity in entities.iter_mut().filter(|entity| read.entities.contains(&entity.name)) {
-        identifies |= entity.id.contains(name);
-        for attribute in entity.attributes.iter_mut().filter(|attribute| attribute.name == *name) {
-            attribute.unpaddable = true;
-        }
+/// Marks the numbers of which the model shows a value below 0, with a fraction or of too many digits: a padded text has whole
+/// numbers from 0 up and nothing else. A key made as a text tells by such a number which item is meant, and only a key that is
+/// the number sorts by it. Attributes of one name stand in one key, and so are marked in all entities.
+fn mark_unpaddable(model: &Model, entities: &mut [Entity]) {
+    let odd = |text: &str| {
+        !text.is_empty() && (text.len() > NUMBER_DIGITS || !text.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    let known: Vec<String> = entities.iter().map(|entity| entity.name.clone()).collect();
+    for attribute in entities.iter_mut().flat_map(|entity| &mut entity.attributes) {
+        attribute.unpaddable = attribute.number && shown(model, &known, &attribute.name).any(odd);
     }
-    // A key that is a number already may be kept, and sorts them all.
-    (identifies && !is_number_key(table, name)).then(|| Fault::new(own.at, unsortable(&own.id, name, value)))
 }
 
 fn is_number_key(table: &Table, name: &str) -> bool {
     let mut parts = table.key_parts().chain(table.indexes.iter().flat_map(model::Index::key_parts));
     parts.any(|part| part.name == name && part.key_type == KeyType::N)
-}
-
-fn unsortable(id: &str, name: &str, value: &str) -> String {
-    format!(
-        "pattern `{id}` sorts by the number `{name}`, of which `{value}` is one: a key of several attributes is a text, in \
-         which whole numbers from 0 up sort, padded; store `{name}` shifted and scaled to such, or write an index whose sort \
-         key is `{name}` of type N and design with `--keep`"
-    )
 }
 
 /// The values that a model shows of a number: those it lists, those of its records and those of its examples.
@@ -280,6 +257,10 @@ fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
         .patterns
         .iter()
         .filter(|pattern| pattern.read().is_some_and(|read| read.entities.contains(&own.name)));
+    // A filter lets pass or keeps out whole items.
+    if reads.clone().any(|pattern| pattern.read().is_some_and(|read| read.filter.is_some())) {
+        return None;
+    }
     let most: Option<Vec<u64>> =
         reads.map(|pattern| pattern.returns.and_then(|returns| returns.max)).collect();
     Some(Parent { name: parent.clone(), children_max: most?.into_iter().max()? })
@@ -351,6 +332,8 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
             name: own.name.clone(),
             parent: None,
             id: Vec::new(),
+            owner: None,
+            counts_up: BTreeSet::new(),
             attributes: Vec::new(),
             count: 0,
             size_bytes: 0,
@@ -376,12 +359,15 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
             }
         })
         .collect();
+    let counting = own.attributes.iter().filter(|own| own.format.is_some_and(counts_up));
     let names = own.attributes.iter().map(|own| u64::try_from(own.name.len()).unwrap_or(0));
     let summed = own.attributes.iter().map(bytes).chain(names).sum();
     Entity {
         name: own.name.clone(),
         parent: None,
         id: identity(own),
+        owner: None,
+        counts_up: counting.map(|own| own.name.clone()).collect(),
         attributes,
         count,
         size_bytes: own.size_bytes.unwrap_or(summed),
@@ -389,7 +375,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
 }
 
 /// The attributes that tell items apart: those declared unique, else those in the key.
-fn identity(own: &model::Entity) -> Vec<String> {
+pub(super) fn identity(own: &model::Entity) -> Vec<String> {
     if let Some(unique) = own.unique.first() {
         return unique.clone();
     }

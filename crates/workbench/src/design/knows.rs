@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::from_model::changed;
+use super::from_model::{changed, identity};
 use super::leftover::clauses;
 use super::problem::{Entity, Knows, Problem, Write, WriteKind};
 use super::view::View;
-use crate::model::{self, Condition, equal_in, placeholder_of, values_in};
+use crate::model::{self, AttributeFormat, Condition, equal_in, placeholder_of, values_in};
 
 /// What the writer of one step knows.
 pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &model::Entity) -> Knows {
@@ -18,6 +18,9 @@ pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &mode
     let mut before: BTreeSet<String> = named.collect();
     before.extend(equal_in(condition).into_iter().map(|(name, _)| name));
     Knows {
+        guards: step.kind == model::WriteKind::Put
+            && step.condition == Some(Condition::NotExists)
+            && !is_made_unique(entity),
         replaces: step.kind == model::WriteKind::Put
             && matches!(step.condition, Some(Condition::Exists | Condition::Expression(_)))
             && !condition.contains("attribute_not_exists"),
@@ -25,6 +28,12 @@ pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &mode
         after: assigned(step.set.as_deref().unwrap_or_default()),
         gone: step.remove.iter().flat_map(|names| changed(names)).collect(),
     }
+}
+
+/// Whether what identifies an entity is made so that it never comes twice.
+fn is_made_unique(entity: &model::Entity) -> bool {
+    let formats = identity(entity).into_iter().filter_map(|name| entity.attribute(&name)?.format);
+    formats.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
 }
 
 /// The names that a step's examples give without any expression using them: values that the item has.

@@ -22,6 +22,7 @@ mod problem;
 mod program;
 mod proof;
 mod second;
+mod shaped;
 mod to_model;
 mod unless;
 mod verify;
@@ -108,6 +109,8 @@ pub struct Placed {
     pub view: View,
     /// What the index holds of it.
     pub projected: Projected,
+    /// Whether its sort key is a number as it is, since no text would sort it.
+    pub number: bool,
 }
 
 /// Where a pattern is asked.
@@ -283,7 +286,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         for (candidate, slot) in &choice.placed {
             let Some(key) = own.part.candidates.get(*candidate) else { continue };
             let (view, projected) = (key.view.clone(), key.projected.clone());
-            design.placed.push(Placed { slot: *slot, view, projected });
+            design.placed.push(Placed { slot: *slot, view, projected, number: key.is_number() });
         }
         let answers: Vec<(usize, Asked)> =
             choice.asked.iter().filter_map(|asked| answer(problem, own, *asked)).collect();
@@ -337,9 +340,11 @@ fn answer(
         .choice
         .placed
         .iter()
-        .filter(|(_, place)| slot == Slot::Table && *place == Slot::Copy)
+        .filter(|(_, place)| !matches!(slot, Slot::Global(_)) && *place == Slot::Copy)
         .filter_map(|(candidate, _)| solved.part.candidates.get(*candidate))
-        .filter(|copy| copy.serves.contains(&pattern) && copy.view.partition == key.view.partition)
+        .filter(|copy| slot != Slot::Table || copy.serves.contains(&pattern))
+        .filter(|copy| copy.view.entity == key.view.entity || slot == Slot::Table)
+        .filter(|copy| copy.view.partition == key.view.partition)
         .map(|copy| copy.view.clone())
         .collect();
     let answer = Asked {

@@ -9,7 +9,7 @@ use super::problem::{Entity, Problem, Slot};
 use super::{Design, Placed};
 
 /// Digits to which numbers are padded inside string keys.
-const NUMBER_DIGITS: u32 = 20;
+pub(super) const NUMBER_DIGITS: usize = 20;
 
 /// One entity's templates in one slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +43,7 @@ pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
     let prefixes = prefixes(problem);
     let stems = stems(design);
+    let owners: Vec<&String> = problem.entities.iter().filter_map(|entity| entity.owner.as_ref()).collect();
     design
         .placed
         .iter()
@@ -52,7 +53,7 @@ pub fn name(design: &Design) -> Vec<Named> {
             let prefix = prefixes.get(placed.view.entity)?;
             let bare = is_alone(design, placed) && !placed.view.sort.is_empty();
             let prefix = if bare { String::new() } else { format!("{prefix}#") };
-            let mut named = templates(entity, (stem, &prefix), placed);
+            let mut named = templates(entity, (stem, &prefix), &owners, placed);
             let kept = &problem.kept;
             // An entry of a local index is in its item's partition.
             let slot = if matches!(placed.slot, Slot::Local(_)) { Slot::Table } else { placed.slot };
@@ -105,6 +106,10 @@ fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
         design.placed.iter().any(|own| own.slot == Slot::Copy && own.view.entity == placed.view.entity);
     // A second item has all attributes of the first.
     let open = strange || second;
+    // A number that sorts in no text is the key of whatever has it, in whose own partitions nobody asks for that.
+    if placed.number {
+        return OwnKeys { partition: partition && !open, sort };
+    }
     match (partition, sort) {
         (true, true) if open && placed.view.sort.is_empty() => OwnKeys { partition, sort: false },
         (true, true) if open => OwnKeys { partition: false, sort },
@@ -122,14 +127,19 @@ fn same<'a>(problem: &'a Problem, placed: &Placed, slot: Slot) -> Option<&'a sup
     })
 }
 
-fn templates(entity: &Entity, (stem, prefix): (&str, &str), placed: &Placed) -> Named {
+fn templates(entity: &Entity, (stem, prefix): (&str, &str), owners: &[&String], placed: &Placed) -> Named {
     let view = &placed.view;
     let own = |name: &String| match entity.attribute(name) {
-        Some(attribute) if attribute.number => format!("{{{name}:pad({NUMBER_DIGITS})}}"),
+        Some(attribute) if attribute.number && !attribute.unpaddable => {
+            format!("{{{name}:pad({NUMBER_DIGITS})}}")
+        }
         _ => format!("{{{name}}}"),
     };
     let joined = |names: &[String]| names.iter().map(own).collect::<Vec<_>>().join("#");
-    let mut partition = format!("{stem}#{}", joined(&view.partition));
+    // Access is confined by how a key begins.
+    let mut by = view.partition.clone();
+    by.sort_by_key(|name| !owners.contains(&name));
+    let mut partition = format!("{stem}#{}", joined(&by));
     // What is in the partition already tells no two of its items apart.
     let mut spreading = entity.id.iter().chain(&view.sort).filter(|name| !view.partition.contains(name));
     if let (true, Some(id)) = (view.shards > 1, spreading.next()) {

@@ -168,7 +168,12 @@ fn priced(problem: &Problem, tariff: &Tariff, part: &Part) -> Part {
 }
 
 fn pruned(problem: &Problem, tariff: &Tariff, entity: usize) -> Vec<Candidate> {
-    view::prune(problem, view::all(problem, tariff, entity))
+    let mut found = view::prune(problem, view::all(problem, tariff, entity));
+    let hosts = view::hosts(problem, tariff, entity, &found);
+    let new = |own: &Candidate| !found.iter().any(|known| known.base == own.base && known.view == own.view);
+    let hosts: Vec<Candidate> = hosts.into_iter().filter(new).collect();
+    found.extend(hosts);
+    found
 }
 
 fn whole_if_none_saves(problem: &Problem, mut candidates: Vec<Candidate>) -> Vec<Candidate> {

@@ -155,6 +155,10 @@ pub struct Entity {
     pub parent: Option<Parent>,
     /// The attributes that together identify one item.
     pub id: Vec<String>,
+    /// The attribute that says whose an item is: at equal cost partition keys open with it.
+    pub owner: Option<String>,
+    /// The attributes of which all writes of now have one value, times and sequences: at equal cost they are no partition key.
+    pub counts_up: BTreeSet<String>,
     /// The attributes that patterns or keys mention.
     pub attributes: Vec<Attribute>,
     /// How many items there are.
@@ -259,6 +263,8 @@ pub enum WriteKind {
 pub struct Knows {
     /// Whether a put is of an item that may be there already, of which it then replaces it knows not what.
     pub replaces: bool,
+    /// Whether a put is refused where its item is there, which only a key that is the identity can tell.
+    pub guards: bool,
     /// The attributes whose values before the write it knows.
     pub before: BTreeSet<String>,
     /// The attributes that it sets to values of its own.
@@ -349,6 +355,13 @@ impl Problem {
     /// The entity of a name.
     pub fn entity(&self, name: &str) -> Option<&Entity> {
         self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    /// Whether an entity has a write that is to be refused where the item is there, and no key that it keeps says how.
+    pub(super) fn is_guarded(&self, entity: usize) -> bool {
+        let name = self.entities.get(entity).map(|entity| &entity.name);
+        self.kept.key(entity, Slot::Table).is_none()
+            && self.writes.iter().any(|write| Some(&write.entity) == name && write.knows.guards)
     }
 
     /// Every name that is used must be defined, and every pattern must be able to address a partition.

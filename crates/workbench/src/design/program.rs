@@ -14,7 +14,7 @@ use good_lp::{
 
 use super::layout::{Layout, Offer, layout};
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
-use super::view::{Candidate, Tariff, whole_bytes};
+use super::view::{Candidate, Tariff, View, whole_bytes};
 use crate::price::Money;
 
 /// Coefficients are scaled so that the largest is about this; the pins then lie far above rounding noise.
@@ -30,6 +30,8 @@ const ENTRY_WEIGHT: f64 = 1_000_000.0;
 
 /// Of equal designs the one whose partition keys have more values is better: a key of two values weighs half of this.
 const FEW_WEIGHT: f64 = 0.25;
+/// What the rules advise against weighs more than the keys that it saves.
+const FINDING_WEIGHT: f64 = 16.0;
 /// Keys with as many values are not few, as in rule L020.
 const FEW_VALUES: u64 = 100;
 
@@ -113,6 +115,8 @@ pub(super) struct Program {
     pub(super) copied: Vec<(usize, Variable, Money)>,
     /// Writes that must read their item before they can keep some entry current, and what that costs.
     pub(super) reading: Vec<(usize, Variable, Money)>,
+    /// Second items that a local index by a number as it is has as well, and what these entries cost.
+    pub(super) doubled: Vec<(Variable, Money)>,
     pub(super) constraints: Vec<Constraint>,
 }
 
@@ -151,8 +155,10 @@ pub(super) fn solve(
             let bytes = own.map_or(0, |own| own.key_bytes);
             let values = own.and_then(|own| Some(own.partitions(problem.entities.get(own.view.entity)?)));
             let values = values.unwrap_or(1);
+            let found = own.and_then(|own| Some(own.findings(problem.entities.get(own.view.entity)?)));
+            let found = f64::from(found.unwrap_or(0)) * FINDING_WEIGHT;
             let few = if values < FEW_VALUES { FEW_WEIGHT / float(i128::from(values)) } else { 0.0 };
-            float(i128::from(bytes)).mul_add(1.0 / ENTRY_WEIGHT, 1.0 + few) * place.chosen
+            float(i128::from(bytes)).mul_add(1.0 / ENTRY_WEIGHT, 1.0 + few + found) * place.chosen
         })
         .sum();
     let mut pins: Vec<Constraint> = Vec::new();
@@ -212,12 +218,14 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         z: Vec::new(),
         copied: Vec::new(),
         reading: Vec::new(),
+        doubled: Vec::new(),
         constraints: Vec::new(),
     };
     program.y = indexes.into_iter().map(|slot| (slot, program.binary())).collect();
+    let locals = slots.iter().any(|slot| matches!(slot, Slot::Local(_)));
     for (candidate, own) in part.candidates.iter().enumerate() {
         let offered = |slot: Slot| slot != Slot::Copy || unkept || written(own);
-        for slot in slots.iter().filter(|slot| offered(**slot) && stands(problem, own, **slot)) {
+        for slot in slots.iter().filter(|slot| offered(**slot) && stands(problem, own, **slot, locals)) {
             let chosen = program.binary();
             program.x.push(Place { candidate, slot: *slot, chosen });
         }
@@ -253,28 +261,65 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         let chosen = program.binary();
         program.reading.push((place, chosen, tariff.reading_first(entity, write)));
     }
+    doubled(problem, tariff, part, &mut program);
     super::constraints::add(problem, part, &mut program);
     let cuts: Vec<Constraint> = cuts.iter().flat_map(|cut| forbidden(&program, cut)).collect();
     program.constraints.extend(cuts);
     program
 }
 
+/// Whatever has the number by which a local index sorts has an entry there: second items, and other entities with theirs.
+fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
+    let own = |place: &Place| part.candidates.get(place.candidate);
+    let entity = |place: &Place| own(place).map(|own| own.view.entity);
+    let is_number =
+        |place: &&Place| matches!(place.slot, Slot::Local(_)) && own(place).is_some_and(Candidate::is_number);
+    let numbers: Vec<(Variable, usize, &[String])> = program
+        .x
+        .iter()
+        .filter(is_number)
+        .filter_map(|place| own(place).map(|own| (place.chosen, own.view.entity, own.view.sort.as_slice())))
+        .collect();
+    let copies: Vec<(Variable, Option<usize>)> = program
+        .x
+        .iter()
+        .filter(|place| place.slot == Slot::Copy)
+        .map(|place| (place.chosen, entity(place)))
+        .collect();
+    for (number, place, sort) in numbers {
+        for (other, having) in problem.entities.iter().enumerate() {
+            if !sort.iter().all(|name| having.attribute(name).is_some()) {
+                continue;
+            }
+            let view = View { entity: other, partition: Vec::new(), sort: sort.to_vec(), shards: 1 };
+            let cost = tariff.index(problem, having, &view, &Projected::All, having.size_bytes);
+            if other != place {
+                program.doubled.push((number, cost));
+            }
+            for (copy, _) in copies.iter().filter(|(_, own)| *own == Some(other)) {
+                let both = program.variables.add(variable().binary());
+                program.constraints.push(constraint!(number + *copy - both <= 1));
+                program.doubled.push((both, cost));
+            }
+        }
+    }
+}
+
 /// Whether a candidate can stand in a slot at all.
-fn stands(problem: &Problem, own: &Candidate, slot: Slot) -> bool {
+fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool {
     let entity = problem.entities.get(own.view.entity);
     let has = |name: &str| entity.is_some_and(|entity| entity.attribute(name).is_some());
     let kept = problem.kept.key(own.view.entity, slot).is_some();
     let may = match slot {
         Slot::Table => own.base,
-        Slot::Copy => own.copy && own.projected == Projected::All && !own.serves.is_empty(),
+        Slot::Copy => {
+            let host = own.serves.is_empty() && locals;
+            let guards = entity.is_some_and(|entity| own.view.is_identity(entity))
+                && problem.is_guarded(own.view.entity);
+            own.copy && own.projected == Projected::All && (guards || host || !own.serves.is_empty())
+        }
         Slot::Local(_) | Slot::Global(_) => kept || own.index && !own.serves.is_empty(),
     };
-    // Whatever has a local index's sort key is in it.
-    let sorts_others = |other: &Entity| own.view.sort.iter().any(|name| other.attribute(name).is_some());
-    let mut others =
-        problem.entities.iter().filter(|other| entity.is_some_and(|entity| entity.name != other.name));
-    let odd = matches!(slot, Slot::Local(_)) && entity.is_some_and(|entity| own.view.is_unpaddable(entity));
-    let may = may && !(odd && others.any(sorts_others));
     may && problem.kept.allows(&own.view, &own.projected, slot, has)
 }
 
@@ -351,12 +396,14 @@ fn place_cost(part: &Part, place: &Place) -> Money {
 fn dearest(program: &Program, part: &Part) -> Money {
     let places = program.x.iter().map(|place| place_cost(part, place));
     let copied = program.copied.iter().chain(&program.reading).map(|(_, _, cost)| *cost);
+    let copied = copied.chain(program.doubled.iter().map(|(_, cost)| *cost));
     places.chain(copied).chain(program.z.iter().map(|ask| ask.cost)).max().unwrap_or(Money::ZERO)
 }
 
 fn cost(program: &Program, part: &Part, scale: f64) -> Expression {
     let places = program.x.iter().map(|place| (place.chosen, place_cost(part, place)));
     let copied = program.copied.iter().chain(&program.reading).map(|(_, chosen, cost)| (*chosen, *cost));
+    let copied = copied.chain(program.doubled.iter().copied());
     let reads = program.z.iter().map(|ask| (ask.chosen, ask.cost));
     places.chain(copied).chain(reads).map(|(chosen, cost)| float(cost.as_nanos()) * scale * chosen).sum()
 }
@@ -377,6 +424,9 @@ fn read(program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Ch
         choice.cost += place_cost(part, place);
     }
     for (_, _, cost) in program.copied.iter().filter(|(_, copied, _)| chosen(*copied)) {
+        choice.cost += *cost;
+    }
+    for (_, cost) in program.doubled.iter().filter(|(both, _)| chosen(*both)) {
         choice.cost += *cost;
     }
     for (write, _, cost) in program.reading.iter().filter(|(_, reading, _)| chosen(*reading)) {

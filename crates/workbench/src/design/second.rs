@@ -8,7 +8,10 @@ use super::from_model::changed;
 use super::knows::before;
 use super::to_model::slot;
 use super::{Design, Named, Slot, View};
-use crate::model::{Condition, Entity, Model, Operation, Pattern, Write, WriteKind};
+use crate::model::{self, Condition, Entity, IndexKind, Model, Operation, Pattern, Table, Write, WriteKind};
+
+/// The reason of a step of a transaction that did not fail.
+const NO_FAULT: &str = "None";
 
 /// The entity that second items are: `Follower` by `followedId` is `FollowerByFollowedId`.
 fn copy_name(entity: &str, by: &[String]) -> String {
@@ -33,7 +36,7 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
                 copy.entity
             )),
             key: slot(&table, None, copy)?,
-            slots: Vec::new(),
+            slots: locals(&table, copy, named)?,
             parents: Vec::new(),
             ..original.clone()
         };
@@ -56,6 +59,23 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
         model.entities.push(second);
     }
     Ok(())
+}
+
+/// The local indexes of second items' collections.
+fn locals(table: &Table, copy: &Named, named: &[Named]) -> Result<Vec<(String, model::Slot)>, String> {
+    let local = |named: &&Named| {
+        matches!(named.slot, Slot::Local(_)) && named.entity == copy.entity && named.by == copy.by
+    };
+    let indexed = table.indexes.iter().filter(|index| index.kind == IndexKind::Local);
+    let mut found = Vec::new();
+    for (number, index) in (1..).zip(indexed) {
+        let own = named.iter().filter(local).find(|own| own.slot == Slot::Local(number));
+        if let Some(own) = own {
+            found.push((index.name.clone(), slot(table, Some(index), own)?));
+        }
+    }
+    found.retain(|(_, slot)| !slot.templates.is_empty());
+    Ok(found)
 }
 
 /// An entity and its second items.
@@ -96,8 +116,13 @@ impl<'a> Pair<'a> {
             });
         }
         if !more.is_empty() {
+            // What makes the first one's change fail finds nothing wrong with the second items.
+            if let Some(fails) = pattern.expect.as_mut().and_then(|expect| expect.fails.as_mut())
+                && !fails.reasons.is_empty()
+            {
+                fails.reasons.extend(more.iter().map(|_| NO_FAULT.to_owned()));
+            }
             pattern.operation = Operation::Transact(steps.into_iter().chain(more).collect());
-            pattern.expect = None;
         }
     }
 

@@ -10,7 +10,7 @@ use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use crate::cost::Class;
 use crate::model::{
     self, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, Model, Node, NodeKind, Operation,
-    Projection, Read, ReadKind, Table, Template, Write, WriteKind,
+    Projection, Read, ReadKind, Returns, Table, Template, Write, WriteKind,
 };
 use keywright_semantics::value::ValueType;
 
@@ -42,8 +42,13 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         for (entity_place, entity) in
             own.entities.iter().filter_map(|place| Some((place, design.problem.entities.get(*place)?)))
         {
-            let of =
-                |slot: Slot| named.iter().find(|named| named.entity == entity.name && named.slot == slot);
+            let mine = |slot: Slot| move |named: &&Named| named.entity == entity.name && named.slot == slot;
+            let base = named.iter().find(mine(Slot::Table)).map(|base| &base.by);
+            // A local index of a second item's collection is that item's.
+            let of = |slot: Slot| {
+                let here = |named: &&Named| !matches!(slot, Slot::Local(_)) || Some(&named.by) == base;
+                named.iter().filter(mine(slot)).find(here)
+            };
             let Some(written) = model.entities.iter_mut().find(|written| written.name == entity.name) else {
                 continue;
             };
@@ -204,6 +209,7 @@ fn embed(model: &mut Model, embedded: &Embedded) {
         .map(|parent| parent.attributes.iter().map(|own| own.name.clone()).collect())
         .unwrap_or_default();
     let own_attributes = own_attributes.as_slice();
+    let parents = model.entity(&embedded.parent).and_then(|parent| parent.count).unwrap_or(1).max(1);
     if let Some(parent) = model.entities.iter_mut().find(|entity| entity.name == embedded.parent) {
         let each = child.count.unwrap_or(0).div_ceil(parent.count.unwrap_or(1).max(1)).max(1);
         let bytes = each * child.size_bytes.unwrap_or(0);
@@ -224,15 +230,19 @@ fn embed(model: &mut Model, embedded: &Embedded) {
         match &mut pattern.operation {
             Operation::Read(read) => {
                 if read_parent(read, embedded) {
-                    pattern.returns = None;
-                    pattern.expect = None;
+                    let each = child.count.unwrap_or(0).div_ceil(parents).max(1);
+                    let alone = read.entities.len() == 1;
+                    pattern.returns = pattern.returns.map(|returns| returned(returns, each, alone));
+                    let count = pattern.expect.as_mut().and_then(|expect| expect.count.as_mut());
+                    if let (Some(count), true) = (count, alone) {
+                        *count = (*count).min(1);
+                    }
                 }
             }
             Operation::Write(step) => {
                 if write_parent(step, &mut pattern.example, &child, own_attributes, embedded) {
                     // A lone change has its values with the pattern.
                     pattern.example.extend(step.examples.drain(..).flatten());
-                    pattern.expect = None;
                 }
             }
             Operation::Transact(steps) | Operation::Batch(steps) => {
@@ -242,8 +252,13 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                     .map(|step| step.kind != WriteKind::Update)
                     .collect();
                 if whole.contains(&true) {
-                    steps.retain(|step| step.entity != embedded.child);
-                    pattern.expect = None;
+                    let gone: Vec<bool> = steps.iter().map(|step| step.entity == embedded.child).collect();
+                    let mut places = gone.iter();
+                    steps.retain(|_| places.next() != Some(&true));
+                    if let Some(fails) = pattern.expect.as_mut().and_then(|expect| expect.fails.as_mut()) {
+                        let mut places = gone.iter();
+                        fails.reasons.retain(|_| places.next() != Some(&true));
+                    }
                 }
                 for step in steps {
                     write_parent(step, &mut pattern.example, &child, own_attributes, embedded);
@@ -251,6 +266,15 @@ fn embed(model: &mut Model, embedded: &Embedded) {
             }
         }
     }
+}
+
+/// What comes back when one item has its children in a list.
+fn returned(returns: Returns, each: u64, alone: bool) -> Returns {
+    if alone {
+        let one = |number: Option<u64>| number.map(|number| number.min(1));
+        return Returns { average: one(returns.average), max: one(returns.max), page: None };
+    }
+    Returns { average: returns.average.map(|average| average.saturating_sub(each).max(1)), ..returns }
 }
 
 fn read_parent(read: &mut Read, embedded: &Embedded) -> bool {

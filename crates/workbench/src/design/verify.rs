@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_semantics::value::{AttributeValue, Item};
 
+use super::shaped::wanted;
 use super::verify_writes::bare;
 use crate::data::{self, Sample};
 use crate::model::{
@@ -49,6 +50,21 @@ impl Verified {
     }
 }
 
+impl Verified {
+    fn untried(pattern: &Pattern, read: &Read) -> Self {
+        let names: Vec<&str> = read.given.iter().map(|given| given.attribute.as_str()).collect();
+        Self {
+            pattern: pattern.id.clone(),
+            returned: 0,
+            expected: 0,
+            strangers: 0,
+            measured: HalfUnits(0),
+            predicted: HalfUnits(0),
+            failed: Some(format!("not tried, as no generated item has {}", names.join(" and "))),
+        }
+    }
+}
+
 /// A read asked for certain values.
 pub(super) struct Ask {
     pub(super) pattern: String,
@@ -58,11 +74,18 @@ pub(super) struct Ask {
 /// Runs the reads of a designed model on generated data.
 pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
     let (model, samples) = generated(model)?;
-    let asks = model.patterns.iter().filter_map(|pattern| {
-        Some(Ask { pattern: pattern.id.clone(), given: values(pattern.read()?, &samples)? })
-    });
+    let (mut asks, mut untried) = (Vec::new(), Vec::new());
+    for pattern in &model.patterns {
+        let Some(read) = pattern.read() else { continue };
+        match values(read, &samples) {
+            Some(given) => asks.push(Ask { pattern: pattern.id.clone(), given }),
+            None => untried.push(Verified::untried(pattern, read)),
+        }
+    }
     let mut loaded = Loaded::of(&model, &samples)?;
-    Ok(ask(&model, &mut loaded, (&samples, &samples), asks.collect()))
+    let mut verified = ask(&model, &mut loaded, (&samples, &samples), asks);
+    verified.extend(untried);
+    Ok(verified)
 }
 
 /// The model with generated data instead of its own, and these; second items are those of the first ones.
@@ -71,7 +94,9 @@ pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
     model.data =
         DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
     let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
-    let samples = stored(&model, data::load(&model, &no_files)?);
+    let mut samples = stored(&model, data::load(&model, &no_files)?);
+    let more = wanted(&model, &samples);
+    samples.extend(more.into_iter().map(|own| own.sample));
     let samples = plain(&model, &samples);
     Ok((model, samples))
 }
@@ -315,6 +340,7 @@ pub(super) fn node(value: &AttributeValue) -> Option<Node> {
     let kind = match value {
         AttributeValue::S(text) => NodeKind::Text(text.clone()),
         AttributeValue::N(number) => NodeKind::Number(number.to_string()),
+        AttributeValue::Bool(value) => NodeKind::Bool(*value),
         _ => return None,
     };
     Some(Node { at: At::default(), kind })

@@ -73,6 +73,8 @@ pub(super) struct Candidate {
     pub(super) serves: BTreeSet<usize>,
     /// Indexes of the writes that must read their item before they can keep an index entry of it current.
     pub(super) read_first: BTreeSet<usize>,
+    /// What its sort key is.
+    pub(super) form: Form,
 }
 
 impl Candidate {
@@ -92,6 +94,19 @@ impl Candidate {
             Slot::Local(_) => self.index_cost + self.backup_cost,
             Slot::Global(_) => self.index_cost,
         }
+    }
+
+    /// How many rules advise against its partition key: all writes of now meet in it, or it does not say whose an item is.
+    pub(super) fn findings(&self, entity: &Entity) -> u32 {
+        let View { partition, shards, .. } = &self.view;
+        let meet = *shards == 1 && partition.iter().all(|name| entity.counts_up.contains(name));
+        let anybodys = entity.owner.as_ref().is_some_and(|owner| !partition.contains(owner));
+        u32::from(meet) + u32::from(anybodys)
+    }
+
+    /// Whether its sort key is a number as it is.
+    pub(super) fn is_number(&self) -> bool {
+        self.form == Form::Number
     }
 
     /// How many different keys its partition has at the most.
@@ -202,7 +217,7 @@ impl Tariff {
 
     /// The monthly cost of a view as an index entry, as `cost` meters it: 1 write for a new, changed or removed entry, 2 when
     /// its key changes, none when nothing that it holds changes. An index of everything is rewritten by any change.
-    fn index(
+    pub(super) fn index(
         &self,
         problem: &Problem,
         entity: &Entity,
@@ -239,15 +254,14 @@ impl View {
         self.partition.iter().chain(&self.sort)
     }
 
-    /// Whether a number in it cannot be padded into a text: it may then be the whole sort key of an index and nothing else.
-    pub(super) fn is_unpaddable(&self, entity: &Entity) -> bool {
-        self.names().any(|name| entity.attribute(name).is_some_and(|own| own.unpaddable))
+    /// Whether nothing but the identity is in it.
+    pub(super) fn is_identity(&self, entity: &Entity) -> bool {
+        self.names().all(|name| entity.id.contains(name))
     }
 
-    /// Whether its sort key can be an attribute as it is, and all the others can be made texts.
-    fn sorts_itself(&self, entity: &Entity) -> bool {
-        let odd = |name: &String| entity.attribute(name).is_some_and(|own| own.unpaddable);
-        self.sort.len() == 1 && !self.partition.iter().any(odd)
+    /// Whether its sort key is one number that cannot be padded: in a text it tells items apart, as a number it also sorts.
+    fn is_odd_number(&self, entity: &Entity) -> bool {
+        matches!(self.sort.as_slice(), [name] if is_odd(entity, name))
     }
 
     /// Whether one request (or one per shard, where the pattern allows it) answers the pattern.
@@ -272,6 +286,11 @@ impl View {
             && self.sort.iter().take(rest).all(|name| pattern.equal.contains(name))
             && pattern.sorted_by().is_none_or(|name| self.sort.get(rest) == Some(name))
     }
+}
+
+/// Whether an attribute is a number that cannot be padded into a text that sorts.
+fn is_odd(entity: &Entity, name: &str) -> bool {
+    entity.attribute(name).is_some_and(|own| own.unpaddable)
 }
 
 /// The average size of a pattern's items when they are whole: of several entities each counts by how many items it has, as
@@ -379,8 +398,34 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
         }
     }
     views.extend(problem.kept.keys.iter().map(|own| own.view.clone()).filter(|view| view.entity == place));
-    let made = |view: &&View| !view.is_unpaddable(entity) || view.sorts_itself(entity);
-    views.iter().filter(made).flat_map(|view| candidates(problem, tariff, entity, view)).collect()
+    views.iter().flat_map(|view| candidates(problem, tariff, entity, view)).collect()
+}
+
+/// Keys of nothing but the identity under partitions in which no serving key can be an item's, as what it sorts by changes,
+/// is not always there or is no text that sorts: in such a collection a local index has it.
+pub(super) fn hosts(problem: &Problem, tariff: &Tariff, place: usize, found: &[Candidate]) -> Vec<Candidate> {
+    let Some(entity) = problem.entities.get(place) else { return Vec::new() };
+    let collections = |such: fn(&Candidate) -> bool| -> BTreeSet<(&Vec<String>, u64)> {
+        let own = found.iter().filter(|own| such(own));
+        own.map(|own| (&own.view.partition, own.view.shards)).collect()
+    };
+    let asked = collections(|own| !own.serves.is_empty());
+    let bases = collections(|own| own.base && !own.serves.is_empty());
+    let copies = collections(|own| own.copy && !own.serves.is_empty());
+    let sort = |partition: &Vec<String>| -> Vec<String> {
+        entity.id.iter().filter(|name| !partition.contains(name)).cloned().collect()
+    };
+    let mut hosts = Vec::new();
+    for (partition, shards) in asked {
+        let view = View { entity: place, partition: partition.clone(), sort: sort(partition), shards };
+        let lacks_base = !bases.contains(&(partition, shards));
+        let lacks_copy = !copies.contains(&(partition, shards));
+        let host = candidate(problem, tariff, entity, (view, Form::Text));
+        if host.serves.is_empty() && (host.base && lacks_base || host.copy && lacks_copy) {
+            hosts.push(host);
+        }
+    }
+    hosts
 }
 
 fn add_views(
@@ -462,9 +507,26 @@ fn orders(names: &[String]) -> Vec<Vec<String>> {
     found
 }
 
-/// A view as key of everything, and as index entry of less where some of its patterns say what they read.
+/// A view as a text, and where that does not sort as a number too; what is kept is what it is.
 fn candidates(problem: &Problem, tariff: &Tariff, entity: &Entity, view: &View) -> Vec<Candidate> {
-    let whole = candidate(problem, tariff, entity, view.clone());
+    let kept = problem.kept.keys.iter().any(|own| own.view == *view);
+    let forms: &[Form] =
+        if view.is_odd_number(entity) && !kept { &[Form::Text, Form::Number] } else { &[Form::Text] };
+    forms.iter().flat_map(|form| held(problem, tariff, entity, (view, *form))).collect()
+}
+
+/// What a sort key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Made of attributes, in which numbers that cannot be padded tell items apart and do not sort.
+    Text,
+    /// One number as it is, in an index that has entries of its entity alone.
+    Number,
+}
+
+/// A view as key of everything, and as index entry of less where some of its patterns say what they read.
+fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&View, Form)) -> Vec<Candidate> {
+    let whole = candidate(problem, tariff, entity, (view.clone(), form));
     let mut sets: BTreeSet<BTreeSet<String>> = BTreeSet::new();
     for pattern in whole.serves.iter().filter_map(|place| problem.patterns.get(*place)) {
         let own = |name: &&String| entity.attribute(name).is_some();
@@ -539,11 +601,12 @@ fn narrowed(
         entry_bytes,
         serves,
         read_first: whole.read_first.clone(),
+        form: whole.form,
         projected,
     }
 }
 
-fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) -> Candidate {
+fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (View, Form)) -> Candidate {
     let own = |name: &String| entity.attribute(name);
     let writes = || problem.writes.iter().filter(|write| write.entity == entity.name);
     let always = view.names().all(|name| own(name).is_some_and(|own| own.present_ppm == ALL_PPM));
@@ -551,25 +614,29 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
         WriteKind::Update { changed } => !view.names().any(|name| changed.contains(name)),
         WriteKind::Put | WriteKind::Delete => true,
     });
-    let addressed = writes().all(|write| write.kind == WriteKind::Put)
-        || view.names().all(|name| entity.id.contains(name));
+    // Who puts an item in the place of one that is there names that by what identifies it, like who updates it.
+    let addressed = writes().all(|write| write.kind == WriteKind::Put && !write.knows.replaces)
+        || view.is_identity(entity);
     let kept_equal = writes().all(|write| unknown(entity, write, &view).is_empty());
     let serves = problem
         .patterns
         .iter()
         .enumerate()
         .filter(|(_, pattern)| pattern.entities.contains(&entity.name) && view.serves(entity, pattern))
+        .filter(|(_, pattern)| {
+            form == Form::Number || pattern.sorted_by().is_none_or(|name| !is_odd(entity, name))
+        })
         .map(|(place, _)| place)
         .collect();
+    let text = form == Form::Text;
     let unique = entity.id.iter().all(|name| view.names().any(|own| own == name));
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
-    let odd = view.is_unpaddable(entity);
     let kept_entry = problem.kept.keys.iter().any(|kept| kept.view == view);
     let spread = |writing| spreads(problem, entity, &view.partition, writing).contains(&view.shards);
     Candidate {
         projected: Projected::All,
-        base: (always && stays && addressed && unique && !odd && spread(Writing::Items)) || kept(Slot::Table),
-        copy: kept_equal && unique && !odd && spread(Writing::Pairs),
+        base: (always && stays && addressed && unique && text && spread(Writing::Items)) || kept(Slot::Table),
+        copy: kept_equal && unique && text && spread(Writing::Pairs),
         index: spread(Writing::Entries) || kept_entry,
         index_cost: tariff.index(problem, entity, &view, &Projected::All, entity.size_bytes),
         backup_cost: tariff.kept_safe(entity, entity.size_bytes, present_ppm(entity, &view)),
@@ -578,6 +645,7 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, view: View) ->
         key_bytes: view.names().filter_map(own).map(|own| own.size_bytes).sum(),
         serves,
         read_first: read_first(problem, entity, &view),
+        form,
         view,
     }
 }
@@ -594,6 +662,7 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
                 && other.view.partition == own.view.partition
                 && other.view.shards == own.view.shards
                 && other.projected == own.projected
+                && (own.form == other.form || other.form == Form::Text)
                 && other.serves.is_superset(&own.serves)
                 && (in_index || (other.base || !own.base) && (other.copy || !own.copy))
                 && other.index_cost <= own.index_cost
@@ -601,6 +670,7 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
                 && other.read_first.is_subset(&own.read_first)
                 && other.key_bytes <= own.key_bytes;
             let same = other.serves == own.serves
+                && other.form == own.form
                 && (in_index || other.base == own.base && other.copy == own.copy)
                 && other.index_cost == own.index_cost
                 && (in_index || other.copy_cost == own.copy_cost)

@@ -45,8 +45,7 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     } else if is_create_table(&tree) {
         let tables = create_table::read_document(&tree)?;
         let written = create_table::written(&tree);
-        let drafts =
-            tables.into_iter().zip(&written).map(|(table, (_, json))| described(&table, json, &[]));
+        let drafts = tables.into_iter().zip(&written).map(|(table, (_, json))| described(&table, json, &[]));
         (draft(name, drafts.collect()), Source::CreateTable, create_table_notes(&written, text))
     } else {
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);

@@ -392,17 +392,19 @@ fn precisions(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Find
     ))
 }
 
+/// Whether values of a form are times or numbers in turn.
+pub(crate) const fn counts_up(format: AttributeFormat) -> bool {
+    is_time(format) || matches!(format, AttributeFormat::Sequence)
+}
+
 pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     context.each_partition(|_, index, entity, templates| {
         let names: Vec<&str> = templates.iter().flat_map(Template::attributes).collect();
         let sharded = templates.iter().any(|template| template.shards() > 1);
-        let counted = names.iter().all(|name| {
-            entity
-                .attribute(name)
-                .and_then(|attribute| attribute.format)
-                .is_some_and(|format| is_time(format) || format == AttributeFormat::Sequence)
-        });
+        let counted = names
+            .iter()
+            .all(|name| entity.attribute(name).and_then(|attribute| attribute.format).is_some_and(counts_up));
         if counted && !names.is_empty() && !sharded {
             let place = index.map_or("the table", |index| &index.name);
             found.push(finding(

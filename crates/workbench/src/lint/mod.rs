@@ -22,8 +22,9 @@ use crate::model::{At, Model};
 use crate::run::Report;
 
 pub use context::Context;
-pub(crate) use keys::meeting;
+pub(crate) use keys::{counts_up, meeting};
 pub use rules::{RULES, Rule, explain, rule};
+pub(crate) use tenants::owner;
 
 /// How bad it is: an error fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

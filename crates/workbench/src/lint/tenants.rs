@@ -43,7 +43,7 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
 
 /// Whose an item is: what the entity or its ancestors say with `owner`. In a model that says it nowhere, an attribute of a
 /// usual name, or the identity of an entity of such a name.
-fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
+pub(crate) fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
     if model.entities.iter().any(|other| other.owner.is_some()) {
         let mut line = vec![entity];
         for _ in 0..model.entities.len() {

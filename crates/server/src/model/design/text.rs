@@ -13,7 +13,7 @@ use keywright_workbench::price::{Money, Prices};
 use keywright_workbench::run::Note;
 
 use super::super::progress::during;
-use super::{Designed, sentences};
+use super::{Beside, Besides, Designed, sentences};
 
 /// Rates between these hundredths of what is declared should not change a design.
 const STABLE_PERCENT_MIN: u64 = 50;
@@ -26,7 +26,7 @@ fn slot(problem: &Problem, slot: Slot) -> String {
 }
 
 /// What a table's design is, and what it costs by the bill of the written model.
-pub(super) fn text(own: &Designed, proof: &Proof, billed: &Billed, prices: &Prices) -> String {
+pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &Prices) -> String {
     let (design, problem) = (&own.design, &own.design.problem);
     let sums = billed.bill.parts(|name| own.tables.iter().any(|table| table == name));
     let mut lines = vec![format!(
@@ -37,7 +37,7 @@ pub(super) fn text(own: &Designed, proof: &Proof, billed: &Billed, prices: &Pric
         prices.name,
         kinds(&sums)
     )];
-    lines.push(self::proof(proof, problem));
+    lines.push(proof(&design.proof, besides, problem));
     lines.extend(shapes(design));
     lines.push(String::new());
     for own in name(design) {
@@ -115,34 +115,31 @@ fn counted(number: usize, what: &str, plural: &str) -> String {
 }
 
 /// Why there are not fewer indexes, in words that hold: what is called impossible is so with everything the designer knows.
-fn proof(proof: &Proof, problem: &Problem) -> String {
+fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
     let (gsis, by, with, same) = match proof {
         Proof::NoIndexes => return "No index is needed.".to_owned(),
         Proof::AllKept => return "All of them exist and stay.".to_owned(),
         Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
+    let by = besides.fewer.clone().unwrap_or(Beside::More(*by));
     let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
     let second: BTreeSet<&str> =
         with.second_items.iter().map(|(name, _)| name.as_str()).filter(unwritten).collect();
-    let costs = |by: &Money| match by.cmp(&Money::ZERO) {
-        Ordering::Greater => format!("costs {by} more a month"),
-        Ordering::Equal => "costs the same".to_owned(),
-        Ordering::Less => format!("costs {} less a month", Money::ZERO - *by),
-    };
     if with.is_empty() {
-        return format!("With {gsis} it is possible and {}.", costs(by));
+        return format!("With {gsis} it is possible and {}.", beside(&by));
     }
     let means = means(with);
     let said = match same {
-        Same::NotAsked => format!("With {gsis} it is possible with {means}, and {}.", costs(by)),
+        Same::NotAsked => format!("With {gsis} it is possible with {means}, and {}.", beside(&by)),
         Same::Dearer(dearer) => {
-            format!("With {gsis} it is possible and {}; with {means} it {}.", costs(dearer), costs(by))
+            let dearer = besides.fewer_same.clone().unwrap_or(Beside::More(*dearer));
+            format!("With {gsis} it is possible and {}; with {means} it {}.", beside(&dearer), beside(&by))
         }
         Same::Impossible(entities) => format!(
-            "With {gsis} and one item for each record it is impossible: {} cannot. With {means} it is possible, and {}.",
+            "With {gsis}, one item for each record and no local index it is impossible: {} cannot. With {means} it is possible, and {}.",
             entities.join(", "),
-            costs(by)
+            beside(&by)
         ),
     };
     let mut said = vec![said];
@@ -150,10 +147,24 @@ fn proof(proof: &Proof, problem: &Problem) -> String {
         let names = second.into_iter().collect::<Vec<_>>().join(", ");
         said.push(format!("No write of {names} is declared, which would keep them."));
     }
-    if *by <= Money::ZERO && with.local_indexes > 0 {
+    if matches!(by, Beside::More(by) if by <= Money::ZERO) && with.local_indexes > 0 {
         said.push("Nothing says how large its collections grow, and a local index allows 10 GB.".to_owned());
     }
     said.join(" ")
+}
+
+/// What another design costs, after `it` or `and`.
+fn beside(other: &Beside) -> String {
+    match other {
+        Beside::More(by) => match by.cmp(&Money::ZERO) {
+            Ordering::Greater => format!("costs {by} more a month"),
+            Ordering::Equal => "costs the same".to_owned(),
+            Ordering::Less => format!("costs {} less a month", Money::ZERO - *by),
+        },
+        Beside::Unpriced(reason) => {
+            format!("could not be priced ({})", reason.lines().collect::<Vec<_>>().join(" "))
+        }
+    }
 }
 
 fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {

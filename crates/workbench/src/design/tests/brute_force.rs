@@ -38,8 +38,9 @@ fn layouts(own: &[Candidate], offset: usize, slots: &[Slot]) -> Vec<Layout> {
 }
 
 fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offset: usize) -> bool {
-    let base = layout.iter().find(|(_, slot)| *slot == Slot::Table).map(|(at, _)| &all[at - offset]);
-    let beside_base = base.is_some_and(|base| base.view.partition == own.view.partition);
+    let beside_item = layout.iter().any(|(at, slot)| {
+        slot.location() == Slot::Table && all[at - offset].view.partition == own.view.partition
+    });
     match slot {
         Slot::Copy => {
             let beside = layout.iter().any(|(at, slot)| {
@@ -47,7 +48,7 @@ fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offse
             });
             own.copy && own.projected == Projected::All && !beside
         }
-        Slot::Local(_) => beside_base,
+        Slot::Local(_) => beside_item,
         Slot::Table | Slot::Global(_) => true,
     }
 }
@@ -124,7 +125,8 @@ fn best(problem: &Problem, others: &[Slot]) -> Option<(Money, usize)> {
     let mut own = Vec::new();
     let mut layouts_of_all: Vec<Layout> = vec![Vec::new()];
     for place in 0..problem.entities.len() {
-        let candidates = view::all(problem, &tariff, place);
+        let mut candidates = view::all(problem, &tariff, place);
+        candidates.extend(view::hosts(problem, &tariff, place, &candidates));
         let options = layouts(&candidates, own.len(), &slots);
         own.extend(candidates);
         layouts_of_all = layouts_of_all

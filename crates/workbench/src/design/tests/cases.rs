@@ -18,6 +18,8 @@ pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
         name: name.to_owned(),
         parent: None,
         id: owned(id),
+        owner: None,
+        counts_up: std::collections::BTreeSet::new(),
         attributes: id.iter().chain(others).map(|name| attribute(name)).collect(),
         count: 1_000_000,
         size_bytes: 300,

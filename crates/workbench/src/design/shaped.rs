@@ -1,0 +1,90 @@
+//! Generated items completed so that everything can be tried: where few items have an attribute, a small sample may have none
+//! that a read asks for or that a condition speaks of.
+
+use std::collections::BTreeSet;
+
+use super::verify::{SEED, seconds};
+use super::verify_writes::bare;
+use crate::data::{Further, Sample, further};
+use crate::model::{Condition, Entity, Model, Operation, Pattern, attributes_in};
+use keywright_semantics::value::Item;
+
+/// An item that some pattern wants and the samples lack.
+pub(super) struct Wanted {
+    /// The pattern.
+    pub(super) pattern: String,
+    /// The item with its keys; of what has second items it is the first.
+    pub(super) sample: Sample,
+}
+
+impl Wanted {
+    /// What it has besides its keys and what fills it.
+    pub(super) fn own(&self, model: &Model) -> Option<(String, Item)> {
+        let entity = model.entity(self.sample.entity.as_deref()?)?;
+        let mut own = bare(entity, &self.sample.item);
+        own.retain(|name, _| entity.attribute(name).is_some());
+        Some((entity.name.clone(), own))
+    }
+}
+
+/// The items to be added, so that every read finds one that has what it is given and sorts by, and every condition can speak
+/// of what is there.
+pub(super) fn wanted(model: &Model, samples: &[Sample]) -> Vec<Wanted> {
+    let mut all = samples.to_vec();
+    let mut found = Vec::new();
+    for pattern in &model.patterns {
+        for (entity, names) in asked(model, pattern) {
+            let has = |sample: &Sample| names.iter().all(|name| sample.item.contains_key(name));
+            let mine = |sample: &&Sample| sample.entity.as_ref() == Some(&entity.name);
+            if all.iter().filter(mine).any(has) {
+                continue;
+            }
+            if let Some(sample) = made(model, entity, &names, &all) {
+                all.push(sample.clone());
+                found.push(Wanted { pattern: pattern.id.clone(), sample });
+            }
+        }
+    }
+    found
+}
+
+/// For each entity of a pattern what one item of it should have.
+fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<(&'a Entity, BTreeSet<String>)> {
+    let seconds = seconds(model);
+    let first = |name: &str| {
+        let of = seconds.iter().find(|(second, _)| *second == name).map(|(_, first)| *first);
+        model.entity(of.unwrap_or(name))
+    };
+    let own = |entity: &Entity, names: Vec<&str>| -> BTreeSet<String> {
+        names.into_iter().filter(|name| entity.attribute(name).is_some()).map(str::to_owned).collect()
+    };
+    if let Operation::Read(read) = &pattern.operation {
+        let given = read.given.iter().map(|given| &given.attribute);
+        let names: Vec<&str> =
+            given.chain(read.order_by.iter().map(|by| &by.attribute)).map(String::as_str).collect();
+        let entities = read.entities.iter().filter_map(|name| first(name));
+        return entities.map(|entity| (entity, own(entity, names.clone()))).collect();
+    }
+    let steps = pattern.steps().iter().filter_map(|step| {
+        let names: Vec<&str> = match &step.condition {
+            Some(Condition::Expression(text)) => attributes_in(text).collect(),
+            Some(Condition::Exists | Condition::NotExists) | None => Vec::new(),
+        };
+        let removed = step.remove.iter().flat_map(|text| text.split(',')).map(str::trim);
+        let entity = first(&step.entity)?;
+        Some((entity, own(entity, names.into_iter().chain(removed).collect())))
+    });
+    steps.collect()
+}
+
+/// An item besides those that are there that has such attributes, whatever share of items does.
+fn made(model: &Model, entity: &Entity, names: &BTreeSet<String>, samples: &[Sample]) -> Option<Sample> {
+    let mut model = model.clone();
+    let own = model.entities.iter_mut().find(|own| own.name == entity.name)?;
+    for attribute in own.attributes.iter_mut().filter(|own| names.contains(&own.name)) {
+        attribute.present_ppm = None;
+    }
+    let entity = model.entity(&entity.name)?;
+    let wanted = Further { fixed: &Item::new(), number: 1, seed: SEED };
+    further(&model, entity, samples, wanted).ok()?.pop()
+}
