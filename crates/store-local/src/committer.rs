@@ -16,11 +16,15 @@ use crate::acknowledged::Acknowledged;
 use crate::keys::{VERSION_KEY, given_part, log_key};
 use crate::options::{Durability, LocalOptions};
 use crate::recent::RecentKeys;
+use crate::replaced::Replaced;
 use crate::reply::{self, Reply};
 use crate::young::{Young, YoungRows};
 
 /// A group ends with the transaction that reaches this.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// With so many tables that wait to be merged, the write buffer is not written out before it is full; the engine slows
+/// writers down from twenty on.
+const TABLES_UNMERGED_MAX: usize = 8;
 /// How often the thread lets others run before it writes a group that is smaller than the last ones were.
 const YIELDS_MAX: usize = 8;
 
@@ -201,6 +205,8 @@ pub(crate) struct Committer {
     begun: VecDeque<(u64, Weak<()>)>,
     group_len_last: usize,
     synced: Synced,
+    replaced: Replaced,
+    memtable_bytes: u64,
 }
 
 /// What a relaxed store has yet to sync.
@@ -270,6 +276,8 @@ impl Committer {
             begun,
             group_len_last: 0,
             synced: Synced::Everything,
+            replaced: Replaced::default(),
+            memtable_bytes: options.memtable_bytes,
         }
     }
 
@@ -282,7 +290,10 @@ impl Committer {
         let _guard = EndGuard(Arc::clone(&self.shared));
         loop {
             let outcome = match self.next_group() {
-                Arrival::Group(group) => self.commit(group).and_then(|()| self.sync_if_due()),
+                Arrival::Group(group) => self
+                    .commit(group)
+                    .and_then(|()| self.write_out_if_deep())
+                    .and_then(|()| self.sync_if_due()),
                 Arrival::Nothing => self.sync_if_due(),
                 Arrival::Closed => break,
             };
@@ -387,9 +398,11 @@ impl Committer {
             return;
         }
         self.version += 1;
+        self.replaced.note_bytes(u64::try_from(work.bytes).unwrap_or(u64::MAX), self.memtable_bytes);
         for Write { hash, key, value } in work.writes {
             if let Some(hash) = hash {
                 self.recent.insert(hash, self.version);
+                self.replaced.note(hash);
                 self.changed.note(given_part(&key).unwrap_or_default(), self.version);
                 outcomes.rows.push(Young {
                     hash,
@@ -436,6 +449,21 @@ impl Committer {
         }
         let oldest = self.begun.front().map_or(self.version, |(version, _)| *version);
         self.recent.prune(oldest);
+    }
+
+    /// Has the write buffer written out before it is full if scans pass too many replaced rows in it, unless the engine is
+    /// behind with writing out or merging.
+    fn write_out_if_deep(&mut self) -> Result<(), String> {
+        if self.replaced.is_deep()
+            && self.rows.sealed_memtable_count() == 0
+            && self.rows.l0_table_count() < TABLES_UNMERGED_MAX
+        {
+            self.rows
+                .rotate_memtable()
+                .map_err(|error| format!("the write buffer could not be written out: {error}"))?;
+            self.replaced.clear();
+        }
+        Ok(())
     }
 
     fn sync_if_due(&mut self) -> Result<(), String> {

@@ -23,6 +23,7 @@ mod keys;
 mod open;
 mod options;
 mod recent;
+mod replaced;
 mod reply;
 mod store;
 mod tables;

@@ -18,7 +18,8 @@ pub enum Durability {
 }
 
 /// How a store is opened. Memory is bounded by
-/// `cache_bytes + 5 × memtable_bytes + 64 MiB (one commit group) + 16 MiB (recently committed keys) + 16 MiB (recently written rows)`
+/// `cache_bytes + 5 × memtable_bytes + 64 MiB (one commit group) + 16 MiB (recently committed keys) + 16 MiB (recently written rows) +
+/// 1 MiB (how often keys of the active memtable were written)`
 /// plus the transactions that callers hold and the index and filter blocks of the two youngest levels (about 2 % of those
 /// tables; all others are in the cache). At most four full memtables wait to be written out before commits pause; the
 /// fifth is the active one. A single transaction may be larger than a group; then it is one.

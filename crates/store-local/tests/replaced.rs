@@ -1,0 +1,62 @@
+//! A row that is written over and over does not pile up in the write buffer until that is full.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use keywright_store::{Snapshot, Store, Transaction};
+use keywright_store_local::{Durability, LocalOptions, LocalStore};
+
+const WRITES: u64 = 4_000;
+
+/// Files in folders that the engine keeps its tables in.
+fn tables(folder: &Path) -> usize {
+    let inside = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    inside
+        .map(|path| {
+            let is_table = || path.parent().is_some_and(|parent| parent.ends_with("tables"));
+            if path.is_dir() { tables(&path) } else { usize::from(is_table()) }
+        })
+        .sum()
+}
+
+/// The store and how many tables it had before anything was written.
+fn write(folder: &Path, key: impl Fn(u64) -> u64) -> (LocalStore, usize) {
+    let options = LocalOptions { durability: Durability::Relaxed, ..LocalOptions::default() };
+    let store = LocalStore::open(folder, options).expect("a new store");
+    let before = tables(folder);
+    pollster::block_on(async {
+        for number in 0..WRITES {
+            let mut transaction = store.begin().await.expect("begins");
+            transaction.put(key(number).to_be_bytes().to_vec().into(), number.to_be_bytes().to_vec().into());
+            transaction.commit().await.expect("commits");
+        }
+    });
+    (store, before)
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "waits for the engine's threads")]
+fn a_row_written_over_and_over_is_written_out_before_the_buffer_is_full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, before) = write(folder.path(), |_| 7);
+    let until = Instant::now() + Duration::from_secs(20);
+    while tables(folder.path()) == before {
+        assert!(Instant::now() < until, "no table was written");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let newest = || {
+        let key = Bytes::from(7_u64.to_be_bytes().to_vec());
+        pollster::block_on(async { store.snapshot().await.expect("a view").get(&key).await.expect("reads") })
+    };
+    assert_eq!(newest().as_deref(), Some((WRITES - 1).to_be_bytes().as_slice()));
+}
+
+#[test]
+fn rows_written_once_wait_until_the_buffer_is_full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_store, before) = write(folder.path(), |number| number);
+    assert_eq!(tables(folder.path()), before);
+}
