@@ -61,16 +61,20 @@ pub fn carry(
         ));
     }
     if new.data.generate.is_some() {
-        let samples = data::load(new, read_file)?;
+        let mut samples = data::load(new, read_file)?;
         let all: Vec<(String, String)> = super::verify::seconds(new)
             .into_iter()
             .map(|(one, other)| (one.to_owned(), other.to_owned()))
             .collect();
-        for (entity, record) in missing(new, &samples, &all) {
+        let more = missing(new, &samples, &all);
+        let added = !more.is_empty();
+        for (entity, record) in more {
             notices.push(format!("An item of {entity} that an example names is added to `data`."));
             add_record(new, entity, record);
         }
-        let samples = data::load(new, read_file)?;
+        if added {
+            samples = data::load(new, read_file)?;
+        }
         for own in wanted(new, &samples) {
             let Some((entity, item)) = own.own(new) else { continue };
             notices.push(format!(

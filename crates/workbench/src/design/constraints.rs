@@ -6,7 +6,8 @@ use good_lp::{Constraint, Expression, Variable, constraint};
 use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
 
 use super::problem::{Problem, Projected, Slot};
-use super::program::{Ask, Part, Place, Program, read_bytes, same_key};
+use super::program::{Ask, Part, Place, Program, answers, same_key};
+use super::slots::{alike, any, is_any, is_at};
 use super::view::{Candidate, Writing, collection_bytes, shards};
 
 /// All of them.
@@ -25,9 +26,6 @@ pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     }
     for ask in &program.z {
         asks(problem, part, program, ask, &mut found);
-    }
-    if problem.kept.is_empty() {
-        found.extend(symmetry(part, program));
     }
     found.extend(projections(problem, part, program));
     program.constraints.extend(found);
@@ -55,15 +53,38 @@ fn places(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
         let base: Expression = of(part, program, entity, Slot::Table).map(|place| place.chosen).sum();
         found.push(constraint!(base == 1));
         for (slot, present) in &program.y {
-            let entries: Expression = of(part, program, entity, *slot).map(|place| place.chosen).sum();
+            let mut entries = of(part, program, entity, *slot).map(|place| place.chosen).peekable();
+            let kept = problem.kept.key(entity, *slot);
+            if entries.peek().is_none() && kept.is_none() {
+                continue;
+            }
+            let entries: Expression = entries.sum();
             // Only the kept key is offered where one is kept; here it is also taken.
-            found.push(match problem.kept.key(entity, *slot) {
+            found.push(match kept {
                 Some(_) => constraint!(entries == 1),
                 None => constraint!(entries <= *present),
             });
         }
+        found.extend(numbers(part, program, entity));
     }
     found
+}
+
+/// An entity has no more entries in indexes of a kind than there are such indexes, whichever they are.
+fn numbers(part: &Part, program: &Program, entity: usize) -> Vec<Constraint> {
+    let kinds: BTreeSet<Slot> =
+        program.x.iter().map(|place| place.slot).filter(|slot| is_any(*slot)).collect();
+    let kinds = kinds.into_iter().filter(|kind| of(part, program, entity, *kind).next().is_some());
+    let number = |kind: Slot| {
+        let mine = program.x.iter().filter(|place| {
+            alike(place.slot, kind) && candidate(part, place).is_some_and(|own| own.view.entity == entity)
+        });
+        let entries: Expression = mine.map(|place| place.chosen).sum();
+        let there = program.y.iter().filter(|(slot, _)| any(*slot) == kind);
+        let there: Expression = there.map(|(_, present)| *present).sum();
+        constraint!(entries <= there)
+    };
+    kinds.map(number).collect()
 }
 
 /// An index whose sort key is a number as it is has entries of one entity only: the others have no such number.
@@ -226,19 +247,15 @@ fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mu
     let (Some(pattern), Some(key)) = (problem.patterns.get(ask.pattern), part.candidates.get(ask.key)) else {
         return;
     };
-    let bytes = read_bytes(problem, pattern, key, ask.location);
     for &entity in &part.entities {
         let name = problem.entities.get(entity).map(|entity| &entity.name);
         let wanted = name.is_some_and(|name| pattern.entities.contains(name));
         let here = program.x.iter().filter(|place| {
             candidate(part, place).is_some_and(|own| {
-                place.slot.location() == ask.location
+                let met = || same_key(problem, pattern, ask.location, key, own);
+                is_at(place.slot, ask.location)
                     && own.view.entity == entity
-                    && same_key(problem, pattern, ask.location, key, own)
-                    && (!wanted
-                        || own.serves.contains(&ask.pattern)
-                            && (pattern.entities.len() > 1
-                                || read_bytes(problem, pattern, own, ask.location) == bytes))
+                    && if wanted { answers(problem, part, ask, pattern, own) } else { met() }
             })
         });
         let present: Expression = here.map(|place| place.chosen).sum();
@@ -255,27 +272,6 @@ fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mu
             }
         }
     }
-}
-
-/// Global indexes can be renumbered freely: the entity with the most candidates takes them in candidate order.
-fn symmetry(part: &Part, program: &Program) -> Vec<Constraint> {
-    let count = |entity: usize| part.candidates.iter().filter(|own| own.view.entity == entity).count();
-    let Some(first) = part.entities.iter().copied().max_by_key(|entity| count(*entity)) else {
-        return Vec::new();
-    };
-    let mut rank = 0;
-    let mut found = Vec::new();
-    for (candidate, own) in part.candidates.iter().enumerate() {
-        if own.view.entity != first || own.serves.is_empty() || !own.index {
-            continue;
-        }
-        rank += 1;
-        let late = program.x.iter().filter(|place| {
-            place.candidate == candidate && matches!(place.slot, Slot::Global(number) if number > rank)
-        });
-        found.extend(late.map(|place| constraint!(place.chosen <= 0)));
-    }
-    found
 }
 
 /// An index holds everything or some attributes, and the same ones of every entity that has them.

@@ -23,6 +23,7 @@ mod program;
 mod proof;
 mod second;
 mod shaped;
+mod slots;
 mod to_model;
 mod unless;
 mod verify;
@@ -81,7 +82,7 @@ pub struct Design {
     pub fewer: Option<Box<Design>>,
     /// The cheapest design with one global index less and one item for each record, where that is another.
     pub fewer_same: Option<Box<Design>>,
-    /// Nodes the solver visited, variables and constraints it had: the size of the work, whatever the machine.
+    /// Nodes the solver visited, its pivots, the variables and constraints it had: the size of the work, whatever the machine.
     pub effort: Effort,
 }
 
@@ -170,6 +171,8 @@ impl Monthly {
 pub struct Effort {
     /// Branch-and-bound nodes.
     pub nodes: u64,
+    /// Steps of the simplex method.
+    pub pivots: u64,
     /// Variables.
     pub variables: usize,
     /// Constraints.
@@ -281,6 +284,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
     for own in solved {
         let choice = &own.choice;
         design.effort.nodes += choice.nodes;
+        design.effort.pivots += choice.pivots;
         design.effort.variables += choice.variables;
         design.effort.constraints += choice.constraints;
         for (candidate, slot) in &choice.placed {

@@ -1,8 +1,9 @@
 //! The binary program: which view each entity has in which slot, which slots exist, and where each pattern is asked.
 //!
 //! Variables x[view, slot], y[index], c[entity] (has second items), a[index] (holds everything), p[index, attribute] (holds
-//! it), l (there is a local index), z[pattern, location, key]. Minimised in order: cost; with that pinned, indexes; with
-//! both pinned, entries, then partition keys of few values and key bytes.
+//! it), l (there is a local index), z[pattern, location, key]; indexes have a number only where that matters (`slots`).
+//! Minimised in order: cost; with that pinned, indexes; with both pinned, entries, then partition keys of few values and key
+//! bytes.
 
 use std::collections::BTreeSet;
 
@@ -14,6 +15,7 @@ use good_lp::{
 
 use super::layout::{Layout, Offer, layout};
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
+use super::slots::{Numbering, alike, any, is_any, is_at, numbered};
 use super::view::{Candidate, Tariff, View, whole_bytes};
 use crate::price::Money;
 
@@ -70,6 +72,7 @@ pub(super) struct Choice {
     pub(super) reading: Vec<usize>,
     pub(super) cost: Money,
     pub(super) nodes: u64,
+    pub(super) pivots: u64,
     pub(super) variables: usize,
     pub(super) constraints: usize,
 }
@@ -162,7 +165,7 @@ pub(super) fn solve(
         })
         .sum();
     let mut pins: Vec<Constraint> = Vec::new();
-    let mut nodes = 0;
+    let (mut nodes, mut pivots) = (0, 0);
     let mut last = None;
     for objective in [cost, indexes, entries] {
         let solution = match minimised(&program, &pins, &objective) {
@@ -174,9 +177,11 @@ pub(super) fn solve(
         };
         let best = solution.eval(&objective);
         pins.push(constraint!(objective <= best + PIN_SLACK));
-        let mut choice = read(&program, part, &solution);
-        nodes += solution.into_inner().stats().nodes_solved;
-        choice.nodes = nodes;
+        let mut choice = read(problem, &program, part, &solution);
+        let stats = solution.into_inner().stats();
+        nodes += stats.nodes_solved;
+        pivots += stats.lp_iterations;
+        (choice.nodes, choice.pivots) = (nodes, pivots);
         last = Some(choice);
     }
     Ok(last)
@@ -221,10 +226,13 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         doubled: Vec::new(),
         constraints: Vec::new(),
     };
+    let numbering = Numbering::of(problem, part);
+    let (slots, locations) = (with_any(slots), with_any(locations));
     program.y = indexes.into_iter().map(|slot| (slot, program.binary())).collect();
     let locals = slots.iter().any(|slot| matches!(slot, Slot::Local(_)));
     for (candidate, own) in part.candidates.iter().enumerate() {
-        let offered = |slot: Slot| slot != Slot::Copy || unkept || written(own);
+        let offered =
+            |slot: Slot| numbering.offers(candidate, slot) && (slot != Slot::Copy || unkept || written(own));
         for slot in slots.iter().filter(|slot| offered(**slot) && stands(problem, own, **slot, locals)) {
             let chosen = program.binary();
             program.x.push(Place { candidate, slot: *slot, chosen });
@@ -232,7 +240,11 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
     }
     for &pattern in &part.patterns {
         let Some(asked) = problem.patterns.get(pattern) else { continue };
-        for location in locations.iter().filter(|location| !asked.strong || location.is_strong()) {
+        // Of one entity any index that has the key will do.
+        let alone = asked.entities.len() == 1;
+        let fits = |location: &Slot| alone == (*location == any(*location)) || *location == Slot::Table;
+        let fits = |location: &&Slot| fits(location) && (!asked.strong || location.is_strong());
+        for location in locations.iter().filter(fits) {
             for (key, bytes) in keys(problem, part, pattern, *location) {
                 let shards = part.candidates.get(key).map_or(1, |own| own.view.shards);
                 let cost = tariff.reads(asked, shards, bytes);
@@ -305,6 +317,14 @@ fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Progra
     }
 }
 
+/// The slots, and of each kind of index the one without a number.
+fn with_any(mut slots: Vec<Slot>) -> Vec<Slot> {
+    let mut kinds: Vec<Slot> = slots.iter().map(|slot| any(*slot)).filter(|slot| is_any(*slot)).collect();
+    kinds.dedup();
+    slots.extend(kinds);
+    slots
+}
+
 /// Whether a candidate can stand in a slot at all.
 fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool {
     let entity = problem.entities.get(own.view.entity);
@@ -370,12 +390,11 @@ fn keys(problem: &Problem, part: &Part, pattern: usize, location: Slot) -> Vec<(
 }
 
 fn forbidden(program: &Program, cut: &Cut) -> Vec<Constraint> {
-    let kind = std::mem::discriminant::<Slot>;
     let of = |candidate: usize, slot: Slot| {
         program
             .x
             .iter()
-            .filter(move |place| place.candidate == candidate && kind(&place.slot) == kind(&slot))
+            .filter(move |place| place.candidate == candidate && alike(place.slot, slot))
             .map(|place| place.chosen)
     };
     match cut {
@@ -408,7 +427,7 @@ fn cost(program: &Program, part: &Part, scale: f64) -> Expression {
     places.chain(copied).chain(reads).map(|(chosen, cost)| float(cost.as_nanos()) * scale * chosen).sum()
 }
 
-fn read(program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Choice {
+fn read(problem: &Problem, program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Choice {
     let chosen = |variable: Variable| solution.value(variable) > CHOSEN;
     let mut choice = Choice {
         variables: program.x.len()
@@ -433,11 +452,36 @@ fn read(program: &Program, part: &Part, solution: &impl good_lp::Solution) -> Ch
         choice.reading.push(*write);
         choice.cost += *cost;
     }
+    choice.placed = numbered(part, &choice.placed);
     for ask in program.z.iter().filter(|ask| chosen(ask.chosen)) {
-        choice.asked.push((ask.pattern, ask.location, ask.key));
+        let location = found(problem, part, &choice.placed, ask);
+        choice.asked.push((ask.pattern, location, ask.key));
         choice.cost += ask.cost;
     }
     choice
+}
+
+/// Where a pattern is asked that any index with its key answers: in the first of them.
+fn found(problem: &Problem, part: &Part, placed: &[(usize, Slot)], ask: &Ask) -> Slot {
+    let (true, Some(pattern)) = (is_any(ask.location), problem.patterns.get(ask.pattern)) else {
+        return ask.location;
+    };
+    let here = placed.iter().filter(|(candidate, slot)| {
+        let own = part.candidates.get(*candidate);
+        is_at(*slot, ask.location) && own.is_some_and(|own| answers(problem, part, ask, pattern, own))
+    });
+    here.map(|(_, slot)| *slot).min().unwrap_or(ask.location)
+}
+
+/// Whether items of a candidate are what a request finds under its key and wants, as large as it takes them to be.
+pub(super) fn answers(problem: &Problem, part: &Part, ask: &Ask, pattern: &Pattern, own: &Candidate) -> bool {
+    let Some(key) = part.candidates.get(ask.key) else { return false };
+    let name = problem.entities.get(own.view.entity).map(|entity| &entity.name);
+    let bytes = |own| read_bytes(problem, pattern, own, ask.location);
+    name.is_some_and(|name| pattern.entities.contains(name))
+        && same_key(problem, pattern, ask.location, key, own)
+        && own.serves.contains(&ask.pattern)
+        && (pattern.entities.len() > 1 || bytes(own) == bytes(key))
 }
 
 /// The nearest floating number; the solver's, never money's.

@@ -54,15 +54,7 @@ pub fn run(
     read_file: ReadFile<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Report, Faults> {
-    run_on(model, data::load(model, read_file)?, progress)
-}
-
-/// Runs a model on items that are there instead of those of its data section.
-pub fn run_on(
-    model: &Model,
-    samples: Vec<Sample>,
-    progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Report, Faults> {
+    let samples = data::load(model, read_file)?;
     let (mut database, collisions) = opened(model, &samples, progress)?;
     let mut patterns = Vec::new();
     for (done, pattern) in model.patterns.iter().enumerate() {
