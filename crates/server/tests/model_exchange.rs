@@ -462,7 +462,8 @@ fn every_example_comes_back_from_a_running_server_with_the_same_tables_and_items
         let live = printed(path, &["import", "--endpoint", &server.endpoint]);
         std::fs::write(path.join("live.yaml"), live).unwrap();
         // The tables are the same, but for what CreateTable does not set; the entities are a proposal.
-        let difference = printed(path, &["diff", model, "live.yaml"]);
+        // It may say that a plan cannot be told, and fail then.
+        let difference = String::from_utf8(keywright(path, &["diff", model, "live.yaml"]).stdout).unwrap();
         let told = difference.lines().take_while(|line| !line.is_empty());
         for line in told.filter(|line| !line.contains(" entity ") && !line.contains(" pattern ")) {
             let unset = [

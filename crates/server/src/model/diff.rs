@@ -1,19 +1,19 @@
 //! `keywright model diff`: what changed between two models and what the migration takes.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::diff::{Subject, Terms, diff};
-use keywright_workbench::exchange::of_model::Items;
-use keywright_workbench::model::Model;
-use keywright_workbench::run;
+use keywright_workbench::diff::{Extent, Subject, Terms, diff};
+use keywright_workbench::run::{self, Outcome};
 
 use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
 /// Compares two models: entities, patterns, indexes and tables that were added, removed or changed, and the steps from
-/// one to the other that a running application survives, with what they read, write and cost once.
+/// one to the other that a running application survives, with what they read, write and cost once. Fails when there is
+/// something to do for which no plan can be made.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
     /// The model as it was: a model file, or a file that `import` reads
@@ -32,30 +32,47 @@ pub(crate) struct DiffArguments {
 }
 
 pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
-    let (before, items) = load(&arguments.before)?;
-    let before = Subject::of_model(&before, &items);
-    let (after, items) = load(&arguments.after)?;
+    let before = load(&arguments.before)?;
+    let after = load(&arguments.after)?;
     let prices = cost::prices(arguments.prices.as_deref().or(after.prices.as_deref()))?;
-    let difference = diff(&before, &Subject::of_model(&after, &items));
+    let difference = diff(&before.subject, &after.subject);
     let terms = Terms { prices: &prices, rate: arguments.rate };
     match arguments.format {
         Format::Text | Format::Junit => banner::say(difference.text(terms).trim_end()),
         Format::Markdown => banner::say(difference.markdown(terms).trim_end()),
         Format::Json => banner::say(&difference.json(terms).pretty()),
     }
-    Ok(())
+    match difference.plan.extent {
+        Extent::Whole => Ok(()),
+        Extent::Part => Err("the plan is not whole: it leaves out what cannot be told".to_owned()),
+        Extent::None => Err("no plan could be made".to_owned()),
+    }
 }
 
-/// A model and its items. Where the author left it to the planner, a run says which index each question uses; a model that
-/// does not run is compared as it is written.
-fn load(path: &Path) -> Result<(Model, Items), String> {
+/// A model to compare, and the prices that it names.
+struct Loaded {
+    subject: Subject,
+    prices: Option<String>,
+}
+
+/// A model with its items. Where the author left it to the planner, a run says which index each question uses, and which
+/// questions nothing answers; a model that does not run is compared as it is written.
+fn load(path: &Path) -> Result<Loaded, String> {
     let (mut model, items) = files::load(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let read_file = |name: &str| files::read(&folder.join(name));
+    let mut unanswered = BTreeSet::new();
     if let Ok(report) = run::run(&model, &read_file, &mut |_| {}) {
-        for pattern in model.patterns.iter_mut().filter(|pattern| pattern.uses.is_none()) {
-            pattern.uses = report.pattern(&pattern.id).and_then(|ran| ran.index.clone());
+        for pattern in &mut model.patterns {
+            let Some(ran) = report.pattern(&pattern.id) else { continue };
+            if matches!(ran.outcome, Outcome::NoPlan(_)) {
+                unanswered.insert(pattern.id.clone());
+            }
+            if pattern.uses.is_none() {
+                pattern.uses.clone_from(&ran.index);
+            }
         }
     }
-    Ok((model, items))
+    let subject = Subject::of_model(&model, &items).unanswered(&unanswered);
+    Ok(Loaded { subject, prices: model.prices })
 }

@@ -77,11 +77,12 @@ impl Demand {
 }
 
 fn scaled(micro_halves: u128, used_ppm: u64) -> u128 {
-    (micro_halves * u128::from(ALL_PPM)).div_ceil(u128::from(used_ppm.max(1))).max(UNIT_MICRO_HALVES)
+    let parts = micro_halves.saturating_mul(u128::from(ALL_PPM));
+    parts.div_ceil(u128::from(used_ppm.max(1))).max(UNIT_MICRO_HALVES)
 }
 
 fn fixed(micro_halves: u128, used_ppm: u64) -> u128 {
-    scaled(micro_halves, used_ppm).div_ceil(UNIT_MICRO_HALVES) * UNIT_MICRO_HALVES
+    scaled(micro_halves, used_ppm).div_ceil(UNIT_MICRO_HALVES).saturating_mul(UNIT_MICRO_HALVES)
 }
 
 /// The same mode with every unit used.

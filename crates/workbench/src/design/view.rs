@@ -304,9 +304,9 @@ pub(super) fn whole_bytes(problem: &Problem, pattern: &Pattern) -> u64 {
 
 /// Half read units of one execution: the sum of the sizes, then rounded up, on each shard.
 pub(super) fn read_halves(pattern: &Pattern, shards: u64, bytes: u64) -> u64 {
-    let all = bytes * pattern.results.max(1);
-    let units = all.div_ceil(shards).div_ceil(READ_UNIT_BYTES).max(1) * shards;
-    if pattern.strong { units * 2 } else { units }
+    let all = bytes.saturating_mul(pattern.results.max(1));
+    let units = all.div_ceil(shards).div_ceil(READ_UNIT_BYTES).max(1).saturating_mul(shards);
+    if pattern.strong { units.saturating_mul(2) } else { units }
 }
 
 /// Write units of so many bytes.

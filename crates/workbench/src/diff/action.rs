@@ -30,6 +30,15 @@ pub enum Action {
     KeepBoth {
         entity: String,
     },
+    /// Whatever changes, replaces or deletes an item reads it first, and deletes what is under the former key in the other
+    /// place, in the same transaction.
+    DeleteFormer {
+        entity: String,
+    },
+    /// Whatever writes what second items are made of keeps them beside, whole, both at once.
+    KeepSecond {
+        entity: String,
+    },
     /// From now on that is taken from the new place.
     GoByNew {
         entity: String,
@@ -84,7 +93,7 @@ pub enum Action {
         attributes: Vec<String>,
         guard: Guard,
     },
-    /// Makes every new place what the old one is.
+    /// Makes every new place what the old one is, and every second item what it is made of.
     Compare {
         entity: String,
     },
@@ -93,7 +102,8 @@ pub enum Action {
         entity: String,
         attributes: Vec<String>,
     },
-    /// Puts new items, as far as they are elsewhere already.
+    /// Puts new items, as far as they are elsewhere already; second items as the items they are made of tell, where nothing
+    /// is yet.
     Load {
         entity: String,
     },

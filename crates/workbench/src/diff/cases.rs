@@ -20,7 +20,7 @@ const OF_ORDERS: &str = "  - {id: R3, query: Order, given: {userId: eq}, rate: 5
   - {id: W3, delete: Order, if: exists, rate: 1}
 ";
 
-fn subject(tables: &str, entities: &[&str], patterns: &str) -> Subject {
+pub(super) fn subject(tables: &str, entities: &[&str], patterns: &str) -> Subject {
     let text = format!(
         "format: 1\nmodel: m\ntables:\n  {tables}\nentities:\n  {}\npatterns:\n{patterns}",
         entities.join("\n  ")
@@ -37,11 +37,11 @@ fn with_orders(order: &str) -> Subject {
     subject(TABLE, &[USER, order], &format!("{QUESTIONS}{OF_ORDERS}"))
 }
 
-fn clauses(plan: &Plan, kind: StepKind) -> Vec<String> {
+pub(super) fn clauses(plan: &Plan, kind: StepKind) -> Vec<String> {
     plan.steps.iter().filter(|step| step.kind == kind).flat_map(|step| step.clauses.clone()).collect()
 }
 
-fn kinds(plan: &Plan) -> Vec<StepKind> {
+pub(super) fn kinds(plan: &Plan) -> Vec<StepKind> {
     plan.steps.iter().map(|step| step.kind).collect()
 }
 
@@ -201,13 +201,13 @@ fn what_adds_is_set_first_and_what_takes_away_last_and_prices_follow() {
     assert_eq!(
         begin(clauses(&plan, LowerSetting)),
         [
+            "replicas to none",
             "billing to provisioned 5 RCU, 5000 WCU",
             "ttl to till",
             "stream to off",
             "class to STANDARD_INFREQUENT_ACCESS",
             "point-in-time recovery to off",
             "deletion protection to off",
-            "replicas to none",
         ]
     );
     // The jobs run before: at the old class, and in both regions.

@@ -135,15 +135,16 @@ fn entity_details(
         }
     }
     for index in &table.definition.schema.indexes {
-        let was_in = was.index(&index.name).is_some_and(|known| old.is_in(known));
-        match (was_in, new.is_in(index)) {
+        let known = was.index(&index.name).filter(|known| old.is_in(known));
+        let old_slot = known.map(|known| slot_text(old, &known.key)).unwrap_or_default();
+        match (known.is_some(), new.is_in(index)) {
             (false, true) => details.push(format!("enters {} as {}", index.name, slot_text(new, &index.key))),
             (true, false) => details.push(format!("leaves {}", index.name)),
-            (true, true) if slot_text(old, &index.key) != slot_text(new, &index.key) => {
+            (true, true) if old_slot != slot_text(new, &index.key) => {
                 details.push(format!(
                     "in {} was {}, is {}",
                     index.name,
-                    slot_text(old, &index.key),
+                    old_slot,
                     slot_text(new, &index.key)
                 ));
             }

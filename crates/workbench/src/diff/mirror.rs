@@ -37,7 +37,7 @@ impl Mirror {
         for (name, sort) in &sorts {
             let name = named(name);
             let text = format!(
-                "format: 1\nmodel: m\ntables:\n  {name}: {{key: {{pk: S, {sort}: S}}, indexes: {{the-g1: {{pk: g1}}, the-g1-new: {{pk: g1}}, the-g2: {{pk: g2}}, the-g2-new: {{pk: g2}}}}}}\nentities:\n  E: {{key: {{pk: \"{{pk}}\", {sort}: \"{{{sort}}}\"}}, attrs: {{pk: S, {sort}: S, g1: S, g2: S}}}}\npatterns: []\n"
+                "format: 1\nmodel: m\ntables:\n  {name}: {{key: {{pk: S, {sort}: S}}, indexes: {{the-g1: {{pk: g1}}, the-g1-new: {{pk: g1}}, the-g2: {{pk: g2}}, the-g2-new: {{pk: g2}}, the-ga: {{pk: a}}, the-ga-new: {{pk: a}}}}}}\nentities:\n  E: {{key: {{pk: \"{{pk}}\", {sort}: \"{{{sort}}}\"}}, attrs: {{pk: S, {sort}: S, g1: S, g2: S, a: S}}}}\npatterns: []\n"
             );
             let model = parse(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
             database.create(&model.tables[0]).expect("a table");

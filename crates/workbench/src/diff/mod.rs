@@ -5,12 +5,15 @@
 
 mod action;
 mod changes;
+mod former;
 mod of_model;
 mod pairs;
+mod passages;
 mod plan;
 mod planner;
 mod readers;
 mod report;
+mod seconds;
 mod settings;
 mod shape;
 mod slots;
@@ -21,7 +24,7 @@ mod words;
 use std::fmt;
 
 pub use action::{Action, Guard};
-pub use plan::{Alternative, Place, Plan, Step, StepKind, Units, Who};
+pub use plan::{Alternative, Extent, Place, Plan, Step, StepKind, Units, Who};
 pub use report::Terms;
 pub use subject::{
     Count, Load, Reading, Subject, SubjectEntity, SubjectPattern, SubjectTable, Touch, TouchKind,
@@ -109,6 +112,8 @@ mod cases;
 mod mirror;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod seconds_cases;
 #[cfg(test)]
 mod simulation;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use keywright_semantics::schema::{IndexSchema, Projection};
 
 use super::subject::{Count, Load, Reading, Subject, SubjectPattern, Touch, TouchKind, units};
 use crate::exchange::of_model::{Items, of_model};
-use crate::model::{Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
+use crate::model::{Condition, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
 
 impl Subject {
     /// A model and its items as they are stored.
@@ -73,6 +73,7 @@ fn pattern(pattern: &Pattern) -> SubjectPattern {
         needs: needs(pattern),
         whole: matches!(&pattern.operation, Operation::Read(read) if read.attributes.is_empty()),
         touches: touches(pattern),
+        answered: true,
         definition: definition(pattern),
     }
 }
@@ -115,6 +116,7 @@ fn touches(pattern: &Pattern) -> Vec<Touch> {
 
 fn touch(write: &Write) -> Touch {
     let kind = match write.kind {
+        WriteKind::Put if write.condition == Some(Condition::NotExists) => TouchKind::Create,
         WriteKind::Put => TouchKind::Put,
         WriteKind::Update => TouchKind::Update,
         WriteKind::Delete => TouchKind::Delete,

@@ -7,6 +7,7 @@
 use super::changes::slot_text;
 use super::planner::must_be_copied;
 use super::shape::Shape;
+use super::slots::made_of;
 use super::subject::{Subject, SubjectEntity, SubjectTable};
 
 /// An entity where it is.
@@ -24,6 +25,8 @@ pub(super) enum Bond<'a> {
     /// They get another key or another table: they become other items.
     Moves(Side<'a>, Side<'a>),
     New(Side<'a>),
+    /// Second items that the new design adds: each is made of an item, the first side, that is there.
+    Second(Side<'a>, Side<'a>),
     Gone(Side<'a>),
     /// The models do not tell; the sentence says what they leave open. It is kept with one of those that it is about.
     Unknown {
@@ -37,14 +40,14 @@ impl<'a> Bond<'a> {
     pub(super) const fn before(&self) -> Option<Side<'a>> {
         match self {
             Self::Stays(old, _) | Self::Moves(old, _) | Self::Gone(old) => Some(*old),
-            Self::New(_) => None,
+            Self::New(_) | Self::Second(..) => None,
             Self::Unknown { old, .. } => *old,
         }
     }
 
     pub(super) const fn after(&self) -> Option<Side<'a>> {
         match self {
-            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) => Some(*new),
+            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Second(_, new) => Some(*new),
             Self::Gone(_) => None,
             Self::Unknown { new, .. } => *new,
         }
@@ -162,6 +165,7 @@ impl<'a> Finder<'a> {
         let (olds, news) = (std::mem::take(&mut self.olds), std::mem::take(&mut self.news));
         self.bonds.extend(news.into_iter().map(Bond::New));
         self.bonds.extend(olds.into_iter().map(Bond::Gone));
+        self.find_seconds();
         let doubts: Vec<Option<(Bond<'a>, Vec<Side<'a>>)>> =
             self.bonds.iter().map(|bond| self.doubt_of(bond)).collect();
         let mut doubted: Vec<Side<'a>> = Vec::new();
@@ -172,10 +176,59 @@ impl<'a> Finder<'a> {
             }
         }
         for bond in &mut self.bonds {
-            if let Bond::New(new) = *bond
+            if let Bond::New(new) | Bond::Second(_, new) = *bond
                 && doubted.iter().any(|other| other.is(&new))
             {
                 *bond = Bond::Unknown { old: None, new: Some(new), why: None };
+            }
+        }
+        self.doubt_seconds();
+    }
+
+    /// What the new design alone has may be made of items that are there: that is no data from elsewhere.
+    fn find_seconds(&mut self) {
+        let source = |new: &Side<'a>| {
+            let of = made_from(new)?;
+            self.bonds.iter().find_map(|bond| match bond {
+                Bond::Stays(old, first) | Bond::Moves(old, first) if first.entity.name == of => Some(*old),
+                _ => None,
+            })
+        };
+        let found: Vec<Option<Bond<'a>>> = self
+            .bonds
+            .iter()
+            .map(|bond| match bond {
+                Bond::New(new) => source(new).map(|old| Bond::Second(old, *new)),
+                _ => None,
+            })
+            .collect();
+        for (bond, second) in self.bonds.iter_mut().zip(found) {
+            if let Some(second) = second {
+                *bond = second;
+            }
+        }
+    }
+
+    /// Second items of items of which nobody can tell what they become are not written either.
+    fn doubt_seconds(&mut self) {
+        let unknown: Vec<Side<'a>> = self
+            .bonds
+            .iter()
+            .filter_map(|bond| match bond {
+                Bond::Unknown { old, .. } => *old,
+                _ => None,
+            })
+            .collect();
+        for bond in &mut self.bonds {
+            if let Bond::Second(source, new) = *bond
+                && unknown.iter().any(|old| old.is(&source))
+            {
+                let why = format!(
+                    "cannot be told: {} is made of {}, of which it is not known what becomes: nothing of it is written",
+                    new.described(),
+                    source.described()
+                );
+                *bond = Bond::Unknown { old: None, new: Some(new), why: Some(why) };
             }
         }
     }
@@ -207,16 +260,31 @@ impl<'a> Finder<'a> {
                 .filter(|new| own.is_none() && is_new(new) && resembles(old.entity, new.entity))
                 .collect();
             let first = like.first()?;
+            let names: Vec<String> = like.iter().map(Side::described).collect();
+            let advice = if like.len() > 1 || self.may_be_merged(old, first) {
+                "if they are split or merged there is no plan; if not, compare with a model that has the new ones not yet".to_owned()
+            } else {
+                format!(
+                    "if it has, compare with a model that keeps the name {}, if not, with one that has not {} yet",
+                    old.entity.name, first.entity.name
+                )
+            };
             let why = format!(
-                "cannot be told: {} may have become {}: nothing of them is written or deleted; if it has, compare with a model that keeps the name {}, if not, with one that has not {} yet",
+                "cannot be told: {} may have become {}: nothing of them is written or deleted; {advice}",
                 old.described(),
-                first.described(),
-                old.entity.name,
-                first.entity.name
+                names.join(" or ")
             );
             return Some((Bond::Unknown { old: Some(*old), new: None, why: Some(why) }, like));
         };
         Some((Bond::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
+    }
+
+    /// Whether items of another entity that is gone may have become the same.
+    fn may_be_merged(&self, old: &Side<'_>, new: &Side<'_>) -> bool {
+        self.bonds.iter().any(|bond| match bond {
+            Bond::Gone(other) => !other.is(old) && resembles(other.entity, new.entity),
+            _ => false,
+        })
     }
 
     fn in_order(self) -> Vec<Bond<'a>> {
@@ -232,6 +300,18 @@ impl<'a> Finder<'a> {
         bonds.sort_by_key(place);
         bonds
     }
+}
+
+/// The entity whose items tell the key of each item of this one: all that its key is made of is a copy of theirs.
+fn made_from<'a>(new: &Side<'a>) -> Option<&'a str> {
+    let entity = new.entity;
+    let mut names = Vec::new();
+    for key in new.table.definition.schema.key.attributes() {
+        names.extend(made_of(&entity.template_of(&key.name)?).map(str::to_owned));
+    }
+    let mut sources = names.iter().map(|name| entity.copies.get(name).map(|(of, _)| of.as_str()));
+    let first = sources.next()??;
+    (first != entity.name && sources.all(|other| other == Some(first))).then_some(first)
 }
 
 fn knows(subject: &Subject, entity: &str) -> bool {

@@ -20,7 +20,19 @@ const READS_PER_WRITE: u64 = 3;
 pub struct Plan {
     /// "new data → base table" and "new query → index", one line per added entity and pattern.
     pub summary: Vec<String>,
+    pub extent: Extent,
     pub steps: Vec<Step>,
+}
+
+/// How much of what differs a plan carries out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    #[default]
+    Whole,
+    /// Without what the summary says cannot be told or is not planned.
+    Part,
+    /// There is something to do, and no plan for it.
+    None,
 }
 
 /// One step.
@@ -105,6 +117,16 @@ pub enum StepKind {
     DeleteTable,
     /// Settings that take something away.
     LowerSetting,
+}
+
+impl Extent {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Part => "part",
+            Self::None => "none",
+        }
+    }
 }
 
 impl StepKind {

@@ -16,12 +16,12 @@ use keywright_semantics::schema::{IndexKind, IndexSchema};
 use super::action::{Action, Guard};
 use super::changes::{index_text, slot_text};
 use super::pairs::{Bond, Side, bonds};
-use super::plan::{Alternative, Plan, Step, StepKind, Units, Who};
+use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
 use super::readers::Readers;
 use super::settings::{calls, place};
 use super::slots::{
     Move, MoveKind, Needed, changed_types, filled, held_types, made_of, moves, needed, new_name, retyped,
-    templates,
+    templates, total,
 };
 use super::standing::{delete, put, rewrite, standing};
 use super::subject::{Count, Subject, SubjectEntity, SubjectPattern, SubjectTable};
@@ -29,7 +29,7 @@ use super::words::{Subjects, and, items, with_indexes};
 use crate::exchange::tables::Billing;
 
 /// Bytes that one read unit reads, eventually consistent.
-const SCAN_UNIT_BYTES: u64 = 8192;
+pub(super) const SCAN_UNIT_BYTES: u64 = 8192;
 
 pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     let bonds = bonds(before, after);
@@ -40,6 +40,7 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
         summary: Vec::new(),
         clauses: Vec::new(),
         scans: BTreeSet::new(),
+        refused: false,
     };
     for table in &after.tables {
         planner.table(table);
@@ -54,12 +55,13 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
         }
     }
     planner.new_patterns();
+    planner.lost();
     for said in (Readers { before, after, bonds: &bonds }).said() {
         planner.act(said.kind, said.text, said.actions);
     }
     planner.side_effects();
     planner.reckoned();
-    Plan { summary: planner.summary, steps: steps(planner.clauses) }
+    planner.extent()
 }
 
 /// A table's key and its local indexes are fixed when it is created.
@@ -88,8 +90,8 @@ pub(super) fn written(old: &Side<'_>, new: &Side<'_>) -> Vec<String> {
 }
 
 /// A part of a step.
-struct Clause {
-    table: String,
+pub(super) struct Clause {
+    pub(super) table: String,
     step: Step,
 }
 
@@ -123,19 +125,21 @@ fn steps(mut clauses: Vec<Clause>) -> Vec<Step> {
     found.into_iter().map(|clause| clause.step).collect()
 }
 
-struct Planner<'a> {
-    before: &'a Subject,
-    after: &'a Subject,
-    bonds: &'a [Bond<'a>],
-    summary: Vec<String>,
-    clauses: Vec<Clause>,
+pub(super) struct Planner<'a> {
+    pub(super) before: &'a Subject,
+    pub(super) after: &'a Subject,
+    pub(super) bonds: &'a [Bond<'a>],
+    pub(super) summary: Vec<String>,
+    pub(super) clauses: Vec<Clause>,
     /// Tables that a job of the kind scans already: one scan serves all it does there.
     scans: BTreeSet<(StepKind, String)>,
+    /// Whether a question would be left without an answer.
+    refused: bool,
 }
 
 impl<'a> Planner<'a> {
     /// What the application does, or a call that consumes nothing.
-    fn act(&mut self, kind: StepKind, text: String, actions: Vec<Action>) {
+    pub(super) fn act(&mut self, kind: StepKind, text: String, actions: Vec<Action>) {
         let step = Step {
             kind,
             clauses: vec![text],
@@ -147,7 +151,7 @@ impl<'a> Planner<'a> {
         self.clauses.push(Clause { table: String::new(), step });
     }
 
-    fn consume(
+    pub(super) fn consume(
         &mut self,
         kind: StepKind,
         table: &SubjectTable,
@@ -167,7 +171,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What a job does to a table that it scans for it.
-    fn scan(
+    pub(super) fn scan(
         &mut self,
         kind: StepKind,
         table: &SubjectTable,
@@ -181,9 +185,57 @@ impl<'a> Planner<'a> {
     }
 
     /// What scanning a table costs, if the job has not scanned it before.
-    fn scanned(&mut self, kind: StepKind, table: &SubjectTable) -> Option<u64> {
+    pub(super) fn scanned(&mut self, kind: StepKind, table: &SubjectTable) -> Option<u64> {
         let first = self.scans.insert((kind, table.definition.name.clone()));
-        if first { scan_units(table) } else { Some(0) }
+        if first { self.scan_units(table) } else { Some(0) }
+    }
+
+    /// Read units of one Scan over a table, eventually consistent: it meets what stands there under its old key, and as
+    /// soon as there is any also what stands there under a new one.
+    fn scan_units(&self, table: &SubjectTable) -> Option<u64> {
+        let name = &table.definition.name;
+        let Some(was) = self.before.table(name) else {
+            return Some(
+                total(table.entities.iter().map(SubjectEntity::table_bytes))?.div_ceil(SCAN_UNIT_BYTES),
+            );
+        };
+        let stays = self.after.table(name).is_some_and(|now| !must_be_copied(was, now));
+        let coming = self.bonds.iter().filter(|_| stays).filter_map(|bond| {
+            let (Bond::Moves(_, new) | Bond::Second(_, new) | Bond::New(new)) = bond else { return None };
+            let count = bond.before().map_or(new.entity.count, |old| old.entity.count);
+            let here = new.table.definition.name == *name;
+            here.then(|| SubjectEntity { count, ..new.entity.clone() }.table_bytes())
+        });
+        let there = was.entities.iter().map(SubjectEntity::table_bytes);
+        Some(total(there.chain(coming))?.div_ceil(SCAN_UNIT_BYTES))
+    }
+
+    /// Questions of both designs that nothing in the new one answers.
+    fn lost(&mut self) {
+        for now in self.after.patterns.iter().filter(|pattern| !pattern.answered) {
+            let was = self.before.patterns.iter().find(|was| was.id == now.id && was.answered);
+            if was.is_some() {
+                self.refused = true;
+                self.summary.push(format!(
+                    "no plan: {} is asked in both models and nothing in the new one answers it: give it a key or an index there, or take the question out, and compare again; until then nothing is moved or deleted",
+                    now.id
+                ));
+            }
+        }
+    }
+
+    /// The plan, as far as there is one.
+    fn extent(self) -> Plan {
+        let unknown = |bond: &Bond<'_>| matches!(bond, Bond::Unknown { .. });
+        let left_out = self.bonds.iter().any(unknown)
+            || self.summary.iter().any(|line| line.starts_with("not planned: "));
+        let steps = if self.refused { Vec::new() } else { steps(self.clauses) };
+        let extent = match (self.refused || steps.is_empty(), self.refused || left_out) {
+            (_, false) => Extent::Whole,
+            (false, true) => Extent::Part,
+            (true, true) => Extent::None,
+        };
+        Plan { summary: self.summary, extent, steps }
     }
 
     fn table(&mut self, table: &SubjectTable) {
@@ -224,6 +276,7 @@ impl<'a> Planner<'a> {
             }
             Bond::Moves(old, new) => self.moved(*old, *new),
             Bond::New(new) => self.loaded(*new),
+            Bond::Second(source, new) => self.second(*source, *new),
             Bond::Gone(old) => self.gone(*old),
             Bond::Unknown { why, .. } => self.summary.extend(why.clone()),
         }
@@ -234,9 +287,20 @@ impl<'a> Planner<'a> {
         let (name, entity) = (&new.table.definition.name, new.entity);
         self.summary.push(format!("new data → base table: {} in {name}", entity.name));
         let text = format!(
-            "write the {} to {name}, as far as they are elsewhere already",
-            items(entity.count, &entity.name)
+            "write the {} to {name}, as far as they are elsewhere already, each on condition that nothing is there yet (attribute_not_exists({}))",
+            items(entity.count, &entity.name),
+            new.table.key_name()
         );
+        let writers: Vec<&SubjectPattern> =
+            self.writes().filter(|pattern| pattern.changes(&entity.name)).collect();
+        if !writers.is_empty() {
+            let who = Subjects::of(writers.into_iter(), String::new);
+            self.act(
+                StepKind::WriteBoth,
+                format!("{} {}", who.each("writes", "write"), entity.name),
+                Vec::new(),
+            );
+        }
         let was = self.stood(new.table);
         let units = put(entity, None, &standing(was, new.table, StepKind::LoadItems));
         let actions = vec![Action::Load { entity: entity.name.clone() }];
@@ -244,7 +308,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A table as it was, if it is the same table.
-    fn stood(&self, table: &SubjectTable) -> Option<&'a SubjectTable> {
+    pub(super) fn stood(&self, table: &SubjectTable) -> Option<&'a SubjectTable> {
         self.before.table(&table.definition.name).filter(|was| !must_be_copied(was, table))
     }
 
@@ -275,9 +339,18 @@ impl<'a> Planner<'a> {
             let Some(was) = self.before.table(name).filter(|was| must_be_copied(was, table)) else {
                 continue;
             };
-            let bytes = was.entities.iter().map(SubjectEntity::table_bytes).sum();
+            let bytes = total(was.entities.iter().map(SubjectEntity::table_bytes));
+            let definition = &was.definition;
+            let mut first: Vec<String> = Vec::new();
+            if !definition.point_in_time_recovery {
+                first.push("turn on its point-in-time recovery".to_owned());
+            }
+            if definition.stream.is_none() {
+                first.push("turn on its stream".to_owned());
+            }
+            let first = if first.is_empty() { String::new() } else { format!("{}, then ", and(&first)) };
             let text = format!(
-                "or export {name} to S3 (it needs point-in-time recovery), bring the files into the new key and import them as the new table, indexes included, without write units; then replay from its stream what was written since"
+                "or {first}export {name} to S3, bring the files into the new key and import them as the new table, indexes included, without write units; then replay from its stream what was written since"
             );
             let backfill = self
                 .clauses
@@ -303,11 +376,20 @@ impl<'a> Planner<'a> {
             ));
             return;
         }
-        let protected =
-            if table.definition.deletion_protection { ", its deletion protection off first" } else { "" };
+        let mut first: Vec<String> = Vec::new();
+        if !table.definition.replicas.is_empty() {
+            let regions = table.definition.replicas.join(", ");
+            first.push(format!(
+                "its replicas in {regions} (UpdateTable, one at a time; each stays and is paid otherwise)"
+            ));
+        }
+        if table.definition.deletion_protection {
+            first.push("its deletion protection off".to_owned());
+        }
+        let first = if first.is_empty() { String::new() } else { format!(", {} first", and(&first)) };
         self.act(
             StepKind::DeleteTable,
-            format!("delete the old table {name}{protected}; a backup of it can be kept"),
+            format!("delete the old table {name}{first}; a backup of it can be kept"),
             vec![Action::DeleteTable { table: name.clone() }],
         );
     }
@@ -320,14 +402,13 @@ impl<'a> Planner<'a> {
             if old == Some(index) {
                 continue;
             }
-            let same: Vec<(&SubjectEntity, &SubjectEntity)> = self
-                .bonds
-                .iter()
-                .filter_map(|bond| Some((bond.before()?, bond.after()?)))
-                .filter(|(old, new)| old.table.definition.name == *name && new.table.definition.name == *name)
-                .map(|(old, new)| (old.entity, new.entity))
-                .collect();
-            let filled = filled(index, was, same.into_iter());
+            let there = was.entities.iter().map(|entity| {
+                let old = Side { table: was, entity };
+                let bond = self.bonds.iter().find(|bond| bond.before().is_some_and(|known| known.is(&old)));
+                let new = bond.and_then(Bond::after).filter(|new| new.table.definition.name == *name);
+                (entity, new.map(|new| new.entity))
+            });
+            let filled = filled(index, was, there);
             let anew =
                 if old.is_some() { " anew, under another name, as an index cannot change" } else { "" };
             let fills = if filled == Some(0) { "" } else { ", which fills it from the items there" };
@@ -511,7 +592,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Whatever changes what an attribute is a copy of changes the copies.
-    fn copies(&mut self, entity: &SubjectEntity, needed: &[Needed]) {
+    pub(super) fn copies(&mut self, entity: &SubjectEntity, needed: &[Needed]) {
         for one in needed {
             let Some((of, attribute)) = entity.copies.get(&one.name) else { continue };
             let setters: Vec<&SubjectPattern> = self
@@ -604,159 +685,6 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::DeleteItems, table, text, Some(Units::default()), actions);
     }
 
-    /// Items get another primary key, in their table or in another: they become other items.
-    fn moved(&mut self, old: Side<'_>, new: Side<'_>) {
-        let (from, to) = (&old.table.definition.name, &new.table.definition.name);
-        let anew = from == to && must_be_copied(old.table, new.table);
-        let within = from == to && !anew;
-        let other = if anew { format!("the new {to}") } else { to.clone() };
-        let passage = Passage {
-            old,
-            new,
-            within,
-            out: old.key_text(),
-            key: new.key_text(),
-            other,
-            entity: new.entity.name.clone(),
-        };
-        self.both_written(&passage);
-        self.copied(&passage);
-        self.old_deleted(&passage);
-    }
-
-    fn both_written(&mut self, passage: &Passage<'_>) {
-        let Passage { old, out, key, other, within, entity, .. } = passage;
-        let from = &old.table.definition.name;
-        let writers: Vec<&SubjectPattern> = self
-            .writes()
-            .filter(|pattern| pattern.changes(entity) || pattern.changes(&old.entity.name))
-            .collect();
-        let updates: Vec<&SubjectPattern> = writers
-            .iter()
-            .filter(|pattern| pattern.updates(entity) || pattern.updates(&old.entity.name))
-            .copied()
-            .collect();
-        let unknown = writers.is_empty();
-        let who = Subjects::of(writers.into_iter(), || format!("whatever writes {entity}"));
-        let place_of = if *within {
-            format!("under {out} and under {key}")
-        } else {
-            format!("in {from} and as {key} in {other}")
-        };
-        let (first, second) = if *within {
-            (format!("under {out}"), format!("under {key}"))
-        } else {
-            (format!("in {from}"), format!("in {other}"))
-        };
-        let text = format!("{} {entity} {place_of}, both in one transaction", who.each("keeps", "keep"));
-        self.act(StepKind::WriteBoth, text, vec![Action::KeepBoth { entity: entity.clone() }]);
-        let updating = Subjects::of(updates.iter().copied(), || "an update".to_owned());
-        let mut clauses = vec![(
-            StepKind::WriteBoth,
-            format!("conditions are asked {first} alone: {second} a copy may not be there yet"),
-            Vec::new(),
-        )];
-        if unknown || !updates.is_empty() {
-            let (reads, puts) = if updating.is_many() { ("read", "put") } else { ("reads", "puts") };
-            clauses.push((
-                StepKind::WriteBoth,
-                format!(
-                    "{} {reads} the whole item {first}, changes it there on condition that it is still what was read, and {puts} it whole {second}: an update alone would leave there an item that lacks the rest",
-                    updating.names()
-                ),
-                Vec::new(),
-            ));
-        }
-        let turned = if unknown || !updates.is_empty() {
-            format!(
-                "conditions are asked {second}, and what {} and {} {second}; {first} they are put whole until the old writes stop",
-                updating.each("changes is read", "change is read"),
-                "changed"
-            )
-        } else {
-            format!("conditions are asked {second}")
-        };
-        clauses.push((StepKind::SwitchReads, turned, vec![Action::GoByNew { entity: entity.clone() }]));
-        let place = if *within { String::new() } else { format!(" in {from}") };
-        clauses.push((
-            StepKind::StopWrites,
-            format!("{} {entity} under {out}{place}", who.no_longer("keeps", "keep")),
-            vec![Action::KeepNew { entity: entity.clone() }],
-        ));
-        for (kind, text, actions) in clauses {
-            self.act(kind, text, actions);
-        }
-    }
-
-    fn copied(&mut self, passage: &Passage<'_>) {
-        let Passage { old, new, out, key, other, entity, .. } = passage;
-        let from = &old.table.definition.name;
-        let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
-        let needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
-        let with: Vec<String> = needed
-            .iter()
-            .map(|one| match &one.from {
-                Some(from) => format!("{} ({from})", one.name),
-                None => one.name.clone(),
-            })
-            .collect();
-        let with = if with.is_empty() { String::new() } else { format!(", with {}", and(&with)) };
-        let text = format!(
-            "scan {from} and put the {} into {other} as {key}{with}, each on condition that nothing is there yet (attribute_not_exists({}))",
-            items(old.entity.count, entity),
-            new.table.key_name()
-        );
-        let stands = standing(self.stood(new.table), new.table, StepKind::Backfill);
-        let writes = put(&counted, Some(old.entity), &stands);
-        let reads = self.scanned(StepKind::Backfill, old.table);
-        let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
-        // The writes are billed where the items go.
-        self.consume(
-            StepKind::Backfill,
-            new.table,
-            text,
-            units,
-            vec![Action::Copy { entity: entity.clone() }],
-        );
-        if let Some(clause) = self.clauses.last_mut() {
-            clause.table.clone_from(from);
-        }
-        self.copies(new.entity, &needed);
-        let again = counted
-            .table_bytes()
-            .map(|bytes| Units { reads: bytes.div_ceil(SCAN_UNIT_BYTES), ..Units::default() });
-        let text = format!(
-            "compare every {entity} under {out} with the one under {key}{}: what is missing or differs is put again, and what is there under {key} alone is deleted, each in a transaction that checks that the one under {out} is still what was read; again until none is found",
-            if passage.within { String::new() } else { format!(" in {other}") }
-        );
-        self.scan(StepKind::Verify, old.table, text, again, vec![Action::Compare { entity: entity.clone() }]);
-    }
-
-    /// What goes with its table needs no writes.
-    fn old_deleted(&mut self, passage: &Passage<'_>) {
-        let Passage { old, new, out, key, entity, within, .. } = passage;
-        let from = &old.table.definition.name;
-        let Some(now) = self.after.table(from).filter(|now| !must_be_copied(old.table, now)) else { return };
-        let which = if *within && old.meets(new) {
-            format!(": those whose key is not {key} of their own attributes, as that has them already")
-        } else {
-            String::new()
-        };
-        let text = format!(
-            "delete the {} under {out} from {from}{which}",
-            items(old.entity.count, &old.entity.name)
-        );
-        let entered = within.then_some(new.entity);
-        let units = delete(old.entity, entered, &standing(Some(old.table), now, StepKind::DeleteItems));
-        self.scan(
-            StepKind::DeleteItems,
-            old.table,
-            text,
-            units,
-            vec![Action::DeleteOld { entity: entity.clone() }],
-        );
-    }
-
     /// What the writes of a job do besides: they take provisioned capacity, and streams show them.
     fn side_effects(&mut self) {
         let mut told: BTreeSet<(StepKind, String)> = BTreeSet::new();
@@ -770,11 +698,15 @@ impl<'a> Planner<'a> {
             let (was, now) = (self.before.table(&name), self.after.table(&name));
             let Some(table) = now.or(was) else { continue };
             let mut texts = Vec::new();
-            let capacity =
-                [was, now].into_iter().flatten().filter_map(|table| match &table.definition.billing {
-                    Billing::Provisioned(capacity) => Some(capacity.table.write),
-                    Billing::OnDemand => None,
-                });
+            // What is on demand before or after is on demand while jobs run. A copied table is paid as it shall be.
+            let stands = was.zip(now).is_none_or(|(was, now)| !must_be_copied(was, now));
+            let during = [was.filter(|_| stands), now].into_iter().flatten();
+            let provisioned = |table: &&SubjectTable| match &table.definition.billing {
+                Billing::Provisioned(capacity) => Some(capacity.table.write),
+                Billing::OnDemand => None,
+            };
+            let capacity: Option<Vec<u64>> = during.map(|table| provisioned(&table)).collect();
+            let capacity = capacity.unwrap_or_default().into_iter();
             if let Some(write) = capacity.max() {
                 texts.push(format!(
                     "{name} is provisioned with {write} write units: what the job takes has to be there besides"
@@ -809,7 +741,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Whatever writes while the plan is under way: also what will be asked no more.
-    fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> + use<'a> {
+    pub(super) fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> + use<'a> {
         let (before, after) = (self.before, self.after);
         let goes = |was: &&SubjectPattern| !after.patterns.iter().any(|pattern| pattern.id == was.id);
         after.patterns.iter().chain(before.patterns.iter().filter(goes))
@@ -874,20 +806,6 @@ fn sets(pattern: &SubjectPattern, old: Side<'_>, entity: &SubjectEntity, sources
     pattern.sets(&entity.name, sources) || pattern.sets(&old.entity.name, sources)
 }
 
-/// How items come from one place to another.
-struct Passage<'a> {
-    old: Side<'a>,
-    new: Side<'a>,
-    /// Whether both places are in one table.
-    within: bool,
-    /// The old key and the new one.
-    out: String,
-    key: String,
-    /// The new table, in words.
-    other: String,
-    entity: String,
-}
-
 /// How the attributes are written, if that is not their own text.
 fn values(
     old: &SubjectEntity,
@@ -907,7 +825,9 @@ fn values(
     texts.extend(from.map(|(one, from)| {
         if names.len() > 1 { format!("{} from {from}", one.name) } else { format!("from {from}") }
     }));
-    texts.extend(renamed.iter().map(|(name, from)| format!("{name} from {from}")));
+    texts.extend(renamed.iter().map(|(name, from)| {
+        if names.len() > 1 { format!("{name} from {from}") } else { format!("from {from}") }
+    }));
     (!texts.is_empty()).then(|| texts.join(", "))
 }
 
@@ -936,10 +856,4 @@ fn guard(
             Guard::Absent { key: table.key_name().to_owned(), attribute: first.cloned().unwrap_or_default() }
         }
     }
-}
-
-/// Read units of one Scan over a table, eventually consistent.
-fn scan_units(table: &SubjectTable) -> Option<u64> {
-    let bytes: Option<u64> = table.entities.iter().map(SubjectEntity::table_bytes).sum();
-    Some(bytes?.div_ceil(SCAN_UNIT_BYTES))
 }

@@ -69,7 +69,9 @@ impl<'a> Readers<'a> {
                     self.meets_both(&was, &now, &mut found);
                     self.switched(&was, &now, &mut found);
                 }
-                None if now.sources.iter().any(|source| self.is_new(source, pattern)) => {
+                None if now.sources.iter().any(|source| self.is_new(source, pattern))
+                    || self.meets_more(&now) =>
+                {
                     self.begins(&now, &mut found);
                 }
                 None => {}
@@ -132,6 +134,38 @@ impl<'a> Readers<'a> {
                 found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
             }
         }
+        for (bond, source) in self.strangers(was, Bond::before) {
+            if comes(bond, &source, was)
+                && let Some(new) = bond.after()
+            {
+                let entity = new.entity.name.clone();
+                let text = format!(
+                    "{id} passes over the items of {entity} under {} {}, until the reads move",
+                    new.key_text(),
+                    source.within()
+                );
+                let action = Action::PassNew { pattern: id.clone(), entity };
+                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+            }
+        }
+    }
+
+    /// What a question does not mean and may meet where it asks, each with one of the sources by which it asks there.
+    fn strangers(
+        &self,
+        question: &Question<'a>,
+        era: impl Fn(&Bond<'a>) -> Option<Side<'a>>,
+    ) -> Vec<(&Bond<'a>, Source<'a>)> {
+        let own = |bond: &&Bond<'a>| {
+            era(bond).is_some_and(|side| question.sources.iter().any(|source| source.side.is(&side)))
+        };
+        let strangers = self.bonds.iter().filter(|bond| !own(bond));
+        strangers.flat_map(|bond| question.sources.iter().map(move |source| (bond, *source))).collect()
+    }
+
+    /// Whether a question finds for a time what it does not find in the end.
+    fn meets_more(&self, now: &Question<'a>) -> bool {
+        self.strangers(now, Bond::after).iter().any(|(bond, source)| remains(bond, source, now).is_some())
     }
 
     /// The source that a question has instead of an old one.
@@ -194,11 +228,13 @@ impl<'a> Readers<'a> {
                 found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
             }
         }
-        self.passes_old(now, found);
+        // Who asks both ways asks the new way from then on.
+        let both = was.sources.iter().any(|source| self.alters(source));
+        self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
     }
 
     /// A question that moved meets the old copies until they are deleted.
-    fn passes_old(&self, now: &Question<'a>, found: &mut Vec<Said>) {
+    fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
         let id = &now.pattern.id;
         for source in &now.sources {
             if let Some(Bond::Moves(old, new)) = self.bond_of_new(&source.side)
@@ -212,7 +248,20 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(Said { kind: StepKind::SwitchReads, text, actions: vec![action] });
+                found.push(Said { kind, text, actions: vec![action] });
+            }
+        }
+        for (bond, source) in self.strangers(now, Bond::after) {
+            if let Some(old) = remains(bond, &source, now) {
+                let entity = bond.after().unwrap_or(old).entity.name.clone();
+                let text = format!(
+                    "{id} passes over the items of {entity} under {} {}, until they are {}",
+                    old.key_text(),
+                    source.within(),
+                    if matches!(bond, Bond::Stays(..)) { "there no more" } else { "deleted" }
+                );
+                let action = Action::PassOld { pattern: id.clone(), entity };
+                found.push(Said { kind, text, actions: vec![action] });
             }
         }
     }
@@ -224,13 +273,16 @@ impl<'a> Readers<'a> {
             text: format!("{id}, which is new, asks {}", now.place()),
             actions: vec![Action::AskNew { pattern: id.clone() }],
         });
-        self.passes_old(now, found);
+        self.passes_old(now, StepKind::SwitchReads, found);
     }
 
     /// A question that the new design has not.
     fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
-        let kind = if was.sources.iter().any(|source| self.alters(source) || self.doubles(source, was)) {
+        let stranger = self.strangers(was, Bond::before);
+        let kind = if was.sources.iter().any(|source| self.alters(source) || self.doubles(source, was))
+            || stranger.iter().any(|(bond, source)| comes(bond, source, was))
+        {
             StepKind::ReadBoth
         } else if was.sources.iter().any(|source| self.loss(source).is_some()) {
             StepKind::SwitchReads
@@ -297,7 +349,7 @@ impl<'a> Readers<'a> {
 
     fn loss(&self, source: &Source<'_>) -> Option<Loss> {
         let old = match self.bond_of_old(&source.side)? {
-            Bond::Unknown { .. } | Bond::New(_) => return None,
+            Bond::Unknown { .. } | Bond::New(_) | Bond::Second(..) => return None,
             Bond::Gone(old) | Bond::Stays(old, _) | Bond::Moves(old, _) => old,
         };
         let name = &source.side.table.definition.name;
@@ -317,7 +369,7 @@ impl<'a> Readers<'a> {
                     source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index));
                 if leaves { Some(Loss::Entries) } else { self.alters(source).then_some(Loss::Slot) }
             }
-            Bond::New(_) | Bond::Unknown { .. } => None,
+            Bond::New(_) | Bond::Second(..) | Bond::Unknown { .. } => None,
         }
     }
 
@@ -329,7 +381,7 @@ impl<'a> Readers<'a> {
             return true;
         }
         match self.bond_of_new(&source.side) {
-            Some(Bond::Moves(..) | Bond::New(_)) => true,
+            Some(Bond::Moves(..) | Bond::New(_) | Bond::Second(..)) => true,
             Some(Bond::Stays(old, new)) => {
                 let moves = moves(old.entity, new.entity, old.table, new.table);
                 let lacks = needed(old.entity, new.entity, new.table, std::slice::from_ref(pattern));
@@ -341,15 +393,46 @@ impl<'a> Readers<'a> {
     }
 }
 
+/// Whether items come to where a question asks that did not stand there so before.
+fn comes(bond: &Bond<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+    let Some(new) = bond.after() else { return false };
+    let place = source.side.table;
+    let here = new.table.definition.name == place.definition.name && !must_be_copied(place, new.table);
+    let comes = match bond {
+        Bond::New(_) | Bond::Second(..) | Bond::Moves(..) => true,
+        Bond::Stays(old, _) => source.index.is_some_and(|index| {
+            let written = written(old, &new);
+            index.key.attributes().any(|key| written.contains(&key.name))
+        }),
+        Bond::Gone(_) | Bond::Unknown { .. } => false,
+    };
+    here && comes && source.finds(&new, &source.side, question)
+}
+
+/// What stands where a question asks until the end of the plan, and goes then.
+fn remains<'a>(bond: &Bond<'a>, source: &Source<'a>, question: &Question<'a>) -> Option<Side<'a>> {
+    let old = bond.before()?;
+    let place = source.side.table;
+    let here = old.table.definition.name == place.definition.name && !must_be_copied(old.table, place);
+    let goes = match bond {
+        Bond::Gone(_) | Bond::Moves(..) => true,
+        Bond::Stays(old, new) => {
+            source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index))
+        }
+        Bond::New(_) | Bond::Second(..) | Bond::Unknown { .. } => false,
+    };
+    (here && goes && source.finds(&old, &source.side, question)).then_some(old)
+}
+
 fn is_same_table(old: &Side<'_>, new: &Side<'_>) -> bool {
     old.table.definition.name == new.table.definition.name && !must_be_copied(old.table, new.table)
 }
 
 impl<'a> Question<'a> {
-    /// What a pattern asks; none where it reads nothing. A write reads what it checks.
+    /// What a pattern asks; none where it reads nothing or nothing answers it. A write reads what it checks.
     fn of(pattern: &'a SubjectPattern, subject: &'a Subject) -> Option<Self> {
         let entities: Vec<&str> = pattern.read_entities().collect();
-        if entities.is_empty() {
+        if entities.is_empty() || !pattern.answered {
             return None;
         }
         let mut sources = Vec::new();

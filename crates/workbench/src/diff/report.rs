@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::plan::{Step, Units, Who};
+use super::plan::{Extent, Step, Units, Who};
 use super::{Difference, Plan};
 use crate::exchange::json::Json;
 use crate::price::{Item, Money, Prices};
@@ -52,9 +52,17 @@ impl Difference {
             let _ = writeln!(out, "- {}", escaped(line));
         }
         out.push_str("\n## Migration plan\n\n");
-        if self.plan.steps.is_empty() {
-            out.push_str("Nothing to do.\n");
-            return out;
+        match self.plan.extent {
+            Extent::Whole if self.plan.steps.is_empty() => {
+                out.push_str("Nothing to do.\n");
+                return out;
+            }
+            Extent::None => {
+                out.push_str("None could be made, see above.\n");
+                return out;
+            }
+            Extent::Part => out.push_str("For all but what is left out above.\n\n"),
+            Extent::Whole => {}
         }
         out.push_str("| # | Who | Step | Reads | Writes | Cost | Time |\n|--:|---|---|--:|--:|--:|--:|\n");
         for (at, step) in self.plan.steps.iter().enumerate() {
@@ -99,6 +107,7 @@ impl Difference {
         Json::object([
             ("changes", Json::List(changes.collect())),
             ("summary", Json::List(self.plan.summary.iter().map(Json::text).collect())),
+            ("plan", Json::text(self.plan.extent.name())),
             ("steps", Json::List(steps.collect())),
             ("readUnits", count(units.map(|units| units.reads))),
             ("writeUnits", count(units.map(Units::writes))),
@@ -153,11 +162,22 @@ fn plan_text(plan: &Plan, terms: Terms<'_>) -> String {
     if !plan.summary.is_empty() {
         out.push('\n');
     }
-    if plan.steps.is_empty() {
-        out.push_str("Migration plan: nothing to do.\n");
-        return out;
+    match plan.extent {
+        Extent::Whole if plan.steps.is_empty() => {
+            out.push_str("Migration plan: nothing to do.\n");
+            return out;
+        }
+        Extent::None => {
+            out.push_str("Migration plan: none could be made, see above.\n");
+            return out;
+        }
+        Extent::Whole => {
+            out.push_str("Migration plan, through which the application keeps running:\n");
+        }
+        Extent::Part => {
+            out.push_str("Migration plan for all but what is left out above, through which the application keeps running:\n");
+        }
     }
-    out.push_str("Migration plan, through which the application keeps running:\n");
     for (at, step) in plan.steps.iter().enumerate() {
         let clauses = step.clauses();
         let who = step.kind.who().name();

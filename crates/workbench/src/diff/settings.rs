@@ -101,6 +101,8 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
             }
         }
     }
+    // A stream cannot be turned off as long as replicas are fed from it.
+    found.sort_by_key(|(kind, text)| *kind == Last && !text.starts_with("set replicas "));
     found
 }
 

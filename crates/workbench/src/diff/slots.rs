@@ -49,19 +49,13 @@ pub(super) fn moves<'a>(
     let mut found = Vec::new();
     for index in &table.definition.schema.indexes {
         let known = was.index(&index.name).filter(|known| known.key == index.key);
-        let before = known.is_some_and(|known| old.is_in(known));
+        // A new index fills itself with what has its key already.
+        let before = known.map_or_else(|| has_key(old, index, was), |known| old.is_in(known));
         let same = index.key.attributes().all(|key| writes_same(old, entity, &key.name));
         let kind = match (before, entity.is_in(index)) {
             (true, true) if !same => MoveKind::Changes,
             (true, true) | (false, false) => continue,
             (true, false) => MoveKind::Leaves,
-            // A new index fills itself with what has its key already.
-            (false, true) if known.is_none() && has_key(old, index, was) => {
-                if same {
-                    continue;
-                }
-                MoveKind::Changes
-            }
             (false, true) => MoveKind::Enters,
         };
         let own = |key: &&KeyAttribute| was.definition.schema.key.contains(&key.name);
@@ -136,19 +130,23 @@ pub(super) fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTab
     })
 }
 
-/// Write units of filling a new index with the items that have its key already; `pairs` gives each entity's old items.
+/// Write units of filling a new index with whatever in the table has its key already, by the old items and, where they are
+/// in the index in the new design, what they are then.
 pub(super) fn filled<'p>(
     index: &IndexSchema,
     was: &SubjectTable,
-    pairs: impl Iterator<Item = (&'p SubjectEntity, &'p SubjectEntity)>,
+    standing: impl Iterator<Item = (&'p SubjectEntity, Option<&'p SubjectEntity>)>,
 ) -> Option<u64> {
-    pairs
-        .filter(|(old, entity)| entity.is_in(index) && has_key(old, index, was))
-        .map(|(old, entity)| {
-            let scaled = SubjectEntity { count: old.count, ..entity.clone() };
-            scaled.index_units(&index.name)
-        })
-        .sum()
+    let entering = standing.filter(|(old, _)| has_key(old, index, was));
+    total(entering.map(|(old, entity)| match entity.filter(|entity| entity.is_in(index)) {
+        Some(entity) => SubjectEntity { count: old.count, ..entity.clone() }.index_units(&index.name),
+        None => old.entry_units(index),
+    }))
+}
+
+/// A sum that ends at the largest number; unknown where a part is.
+pub(super) fn total(parts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    parts.into_iter().try_fold(0_u64, |sum, part| Some(sum.saturating_add(part?)))
 }
 
 /// Attributes besides keys that an entity keeps under another type.

@@ -66,8 +66,7 @@ pub(super) fn put(
         let known = old.filter(|old| *of == Era::Old && old.is_in(index));
         let units = match (of, known) {
             (Era::Old, Some(old)) => old.index_units(&index.name),
-            // Nobody measured such an entry; it is no larger than the item.
-            (Era::Old, None) => entity.table_units(),
+            (Era::Old, None) => entity.entry_units(index),
             (Era::Both | Era::New, _) => entity.index_units(&index.name),
         };
         sum.add(index, units?);
@@ -86,7 +85,7 @@ pub(super) fn delete(
         let measured = entity.filter(|entity| *of == Era::New && entity.is_in(index));
         let units = match (of, measured) {
             (Era::New, Some(entity)) => entity.index_units(&index.name),
-            (Era::New, None) => old.table_units(),
+            (Era::New, None) => old.entry_units(index),
             (Era::Old | Era::Both, _) => old.index_units(&index.name),
         };
         sum.add(index, units?);

@@ -94,6 +94,8 @@ pub struct SubjectPattern {
     pub whole: bool,
     /// What a write does to each entity; empty for a read.
     pub touches: Vec<Touch>,
+    /// Whether one request answers it, as far as that was tried.
+    pub answered: bool,
     /// Everything else about it, in one canonical text.
     pub definition: String,
 }
@@ -121,7 +123,10 @@ pub struct Touch {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TouchKind {
+    /// Puts the whole item, in the place of one that may be there.
     Put,
+    /// Puts the item where none is.
+    Create,
     Update,
     Delete,
     /// A condition check or a get.
@@ -129,6 +134,13 @@ pub enum TouchKind {
 }
 
 impl SubjectPattern {
+    /// Whether what it leaves of a former item of an entity is nothing: it deletes it or puts another in its place.
+    pub fn replaces(&self, entity: &str) -> bool {
+        self.touches
+            .iter()
+            .any(|touch| touch.entity == entity && matches!(touch.kind, TouchKind::Put | TouchKind::Delete))
+    }
+
     /// The entities it reads. A write reads what it checks or gets beside.
     pub fn read_entities(&self) -> impl Iterator<Item = &str> {
         let all = self.entities.iter().filter(|_| !self.writes).map(String::as_str);
@@ -151,7 +163,7 @@ impl SubjectPattern {
         self.touches.iter().any(|touch| {
             touch.entity == entity
                 && match touch.kind {
-                    TouchKind::Put => true,
+                    TouchKind::Put | TouchKind::Create => true,
                     TouchKind::Update => touch.attributes.iter().any(|name| attributes.contains(name)),
                     TouchKind::Delete | TouchKind::Read => false,
                 }
@@ -163,6 +175,15 @@ impl Subject {
     /// The tables and entities of a draft, each entity with as many items as there are examples.
     pub fn of_draft(draft: &Draft) -> Self {
         Self { tables: draft.tables.iter().map(SubjectTable::of_draft).collect(), patterns: Vec::new() }
+    }
+
+    /// Marks the questions that no request answers.
+    #[must_use]
+    pub fn unanswered(mut self, ids: &BTreeSet<String>) -> Self {
+        for pattern in self.patterns.iter_mut().filter(|pattern| ids.contains(&pattern.id)) {
+            pattern.answered = false;
+        }
+        self
     }
 
     pub fn table(&self, name: &str) -> Option<&SubjectTable> {
@@ -237,6 +258,15 @@ impl SubjectEntity {
         self.load.scale(self.load.index_bytes.get(index).copied().unwrap_or(0), self.count)
     }
 
+    /// Write units for writing all entries of an index that nobody measured: they are no larger than the items, and keys
+    /// alone take a unit.
+    pub fn entry_units(&self, index: &IndexSchema) -> Option<u64> {
+        match index.projection {
+            Projection::KeysOnly if self.load.examples > 0 => self.count.number(),
+            _ => self.table_units(),
+        }
+    }
+
     /// Write units for writing all its entries of an index once.
     pub fn index_units(&self, index: &str) -> Option<u64> {
         self.load.scale(self.load.index_units.get(index).copied().unwrap_or(0), self.count)
@@ -249,13 +279,15 @@ impl Load {
         let mut load = Self::default();
         for item in items {
             load.examples += 1;
-            load.table_units += units(item_bytes(item));
-            load.table_bytes += whole(item_bytes(item));
+            load.table_units = load.table_units.saturating_add(units(item_bytes(item)));
+            load.table_bytes = load.table_bytes.saturating_add(whole(item_bytes(item)));
             for index in &schema.indexes {
                 if index.key.attributes().all(|key| item.contains_key(&key.name)) {
                     let bytes = item_bytes(&entry(item, index, schema));
-                    *load.index_units.entry(index.name.clone()).or_default() += units(bytes);
-                    *load.index_bytes.entry(index.name.clone()).or_default() += whole(bytes);
+                    let sum = load.index_units.entry(index.name.clone()).or_default();
+                    *sum = sum.saturating_add(units(bytes));
+                    let sum = load.index_bytes.entry(index.name.clone()).or_default();
+                    *sum = sum.saturating_add(whole(bytes));
                 }
             }
         }

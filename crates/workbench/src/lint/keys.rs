@@ -248,7 +248,9 @@ fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String
     match entity.count.zip(partitions) {
         Some((count, partitions)) if count > partitions => {
             // Days can be as many as are said: then there is one item for each.
-            let days = sort.attributes().map(|name| context.distinct(entity, name)).sum::<Option<u64>>();
+            let days = sort
+                .attributes()
+                .try_fold(0_u64, |sum, name| Some(sum.saturating_add(context.distinct(entity, name)?)));
             let enough = days.is_some_and(|days| partitions.saturating_mul(days) >= count);
             (first != AttributeFormat::Date || !enough).then(|| {
                 format!(
