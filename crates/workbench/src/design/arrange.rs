@@ -83,8 +83,13 @@ impl Change {
         let sign = ["<>", "<=", ">=", "=", "<", ">"].into_iter().find(|sign| clause.contains(sign))?;
         let (name, value) = clause.split_once(sign)?;
         let attribute = attributes_in(name).next().filter(|own| *own == name.trim())?;
-        let value = value_of(placeholder_of(value)?, entity, attribute, pattern, step)?;
-        Some(Self { attribute: attribute.to_owned(), asks: Asks::Is(sign, value) })
+        let asks = match value_of(placeholder_of(value)?, entity, attribute, pattern, step) {
+            Some(value) => Asks::Is(sign, value),
+            // What no example says is taken from the item itself.
+            None if sign == "=" => Asks::There,
+            None => return None,
+        };
+        Some(Self { attribute: attribute.to_owned(), asks })
     }
 
     fn apply(&self, model: &Model, entity: &Entity, other: Option<AttributeValue>, sample: &mut Sample) {

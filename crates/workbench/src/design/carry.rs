@@ -66,16 +66,9 @@ pub fn carry(
             .into_iter()
             .map(|(one, other)| (one.to_owned(), other.to_owned()))
             .collect();
-        let more = missing(new, &samples, &all);
+        let more = wanted(new, &samples);
         let added = !more.is_empty();
-        for (entity, record) in more {
-            notices.push(format!("An item of {entity} that an example names is added to `data`."));
-            add_record(new, entity, record);
-        }
-        if added {
-            samples = data::load(new, read_file)?;
-        }
-        for own in wanted(new, &samples) {
+        for own in more {
             let Some((entity, item)) = own.own(new) else { continue };
             notices.push(format!(
                 "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
@@ -85,6 +78,13 @@ pub fn carry(
             for name in others.chain([entity.clone()]).collect::<Vec<_>>() {
                 add_record(new, name, record(&item));
             }
+        }
+        if added {
+            samples = data::load(new, read_file)?;
+        }
+        for (entity, record) in missing(new, &samples, &all) {
+            notices.push(format!("An item of {entity} that an example names is added to `data`."));
+            add_record(new, entity, record);
         }
     }
     expected_keys((old, embedded), &moves, new, &mut notices);

@@ -27,7 +27,8 @@ pub(super) fn missing(
             let is_second = seconds.iter().any(|(second, _)| *second == step.entity);
             let Some(entity) = model.entity(&step.entity).filter(|_| changes && !is_second) else { continue };
             for row in rows(pattern, step) {
-                let Some(item) = named(entity, &records, pattern, step, &row) else { continue };
+                let Some(mut item) = named(entity, &records, pattern, step, &row) else { continue };
+                with_asked(entity, samples, step, &mut item);
                 let Ok(whole) = data::complete(model, entity, item.clone()) else { continue };
                 let sample = Sample {
                     table: entity.table.clone(),
@@ -90,6 +91,18 @@ fn named(
     item.retain(|name, _| entity.attribute(name).is_some());
     item.extend(said);
     Some(item)
+}
+
+/// Gives an item what a condition asks to be something, which must be there: a value that another item has.
+fn with_asked(entity: &Entity, samples: &[Sample], step: &Write, item: &mut Item) {
+    let Some(Condition::Expression(condition)) = &step.condition else { return };
+    for (name, _) in equal_in(condition) {
+        if !item.contains_key(&name) && entity.attribute(&name).is_some() {
+            let mut mine = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
+            let other = mine.find_map(|sample| sample.item.get(&name));
+            item.extend(other.map(|value| (name, value.clone())));
+        }
+    }
 }
 
 /// An item as a record of a model; what is no text, number or truth is left out.

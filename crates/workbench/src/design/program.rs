@@ -85,6 +85,26 @@ impl Choice {
     }
 }
 
+impl Choice {
+    /// Indexes that nothing stands in are not there: where the solver could not make them fewer, the others move up.
+    fn without_gaps(mut self, problem: &Problem) -> Self {
+        let used: BTreeSet<Slot> = self.placed.iter().map(|(_, slot)| *slot).collect();
+        let kept = |slot: Slot| problem.kept.index(slot).is_some();
+        let rank = |of: fn(usize) -> Slot, number: usize| {
+            let before = (1..number).filter(|other| used.contains(&of(*other)) || kept(of(*other)));
+            of(before.count() + 1)
+        };
+        let moved = |slot: Slot| match slot {
+            Slot::Table | Slot::Copy => slot,
+            Slot::Local(number) => rank(Slot::Local, number),
+            Slot::Global(number) => rank(Slot::Global, number),
+        };
+        self.placed.iter_mut().for_each(|(_, slot)| *slot = moved(*slot));
+        self.asked.iter_mut().for_each(|(_, slot, _)| *slot = moved(*slot));
+        self
+    }
+}
+
 /// What may not be chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cut {
@@ -184,7 +204,7 @@ pub(super) fn solve(
         (choice.nodes, choice.pivots) = (nodes, pivots);
         last = Some(choice);
     }
-    Ok(last)
+    Ok(last.map(|choice| choice.without_gaps(problem)))
 }
 
 /// Solves once. The solver's factorisation may fail on one order of rows and not on another, so that several are tried:
