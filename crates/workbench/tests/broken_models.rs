@@ -174,6 +174,29 @@ const CASES: &[(&str, &str, &str)] = &[
     ),
     ("a rate that is a word", "    get: Order\n", "    get: Order\n    rate: often\n"),
     ("a rate with too many decimals", "    get: Order\n", "    get: Order\n    rate: 0.0000001\n"),
+    (
+        "a largest size below the average",
+        "    count: 10\n",
+        "    count: 10\n    size: 300\n    maxSize: 100\n",
+    ),
+    ("an entity that is its own parent", "    count: 10\n", "    count: 10\n    parent: Order\n"),
+    (
+        "parents in a circle",
+        "  Order:\n    count: 10\n",
+        "  Line: {parent: Order, key: {pk: \"l#{id}\", sk: l}, attrs: {id: S}}\n  Order:\n    count: 10\n    parent: Line\n",
+    ),
+    ("a number larger than any", "total: N}", "total: {type: N, size: 4800}}"),
+    ("a truth value of several bytes", "total: N}", "total: N, done: {type: BOOL, size: 2}}"),
+    (
+        "a replica that is in no region",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    replicas: [eu-west-1, mars]\n",
+    ),
+    (
+        "two replicas in one region",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    replicas: [eu-west-1, eu-west-1]\n",
+    ),
     ("a peak below the average", "    get: Order\n", "    get: Order\n    rate: {avg: 5, peak: 1}\n"),
     ("an unknown field of a rate", "    get: Order\n", "    get: Order\n    rate: {average: 5}\n"),
     (

@@ -551,3 +551,30 @@ fn what_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
     let Outcome::NoPlan(reasons) = &report.patterns[0].outcome else { panic!("a plan") };
     assert_eq!(reasons.len(), 4, "{reasons:?}");
 }
+
+/// Three ways lead to the items of a group; one of them has them in the order that is asked for.
+#[test]
+fn of_several_ways_the_one_that_is_sorted_as_asked_is_taken() {
+    let model = |local: &str| {
+        format!(
+            r#"
+format: 1
+model: ranking
+tables: {{Tab: {{key: {{pk: S, sk: S}}, indexes: {{ranks: {{{local} sk: score, project: keys}}, other: {{pk: grp, sk: id, project: all}}}}}}}}
+entities:
+  M: {{count: 3, key: {{pk: "g#{{grp}}", sk: "m#{{id}}"}}, attrs: {{id: S, grp: S, score: N}}}}
+patterns:
+  - {{id: P, query: M, given: {{grp: eq}}, order: {{by: score, direction: desc}}, attributes: [grp, id, score], example: {{grp: x}}}}
+  - {{id: Q, query: M, given: {{grp: eq}}, order: desc, attributes: [grp, id, score], example: {{grp: x}}}}
+data: {{inline: {{M: [{{id: a, grp: x, score: -5}}, {{id: b, grp: x, score: 12.5}}, {{id: c, grp: x, score: 7}}]}}}}
+"#
+        )
+    };
+    for kind in ["local: true,", "pk: grp,"] {
+        let report = ran(&model(kind));
+        let ranked = pattern(&report, "P");
+        assert_eq!(ranked.index.as_deref(), Some("ranks"), "{kind}");
+        assert_eq!(sorts(ranked), ["m#b", "m#c", "m#a"], "{kind}");
+        assert_eq!(pattern(&report, "Q").index, None, "{kind}");
+    }
+}

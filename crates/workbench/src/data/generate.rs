@@ -198,6 +198,8 @@ struct Generator<'a> {
     made: BTreeMap<String, Vec<Cow<'a, Item>>>,
     /// By entity: how many of its items are looked up, and the first of each value of its identity.
     identified: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
+    /// The attribute by which an entity names an item of another, by the names of both.
+    identifiers: BTreeMap<(String, String), Option<String>>,
     /// What no further item may have.
     taken: BTreeSet<String>,
     choices: BTreeMap<(String, String), (usize, Choice)>,
@@ -214,6 +216,7 @@ impl<'a> Generator<'a> {
             scale,
             made: BTreeMap::new(),
             identified: BTreeMap::new(),
+            identifiers: BTreeMap::new(),
             taken: BTreeSet::new(),
             choices: BTreeMap::new(),
             rounds: BTreeMap::new(),
@@ -370,7 +373,8 @@ impl<'a> Generator<'a> {
                 let among = self.scale.values(&entity.name, &attribute.name);
                 let chosen = self.choose(entity, &other.name, skew, among, &Item::new(), draw);
                 let chosen = chosen.and_then(|place| self.made.get(&other.name)?.get(place));
-                if let Some(value) = chosen.and_then(|item| item.get(&attribute.name)) {
+                // It may have another name here than where it comes from.
+                if let Some(value) = chosen.and_then(|item| item.get(other.identity()?)) {
                     return value.clone();
                 }
             }
@@ -505,13 +509,40 @@ impl<'a> Generator<'a> {
     fn fill_copies(&mut self, entity: &Entity, fixed: &Item, item: &mut Item) {
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
-            let Some(key) = self.model.entity(source).and_then(Entity::identity) else { continue };
-            let original = item.get(key).and_then(|value| self.identified(source, key, value));
+            let Some(original) = self.model.entity(source) else { continue };
+            let Some((key, own)) = original.identity().zip(self.identifier(entity, original)) else {
+                continue;
+            };
+            let original = item.get(&own).and_then(|value| self.identified(source, key, value));
             let value = original.and_then(|original| original.get(name));
             if let Some(value) = value.filter(|_| !fixed.contains_key(&attribute.name)) {
                 item.insert(attribute.name.clone(), value.clone());
             }
         }
+    }
+
+    /// The attribute by which an entity names an item of another: one that has the values of its identity, whatever either is
+    /// called.
+    fn identifier(&mut self, entity: &Entity, other: &Entity) -> Option<String> {
+        let place = (entity.name.clone(), other.name.clone());
+        if let Some(known) = self.identifiers.get(&place) {
+            return known.clone();
+        }
+        let identity = other.identity()?;
+        let repeats = |own: &&Attribute| {
+            let line = self.model.line(entity, &own.name);
+            let mut origins = line.iter().skip(1);
+            origins.any(|origin| origin.entity.name == other.name && origin.attribute.name == identity)
+        };
+        let drawn = |own: &&Attribute| match self.scale.source(self.model, entity, own) {
+            Source::Other(source) => source.name == other.name,
+            _ => false,
+        };
+        let own = entity.attributes.iter();
+        let found = own.clone().find(repeats).or_else(|| own.clone().find(drawn));
+        let found = found.map(|own| own.name.clone());
+        self.identifiers.insert(place, found.clone());
+        found
     }
 }
 
@@ -582,5 +613,40 @@ entities:
         let whole = Item::from([("u".to_owned(), "7".into()), ("at".to_owned(), "2026".into())]);
         let one = further(&model, entity, &existing, Further { fixed: &whole, number: 9, seed: 5 });
         assert_eq!(one.expect("items").len(), 1);
+    }
+
+    /// An order's own `id` is no customer's, and a review's author has another name than the customer's `id`.
+    #[test]
+    fn copies_are_of_the_item_that_is_named_not_of_one_whose_attribute_is_called_alike() {
+        let model = crate::model::parse(
+            r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Customer: {count: 20, key: {pk: "c#{id}", sk: "c#"}, attrs: {id: {type: S, distinct: 20}, name: S}}
+  Order:
+    count: 100
+    key: {pk: "o#{id}", sk: "o#"}
+    attrs: {id: {type: S, distinct: 100}, buyer: {type: S, copyOf: Customer.id}, buyerName: {type: S, copyOf: Customer.name}}
+  Review:
+    count: 100
+    key: {pk: "r#{number}", sk: "r#"}
+    attrs: {number: S, author: {type: S, copyOf: Order.buyer}, authorName: {type: S, copyOf: Customer.name}}
+"#,
+        )
+        .expect("a model");
+        let made = generate(&model, Generate { seed: 3, sample: 100 }, &[]).expect("items");
+        let of = |name: &'static str| made.iter().filter(move |it| it.entity.as_deref() == Some(name));
+        let customers: BTreeMap<String, String> = of("Customer")
+            .map(|it| (format!("{:?}", it.item["id"]), format!("{:?}", it.item["name"])))
+            .collect();
+        let pairs = of("Order").map(|it| (&it.item["buyer"], &it.item["buyerName"]));
+        let pairs: Vec<_> =
+            pairs.chain(of("Review").map(|it| (&it.item["author"], &it.item["authorName"]))).collect();
+        assert!(pairs.len() > 150);
+        for (id, name) in pairs {
+            assert_eq!(customers.get(&format!("{id:?}")), Some(&format!("{name:?}")), "{id:?}");
+        }
     }
 }

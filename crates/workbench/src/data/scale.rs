@@ -252,7 +252,7 @@ fn referred<'a>(model: &'a Model, entity: &'a Entity, name: &str) -> Option<&'a 
     let line = model.line(entity, name);
     let identified =
         line.iter().skip(1).find(|own| own.entity.identity() == Some(own.attribute.name.as_str()));
-    if let Some(own) = identified.filter(|own| own.attribute.name == name) {
+    if let Some(own) = identified {
         return Some(own.entity);
     }
     let own = entity.attribute(name)?;

@@ -41,7 +41,8 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     } else if cloudformation::looks_like(&tree) {
         let read = cloudformation::read(&tree, &Lines::of(text))?;
         let tables = read.tables.into_iter().map(|table| of_items(&table, &[]));
-        (draft(name, tables.collect()), Source::CloudFormation, read.notes)
+        let description = tree.str_at("Description").unwrap_or_default().to_owned();
+        (Draft { description, ..draft(name, tables.collect()) }, Source::CloudFormation, read.notes)
     } else if is_create_table(&tree) {
         let tables = create_table::read_document(&tree)?;
         let written = create_table::written(&tree);
@@ -166,6 +167,13 @@ mod tests {
             assert_eq!(imported.model.name, "shop");
             assert_eq!(imported.model.tables[0].name, "Things");
         }
+    }
+
+    #[test]
+    fn what_a_template_describes_the_model_describes() {
+        let template = "Description: \"Orders: all of them\"\nResources:\n  Things:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
+        let imported = import("shop", template, None).expect("a template");
+        assert_eq!(imported.model.text.as_deref(), Some("Orders: all of them"));
     }
 
     #[test]

@@ -1,8 +1,12 @@
 //! Rules on indexes: L028, L029, L033 to L035, L037, L038.
 
-use super::context::{Context, assigned, finding, words};
+use std::collections::BTreeSet;
+
+use super::context::{Context, assigned, finding, names, words};
 use super::{Finding, Severity};
-use crate::model::{Consistency, Index, IndexKind, Projection, Read, Table, WriteKind};
+use crate::model::{
+    Attribute, Consistency, Entity, Index, IndexKind, Projection, Read, Table, Write, WriteKind,
+};
 use crate::run::{IndexNumbers, OperationKind, share_ppm};
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::value::ValueType;
@@ -15,6 +19,8 @@ const GLOBAL_INDEXES_MANY: usize = 5;
 const PROJECTED_SHARE_PERCENT_MIN: u64 = 30;
 /// Smaller items cost one unit however little is projected.
 const PROJECTION_BYTES_MIN: u64 = 1024;
+/// What an attribute is taken to have whose size nobody says.
+const ATTRIBUTE_BYTES: u64 = 10;
 const SPARSE_SHARE_PERCENT_MAX: u64 = 20;
 /// An attribute of so few values is a flag or a status.
 const FLAG_VALUES_MAX: u64 = 10;
@@ -31,6 +37,7 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
         .filter(|table| table.indexes.iter().any(|index| index.kind == IndexKind::Local))
     {
         let (bytes, unknown) = collection(context, table);
+        let counted = unknown.is_some_and(|entity| entity.count.is_some());
         let (severity, text) = if bytes > COLLECTION_BYTES_MAX {
             (
                 Severity::Error,
@@ -49,11 +56,11 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
                     bytes >> 30
                 ),
             )
-        } else if let Some(entity) = unknown {
+        } else if let Some(Entity { name, .. }) = unknown {
             (
                 Severity::Warning,
                 format!(
-                    "nothing bounds how many {entity} share a partition of {}, and its local index allows 10 GB",
+                    "nothing bounds how many {name} share a partition of {}, and its local index allows 10 GB",
                     table.name
                 ),
             )
@@ -66,30 +73,41 @@ pub(super) fn large_collection(context: &Context<'_>) -> Vec<Finding> {
             table.at,
             &table.name,
             text,
-            "use a global index, or say `count` and `distinct` so that the bound shows",
+            if counted {
+                "use a global index, or say how many partitions there are, `distinct` on what the partition key is made of"
+            } else {
+                "use a global index, or say `count` and `distinct` so that the bound shows"
+            },
         ));
     }
     found
 }
 
 /// The bytes of a table's largest item collections with their entries in local indexes (developer guide: LSI, item
-/// collections), and an entity of which nothing says how many share a partition.
-fn collection<'a>(context: &Context<'a>, table: &'a Table) -> (u64, Option<&'a str>) {
+/// collections), and an entity of which nothing says how many share a partition. Where all there are fit into one, nothing
+/// need be said.
+fn collection<'a>(context: &Context<'a>, table: &'a Table) -> (u64, Option<&'a Entity>) {
     let mut bytes: u64 = 0;
+    let mut at_most: u64 = 0;
     let mut unknown = None;
+    let local = || table.indexes.iter().filter(|index| index.kind == IndexKind::Local);
     for entity in context.model.entities_of(&table.name) {
         let templates: Vec<_> = entity.template(&table.partition.name).into_iter().collect();
-        let known = entity.count.zip(context.bytes(entity)).zip(context.partitions(entity, &templates));
-        let Some(((count, size), partitions)) = known else {
-            unknown = Some(entity.name.as_str());
+        let Some((count, size)) = entity.count.zip(context.bytes(entity)) else {
+            (at_most, unknown) = (u64::MAX, unknown.or(Some(entity)));
             continue;
         };
-        let local = table.indexes.iter().filter(|index| index.kind == IndexKind::Local);
-        let entries = local.map(|index| context.entry_bytes(table, index, entity)).sum::<u64>();
-        let items = count.div_ceil(partitions.max(1));
-        bytes = bytes.saturating_add(items.saturating_mul(size.saturating_add(entries)));
+        let entries = local().map(|index| context.entry_bytes(table, index, entity)).sum::<u64>();
+        let with_entries = |items: u64| items.saturating_mul(size.saturating_add(entries));
+        if let Some(partitions) = context.partitions(entity, &templates) {
+            bytes = bytes.saturating_add(with_entries(count.div_ceil(partitions.max(1))));
+        } else {
+            at_most = at_most.saturating_add(with_entries(count));
+            unknown = unknown.or(Some(entity));
+        }
     }
-    (bytes, unknown)
+    let bounded = bytes.saturating_add(at_most) <= COLLECTION_BYTES_MAX / 2;
+    (bytes, unknown.filter(|_| !bounded))
 }
 
 pub(super) fn local_index(context: &Context<'_>) -> Vec<Finding> {
@@ -212,15 +230,7 @@ pub(super) fn wide_projection(context: &Context<'_>) -> Vec<Finding> {
             let wanted = |name: &str| {
                 own.iter().any(|(_, read, _)| read.attributes.iter().any(|wanted| wanted == name))
             };
-            let size = |of: &dyn Fn(&str) -> bool| -> u64 {
-                entity
-                    .attributes
-                    .iter()
-                    .filter(|attribute| of(&attribute.name))
-                    .map(|attribute| attribute.size_bytes.unwrap_or(10))
-                    .sum()
-            };
-            let (read, all) = (size(&wanted), size(&|_| true).max(1));
+            let (read, all) = (read_bytes(entity, bytes, &wanted), bytes.max(1));
             if read * 100 / all < PROJECTED_SHARE_PERCENT_MIN {
                 found.push(finding(
                     "L035",
@@ -239,6 +249,24 @@ pub(super) fn wide_projection(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// The bytes of an item that are in some of its attributes. What the item's size says beyond the sizes of attributes is in
+/// those that have none, and rather in those that nobody wants: an index with the others alone would not have it.
+fn read_bytes(entity: &Entity, bytes: u64, wanted: &dyn Fn(&str) -> bool) -> u64 {
+    let size = |own: &Attribute| own.size_bytes.unwrap_or(ATTRIBUTE_BYTES);
+    let sum = |of: &dyn Fn(&str) -> bool| -> u64 {
+        entity.attributes.iter().filter(|own| of(&own.name)).map(size).sum()
+    };
+    let in_keys: BTreeSet<&str> = names(entity).flat_map(|(_, template)| template.attributes()).collect();
+    let open = |own: &&Attribute| {
+        let fixed = matches!(own.value_type, ValueType::N | ValueType::Bool | ValueType::Null);
+        own.size_bytes.is_none() && own.format.is_none() && !fixed && !in_keys.contains(own.name.as_str())
+    };
+    let mut open = entity.attributes.iter().filter(open);
+    let rest = bytes.saturating_sub(sum(&|_| true));
+    let wanted_rest = open.clone().next().is_some() && open.all(|own| wanted(&own.name));
+    sum(wanted) + if wanted_rest { rest } else { 0 }
 }
 
 pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
@@ -260,7 +288,10 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
                 let share =
                     context.report.entity(&entity.name).map_or(0, |seen| share_ppm(entity, index, seen));
                 let sparse = (1..ALL_PPM).contains(&share);
-                let (does, fix) = if sparse {
+                let only_removed = removed_alone(step, entity, index);
+                let (does, fix) = if only_removed {
+                    ("each change takes an entry out of it", "keep what changes often out of index keys")
+                } else if sparse {
                     (
                         "each change writes the index, however few items are in it",
                         "keep what changes often out of index keys",
@@ -283,6 +314,18 @@ pub(super) fn changing_key(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Whether a change does nothing to an index's key but remove parts of it: then there is no new entry.
+fn removed_alone(step: &Write, entity: &Entity, index: &Index) -> bool {
+    let others = Write { remove: None, ..step.clone() };
+    let changed = assigned(&others);
+    step.remove.is_some()
+        && index.key_parts().all(|part| {
+            let template = entity.template(&part.name);
+            let made = template.iter().flat_map(crate::model::Template::attributes);
+            !made.chain([part.name.as_str()]).any(|name| changed.iter().any(|changed| changed == name))
+        })
 }
 
 pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use super::context::{Context, finding, is_time, names};
 use super::shapes::{Side, can_be_equal};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Condition, Entity, Model, Part, Table, Template, WriteKind};
+use crate::model::{AttributeFormat, Condition, Entity, KeyType, Model, Part, Table, Template, WriteKind};
+use crate::run::PatternReport;
 use keywright_semantics::value::ValueType;
 
 /// Everything, in parts per million.
@@ -72,7 +73,7 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
                     pattern.id,
                     stranger.join(", ")
                 ),
-                "give the entities of one partition sort keys with prefixes of their own",
+                apart(context, report),
             ));
         }
     }
@@ -88,6 +89,23 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
         ));
     }
     found
+}
+
+/// How a question for several entities comes to return no others: one range holds all that sorts between them.
+fn apart(context: &Context<'_>, report: &PatternReport) -> String {
+    let own: Vec<String> =
+        context.sort_templates(report).iter().map(|template| template.prefix().to_owned()).collect();
+    let prefixed =
+        own.iter().collect::<BTreeSet<_>>().len() > 1 && own.iter().all(|prefix| !prefix.is_empty());
+    if !prefixed {
+        return "give the entities of one partition sort keys with prefixes of their own".to_owned();
+    }
+    let first = own.iter().min().map_or("", String::as_str);
+    let word = first.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+    format!(
+        "other items sort between `{}`: choose prefixes that stand side by side, such as `{first}` and `{word}~`, or ask for each entity in a question of its own",
+        own.join("` and `"),
+    )
 }
 
 pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
@@ -271,9 +289,14 @@ fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String
 pub(super) fn unpadded(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (table, entity) in context.entities() {
-        for template in
-            context.all_sort_templates(table, entity).iter().filter(|template| template.whole().is_none())
-        {
+        let parts = table.sort.iter().chain(table.indexes.iter().flat_map(|index| &index.sort));
+        let mut seen: Vec<&str> = Vec::new();
+        for key in parts.filter(|key| key.key_type == KeyType::S) {
+            let Some(template) = entity.template(&key.name).filter(|_| !seen.contains(&key.name.as_str()))
+            else {
+                continue;
+            };
+            seen.push(&key.name);
             for part in &template.parts {
                 let Part::Attribute { name, pad: None } = part else { continue };
                 let Some(attribute) = entity.attribute(name) else { continue };
@@ -290,13 +313,23 @@ pub(super) fn unpadded(context: &Context<'_>) -> Vec<Finding> {
                         entity.at,
                         &entity.name,
                         format!("`{{{name}}}` in `{template}` is a number in a text: 10 sorts before 9"),
-                        format!("write `{{{name}:pad(10)}}`"),
+                        as_number(table, &key.name, name, template.whole().is_some()),
                     ));
                 }
             }
         }
     }
     found
+}
+
+/// How a number sorts as one: padded, or as a key attribute of its own type where it is the whole key.
+fn as_number(table: &Table, key: &str, name: &str, whole: bool) -> String {
+    let padded = format!("write `{{{name}:pad(10)}}`");
+    match (whole, table.key_parts().any(|part| part.name == key)) {
+        (false, _) => padded,
+        (true, true) => format!("{padded}, or make `{key}` a number in the table's key: `{key}: N`"),
+        (true, false) => format!("{padded}, or let the index have the attribute itself: `sk: {name}`"),
+    }
 }
 
 pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {

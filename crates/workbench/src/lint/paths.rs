@@ -284,7 +284,10 @@ pub(super) fn time_first(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, read, report) in context.reads() {
-        if read.limit.is_none() && pattern.returns.and_then(|returns| returns.page).is_none() {
+        let returns = pattern.returns.unwrap_or_default();
+        let Some(page) = read.limit.into_iter().chain(returns.page).min() else { continue };
+        // What always fits into one page has its parent in it, wherever that stands.
+        if returns.max.is_some_and(|max| max <= page) && !report.more {
             continue;
         }
         let entities: Vec<_> = read.entities.iter().filter_map(|name| context.model.entity(name)).collect();

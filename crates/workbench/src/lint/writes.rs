@@ -1,6 +1,6 @@
 //! Rules on changes: L039, L052 to L054, L057.
 
-use super::context::{Context, assigned, finding, is_transaction, names, words};
+use super::context::{Context, assigned, finding, is_time, is_transaction, names, words};
 use super::{Finding, Severity};
 use crate::model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
 use keywright_semantics::limits::{TRANSACTION_BYTES_MAX, TRANSACTION_ITEMS_MAX};
@@ -111,9 +111,10 @@ pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
         for copier in &context.model.entities {
             for attribute in &copier.attributes {
                 let Some((source, name)) = &attribute.copy_of else { continue };
-                let kept = pattern.steps().iter().any(|other| other.entity == copier.name);
+                let kept = pattern.steps().iter().any(|other| other.entity == copier.name)
+                    || by_stream(context, pattern, entity);
                 if *source == entity.name && changed.contains(name) && !kept {
-                    found.push(finding("L053", Severity::Warning, step.at, &pattern.id, format!("{} changes {source}.{name} and leaves its copy {}.{} as it was", pattern.id, copier.name, attribute.name), "update the copies in the same transaction, or by a stream, and say so in the pattern's text"));
+                    found.push(finding("L053", Severity::Warning, step.at, &pattern.id, format!("{} changes {source}.{name} and leaves its copy {}.{} as it was", pattern.id, copier.name, attribute.name), "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`"));
                 }
             }
         }
@@ -139,6 +140,12 @@ pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
+/// Whether a change says that its copies follow by a stream, and the table has one.
+fn by_stream(context: &Context<'_>, pattern: &Pattern, entity: &Entity) -> bool {
+    let has = context.model.table(&entity.table).is_some_and(|table| table.stream.is_some());
+    has && pattern.text.as_ref().is_some_and(|text| text.to_lowercase().contains("stream"))
+}
+
 pub(super) fn lost_update(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, step, entity) in context.steps() {
@@ -155,7 +162,7 @@ pub(super) fn lost_update(context: &Context<'_>) -> Vec<Finding> {
                     .to_owned(),
             ),
             WriteKind::Update => {
-                for (name, value_type) in overwritten(step, entity) {
+                for (name, value_type) in overwritten(context, step, entity) {
                     say(
                         format!(
                             "{} writes `{name}` as a value computed from an earlier read: two at once lose one",
@@ -185,8 +192,9 @@ fn replaces(step: &Write) -> bool {
     }
 }
 
-/// Numbers and collections that an update sets to a value of its own, without a condition on what was read.
-fn overwritten<'a>(step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)> {
+/// Numbers that are counted and collections that an update sets to a value of its own, without a condition on what was
+/// read.
+fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)> {
     let written = assigned(step);
     let guards = match &step.condition {
         Some(Condition::Expression(condition)) => compared(condition),
@@ -202,8 +210,11 @@ fn overwritten<'a>(step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)
     }
     let computed = clauses.into_iter().filter_map(|(name, value)| {
         let value_type = entity.attribute(name)?.value_type;
-        let collected =
-            !matches!(value_type, ValueType::S | ValueType::B | ValueType::Bool | ValueType::Null);
+        let collected = match value_type {
+            ValueType::S | ValueType::B | ValueType::Bool | ValueType::Null => false,
+            ValueType::N => is_counted(context, entity, name),
+            _ => true,
+        };
         let absolute = value.starts_with(':') && !value.contains(['+', '-', '(']);
         (collected && absolute).then_some((name, value_type))
     });
@@ -217,6 +228,87 @@ fn overwritten<'a>(step: &'a Write, entity: &Entity) -> Vec<(&'a str, ValueType)
             )
         })
         .collect()
+}
+
+/// Words in the names of numbers that are made of what they were before.
+const COUNTED: [&str; 27] = [
+    "available",
+    "balance",
+    "count",
+    "counter",
+    "credit",
+    "hits",
+    "inventory",
+    "likes",
+    "number",
+    "points",
+    "qty",
+    "quantity",
+    "remaining",
+    "reserved",
+    "rev",
+    "revision",
+    "sales",
+    "score",
+    "sold",
+    "stock",
+    "sum",
+    "total",
+    "used",
+    "version",
+    "views",
+    "visits",
+    "votes",
+];
+
+/// Whether a number's new value is likely made of its old one: it is called so, another change adds to it, a condition
+/// compares it, or its entity keeps a version against such losses. A measured value or a price is just written.
+fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
+    let Some(attribute) = entity.attribute(name) else { return false };
+    if attribute.format.is_some_and(is_time) {
+        return false;
+    }
+    let versioned =
+        entity.attributes.iter().any(|own| matches!(own.name.as_str(), "version" | "revision" | "rev"));
+    let mut steps =
+        context.steps().filter(|(_, _, other)| other.name == entity.name).map(|(_, step, _)| step);
+    versioned
+        || words_of(name).iter().any(|word| COUNTED.contains(&word.as_str()))
+        || steps.any(|step| moves(step, name))
+}
+
+/// Whether a change adds to an attribute, or has it compared with a bound.
+fn moves(step: &Write, name: &str) -> bool {
+    let added = step
+        .add
+        .iter()
+        .flat_map(|text| text.split(','))
+        .any(|clause| words(clause).first().is_some_and(|first| first == name));
+    let relative = step
+        .set
+        .iter()
+        .flat_map(|text| text.split(','))
+        .filter_map(|clause| clause.split_once('='))
+        .any(|(target, value)| target.trim() == name && words(value).iter().any(|word| word == name));
+    let bounded = match &step.condition {
+        Some(Condition::Expression(condition)) => compared(condition).contains(&(name.to_owned(), false)),
+        _ => false,
+    };
+    added || relative || bounded
+}
+
+/// The words of a name in camel or snake case, in lower case.
+fn words_of(name: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || letter.is_uppercase() {
+            found.push(String::new());
+        }
+        if let Some(word) = found.last_mut().filter(|_| letter.is_alphanumeric()) {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    found
 }
 
 /// Whether a condition lets an attribute be set to a value only if it is more, or less, than what is there: whichever of two

@@ -26,6 +26,8 @@ pub(super) const FORMATS: &[(&str, AttributeFormat)] = &[
     ("local-time", AttributeFormat::LocalTime),
 ];
 
+/// The most bytes that a number takes: 38 digits in pairs, exponent and sign (developer guide: `CapacityUnitCalculations`).
+const NUMBER_BYTES_MAX: u64 = 21;
 const PARTS_DECIMALS: usize = 6;
 const MILLI_DECIMALS: usize = 3;
 const PPM: u64 = 1_000_000;
@@ -55,6 +57,14 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         .collect();
     let fields = reader.fields(node, "an entity", &own)?;
     reader.mark(at, &fields, &["table", "parent", "skew", "unique", "owner"]);
+    let size_bytes = reader.optional_integer(&fields, "size");
+    let size_bytes_max = reader.optional_integer(&fields, "maxSize");
+    if let Some((size, largest)) = size_bytes.zip(size_bytes_max).filter(|(size, largest)| largest < size) {
+        let text = format!(
+            "`maxSize: {largest}` is below the average, `size: {size}`: write the size of the largest item, or leave it out"
+        );
+        reader.fault(fields.at("maxSize"), text);
+    }
     let attributes = fields.get("attrs").map(|node| attributes(reader, node)).unwrap_or_default();
     Some(Entity {
         name: name.to_owned(),
@@ -62,8 +72,8 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         text: reader.optional_text(&fields, "text"),
         table: reader.optional_text(&fields, "table").unwrap_or_default(),
         count: reader.optional_integer(&fields, "count"),
-        size_bytes: reader.optional_integer(&fields, "size"),
-        size_bytes_max: reader.optional_integer(&fields, "maxSize"),
+        size_bytes,
+        size_bytes_max,
         parents: reader.optional_texts(&fields, "parent"),
         key: fields.get("key").map(|node| slot(reader, node.at, node)).unwrap_or_default(),
         slots,
@@ -152,6 +162,18 @@ fn attribute(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Att
         attribute.value_type = value_type(reader, node)?;
     }
     attribute.size_bytes = reader.optional_integer(&fields, "size");
+    let fixed = match attribute.value_type {
+        ValueType::N => Some((NUMBER_BYTES_MAX, "a number takes one byte for two digits and one more")),
+        ValueType::Bool | ValueType::Null => Some((1, "it takes one byte")),
+        _ => None,
+    };
+    if let Some((most, why)) = fixed
+        && attribute.size_bytes.is_some_and(|size| size > most)
+    {
+        let kind = attribute.value_type.name();
+        let text = format!("`size` of `{name}`: {kind} has at most {most} bytes, as {why}; leave it out");
+        reader.fault(fields.at("size"), text);
+    }
     attribute.distinct = reader.optional_positive(&fields, "distinct");
     attribute.values = fields.get("values").map(|node| node.elements().to_vec()).unwrap_or_default();
     for node in &attribute.values {

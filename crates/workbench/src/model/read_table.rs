@@ -54,6 +54,7 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
     let fields = reader.fields(node, "a table", TABLE_FIELDS)?;
     let mut key = key(reader, fields.get("key"), at, name).into_iter();
     let partition = key.next()?;
+    let replicas = fields.get("replicas").map(|node| replicas(reader, node)).unwrap_or_default();
     let class = fields
         .get("class")
         .and_then(|node| reader.choice(node, "`class`", &[("standard", false), ("infrequent-access", true)]));
@@ -69,7 +70,7 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
         pitr: reader.optional_bool(&fields, "pitr"),
         deletion_protection: reader.optional_bool(&fields, "deletionProtection"),
         infrequent_access: class.unwrap_or_default(),
-        replicas: reader.optional_texts(&fields, "replicas"),
+        replicas,
         indexes: Vec::new(),
     };
     if let Some(NodeKind::Map(members)) = fields.get("indexes").map(|node| &node.kind) {
@@ -84,6 +85,38 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
         let _ = reader.members(node, "`indexes`");
     }
     Some(table)
+}
+
+/// The regions of a global table besides its own, each once.
+fn replicas(reader: &mut Reader, node: &Node) -> Vec<String> {
+    let mut known: Vec<String> = Vec::new();
+    for element in node.elements() {
+        let Some(region) = reader.text(element, "a replica") else { continue };
+        if !is_region(&region) {
+            let text = format!("`{region}` is no region: write one such as `replicas: [eu-west-1]`");
+            reader.fault(element.at, text);
+        } else if known.contains(&region) {
+            reader
+                .fault(element.at, format!("a second replica in `{region}`: a region has one; leave it out"));
+        }
+        known.push(region);
+    }
+    known
+}
+
+/// Whether a name has the form of a region's: `eu-west-1`, `us-gov-east-1`.
+fn is_region(name: &str) -> bool {
+    let mut parts = name.split('-');
+    let area = parts.next().is_some_and(|area| area.len() >= 2 && is_lower(area));
+    let number = parts
+        .next_back()
+        .is_some_and(|last| !last.is_empty() && last.bytes().all(|byte| byte.is_ascii_digit()));
+    let places: Vec<&str> = parts.collect();
+    area && number && !places.is_empty() && places.into_iter().all(is_lower)
+}
+
+fn is_lower(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 fn key(reader: &mut Reader, node: Option<&Node>, at: At, table: &str) -> Vec<KeyPart> {

@@ -117,7 +117,18 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
     }
     for parent in &this.parents {
         let at = reader.place(this.at, &["parent"]);
-        let _ = entity(reader, model, at, parent);
+        let found = entity(reader, model, at, parent);
+        if found.is_some_and(|found| is_below(model, found, this)) {
+            let what = if *parent == this.name {
+                format!("`{parent}` cannot be its own parent")
+            } else {
+                format!("`{parent}` is itself below `{}`", this.name)
+            };
+            reader.fault(
+                at,
+                format!("{what}: a parent is what an item belongs to and its key repeats; leave it out"),
+            );
+        }
     }
     for attribute in &this.attributes {
         let Some((source, name)) = &attribute.copy_of else { continue };
@@ -133,6 +144,22 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
         known_attribute(reader, at, this, name);
     }
     check_slots(reader, model, this);
+}
+
+/// Whether an entity is the other one, or belongs to it over any number of parents.
+fn is_below(model: &Model, entity: &Entity, other: &Entity) -> bool {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut open = vec![entity.name.as_str()];
+    while let Some(name) = open.pop() {
+        if name == other.name {
+            return true;
+        }
+        if seen.insert(name) {
+            let parents = model.entity(name).map(|known| known.parents.as_slice()).unwrap_or_default();
+            open.extend(parents.iter().map(String::as_str));
+        }
+    }
+    false
 }
 
 fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {

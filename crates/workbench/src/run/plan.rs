@@ -157,20 +157,24 @@ pub(super) fn plan<'a>(
             }
         }
     }
-    plans.into_iter().min_by_key(rank).ok_or(NoPlan { refusals })
+    let ranked = |plan: &Plan<'_>| (lacks(plan), !question.sorts(plan), rank(plan));
+    plans.into_iter().min_by_key(ranked).ok_or(NoPlan { refusals })
 }
 
-/// Less is better: all attributes there, no filter, a GetItem, more of the sort key bound, nothing to fetch, the table itself.
-fn rank(plan: &Plan<'_>) -> (bool, usize, bool, std::cmp::Reverse<usize>, bool, bool) {
+/// Whether a path cannot answer the whole question. A local index fetches what it does not hold: dear, but it answers.
+fn lacks(plan: &Plan<'_>) -> bool {
+    !plan.covers && plan.index.is_none_or(|index| index.kind == IndexKind::Global)
+}
+
+/// Less is better: no filter, a GetItem, more of the sort key bound, nothing to fetch, the table itself.
+fn rank(plan: &Plan<'_>) -> (usize, bool, std::cmp::Reverse<usize>, bool, bool) {
     let bound = match &plan.access {
         Access::Query { sort, .. } => sort.iter().filter(|(_, bound)| *bound != Bound::Free).count(),
         Access::Get(_) | Access::Scan => 0,
     };
     let get = matches!(plan.access, Access::Get(_));
-    let local = plan.index.is_some_and(|index| index.kind == IndexKind::Local);
     let bound = std::cmp::Reverse(bound);
-    // A local index fetches what it does not hold: dear, but it answers.
-    (!plan.covers && !local, plan.residual.len(), !get, bound, !plan.covers, plan.index.is_some())
+    (plan.residual.len(), !get, bound, !plan.covers, plan.index.is_some())
 }
 
 struct Question<'a, 'b> {
@@ -191,6 +195,26 @@ impl<'a> Question<'a, '_> {
                 std::iter::once(None).chain(self.table.indexes.iter().map(Some)).collect()
             }
         }
+    }
+
+    /// Whether a path's items come in the order that the question names: of what its sort key is made of, the first that is
+    /// not given by equality is the attribute that it names.
+    fn sorts(&self, plan: &Plan<'_>) -> bool {
+        let Some(by) = &self.read.order_by else { return true };
+        let sort = match plan.index {
+            Some(index) => index.sort.as_slice(),
+            None => self.table.sort.as_slice(),
+        };
+        let given = |name: &str| {
+            self.known.iter().any(|known| known.op == crate::model::GivenOp::Eq && known.attribute == name)
+        };
+        let first = |entity: &Entity| -> Option<String> {
+            let templates = sort.iter().filter_map(|part| entity.template(&part.name));
+            let mut names =
+                templates.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>());
+            names.find(|name| !given(name))
+        };
+        self.entities.iter().all(|entity| first(entity).is_none_or(|name| name == by.attribute))
     }
 
     fn scan(&self, index: Option<&'a Index>) -> Plan<'a> {
