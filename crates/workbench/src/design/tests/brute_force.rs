@@ -276,7 +276,10 @@ proptest! {
     #[test]
     fn with_second_items_local_indexes_and_projections_it_is_so_too(problem in alone()) {
         let others = [Slot::Copy, Slot::Local(1), Slot::Copy, Slot::Local(2)];
-        prop_assert_eq!(found(&problem), best(&problem, &others));
+        let (found, tried) = (found(&problem), best(&problem, &others));
+        let more = designed(&problem).is_ok_and(|own| own.placed.iter().any(|own| own.slot == Slot::Local(3)));
+        // With a third local index, which is not tried here, it can cost less.
+        prop_assert!(found == tried || more && found.is_some_and(|own| tried.is_none_or(|tried| own < tried)));
     }
 
     #[test]
