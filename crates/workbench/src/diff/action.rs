@@ -53,6 +53,11 @@ pub enum Action {
         entity: String,
         attributes: Vec<String>,
     },
+    /// Whatever writes one of the attributes, or what they are made of, writes all of them, as the old design has them.
+    SetTogether {
+        entity: String,
+        attributes: Vec<String>,
+    },
     /// Writers set the attributes no longer.
     Unset {
         entity: String,

@@ -522,6 +522,7 @@ impl<'a> Planner<'a> {
         for template in names.iter().filter_map(|name| old.entity.template_of(name)) {
             sources.extend(made_of(&template).map(str::to_owned));
         }
+        self.set_together(old, entity, &names);
         let values = values(old.entity, entity, &names, needed, &renamed);
         sources.extend(names.iter().cloned());
         self.set_by_writers(old, entity, &names, values.as_deref(), &inputs, &sources);
@@ -537,6 +538,45 @@ impl<'a> Planner<'a> {
         self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
         self.compared(entity, table, moves, &names);
         names
+    }
+
+    /// Attributes that change together must not be written one by one by the release before: it would write the one as it
+    /// was where the other is new already, and a question that goes from one to the other would find the item in neither.
+    fn set_together(&mut self, old: Side<'_>, entity: &SubjectEntity, names: &[String]) {
+        let inputs = |name: &String| -> Option<Vec<String>> {
+            let mut inputs: Vec<String> =
+                made_of(&old.entity.template_of(name)?).map(str::to_owned).collect();
+            inputs.push(name.clone());
+            Some(inputs)
+        };
+        let had: Vec<(String, Vec<String>)> =
+            names.iter().filter_map(|name| Some((name.clone(), inputs(name)?))).collect();
+        if had.len() < 2 {
+            return;
+        }
+        let all: Vec<String> = had.iter().flat_map(|(_, inputs)| inputs.clone()).collect();
+        let apart = |pattern: &&SubjectPattern| {
+            sets(pattern, old, entity, &all)
+                && !had.iter().all(|(_, inputs)| sets(pattern, old, entity, inputs))
+        };
+        let setters = self
+            .writes()
+            .filter(|pattern| pattern.changes(&entity.name) || pattern.changes(&old.entity.name));
+        let setters: Vec<&SubjectPattern> = setters.collect();
+        let parted: Vec<&SubjectPattern> = setters.iter().filter(|pattern| apart(pattern)).copied().collect();
+        if parted.is_empty() && !setters.is_empty() {
+            return;
+        }
+        let who = Subjects::of(parted.into_iter(), || format!("whatever writes {}", entity.name));
+        let attributes: Vec<String> = had.into_iter().map(|(name, _)| name).collect();
+        let text = format!(
+            "{} {} of {} all in one write already, as they are until now: who does not know what they are made of reads the item first, and writes on condition that it is still what was read",
+            who.each("sets", "set"),
+            and(&attributes),
+            entity.name
+        );
+        let action = Action::SetTogether { entity: entity.name.clone(), attributes };
+        self.act(StepKind::ReadBoth, text, vec![action]);
     }
 
     /// What writes an attribute that is filled, or what it is or was made of, writes all of them.

@@ -67,6 +67,7 @@ struct Release {
     copies: BTreeMap<usize, Copies>,
     set: BTreeMap<usize, Vec<String>>,
     unset: BTreeMap<usize, Vec<String>>,
+    together: BTreeMap<usize, Vec<String>>,
     stopped: BTreeSet<usize>,
     /// Whose former copies are deleted, and which second items are kept.
     former: BTreeSet<usize>,
@@ -151,6 +152,7 @@ impl<'a> World<'a> {
             copies: (0..known.len()).map(|at| (at, Copies::Old)).collect(),
             set: BTreeMap::new(),
             unset: BTreeMap::new(),
+            together: BTreeMap::new(),
             stopped: BTreeSet::new(),
             former: BTreeSet::new(),
             seconds: BTreeSet::new(),
@@ -283,6 +285,10 @@ impl<'a> World<'a> {
             Action::KeepNew { entity } => copies(entity, Copies::New),
             Action::Set { entity, attributes } => {
                 next.set.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
+            }
+            Action::SetTogether { .. } if self.naive == Naive::SetsOneByOne => {}
+            Action::SetTogether { entity, attributes } => {
+                next.together.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
             }
             Action::Unset { entity, attributes } => {
                 for at in self.of(entity) {
@@ -542,14 +548,16 @@ impl World<'_> {
             let written = if set.contains(&key) {
                 together && (self.naive != Naive::SetsOneByOne || uses(&new, &key))
             } else {
-                uses(&old, &key)
+                let known = release.together.get(&at).filter(|known| known.contains(&key));
+                uses(&old, &key) || known.is_some_and(|known| known.iter().any(|key| uses(&old, key)))
             };
             if let (true, Some(text)) = (written, whole.get(&key)) {
                 row.insert(key, text.clone());
             }
         }
-        for key in old.table.definition.schema.key.attributes() {
-            row.insert(key.name.clone(), whole[&key.name].clone());
+        // Under another key it is put anew, as the release has it.
+        if key_of(&old, &row) != key {
+            row = whole;
         }
         self.transact(vec![Part::new(Self::old_store(&old), &old, Some(key_row), Some(row))]);
     }
