@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use fjall::{Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
+use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
 use keywright_store::{Changed, CommitError, CommitVersion, LogId, LogPosition, StoreError};
 
 use crate::acknowledged::Acknowledged;
@@ -206,7 +206,8 @@ pub(crate) struct Committer {
     group_len_last: usize,
     synced: Synced,
     replaced: Replaced,
-    memtable_bytes: u64,
+    /// The write buffer that it counts for.
+    memtable: u64,
 }
 
 /// What a relaxed store has yet to sync.
@@ -263,6 +264,7 @@ impl Committer {
             changed: Changed::all(version),
         };
         let begun = VecDeque::from([(version, Arc::downgrade(&published.transactions))]);
+        let memtable = rows.tree.active_memtable().id();
         Self {
             shared: Arc::new(Shared::new(published)),
             database,
@@ -276,8 +278,8 @@ impl Committer {
             begun,
             group_len_last: 0,
             synced: Synced::Everything,
-            replaced: Replaced::default(),
-            memtable_bytes: options.memtable_bytes,
+            replaced: Replaced::new(options.replaced_rows),
+            memtable,
         }
     }
 
@@ -398,7 +400,6 @@ impl Committer {
             return;
         }
         self.version += 1;
-        self.replaced.note_bytes(u64::try_from(work.bytes).unwrap_or(u64::MAX), self.memtable_bytes);
         for Write { hash, key, value } in work.writes {
             if let Some(hash) = hash {
                 self.recent.insert(hash, self.version);
@@ -454,14 +455,17 @@ impl Committer {
     /// Has the write buffer written out before it is full if scans pass too many replaced rows in it, unless the engine is
     /// behind with writing out or merging.
     fn write_out_if_deep(&mut self) -> Result<(), String> {
-        if self.replaced.is_deep()
+        let memtable = self.rows.tree.active_memtable().id();
+        if memtable != self.memtable {
+            self.memtable = memtable;
+            self.replaced.clear();
+        } else if self.replaced.is_deep()
             && self.rows.sealed_memtable_count() == 0
             && self.rows.l0_table_count() < TABLES_UNMERGED_MAX
         {
             self.rows
                 .rotate_memtable()
                 .map_err(|error| format!("the write buffer could not be written out: {error}"))?;
-            self.replaced.clear();
         }
         Ok(())
     }

@@ -30,6 +30,9 @@ pub struct LocalOptions {
     pub cache_bytes: u64,
     /// Rows collected in memory before they are written out as a sorted table.
     pub memtable_bytes: u64,
+    /// Replaced versions of rows that a memtable may hold before it is looked whether they outnumber its rows, or pile up on
+    /// some of them; then it is written out early, because scans pass them all.
+    pub replaced_rows: u64,
     /// Journal files beyond this make the engine write rows out early.
     pub journal_bytes: u64,
     /// How much of the sorted tables is read and compared with its checksums at open, newest tables first. Whatever is
@@ -50,6 +53,7 @@ impl Default for LocalOptions {
             durability: Durability::Synced,
             cache_bytes: 256 * MIB,
             memtable_bytes: 32 * MIB,
+            replaced_rows: 2048,
             journal_bytes: 512 * MIB,
             verify_bytes_max: 32 * MIB,
             relaxed_sync_interval: Duration::from_millis(200),

@@ -1,58 +1,72 @@
-//! How deep replaced rows lie in the engine's write buffer.
+//! How many replaced rows lie in the engine's write buffer.
 //!
 //! The buffer keeps every version of a key until it is written out as a table, which has each key once. A scan passes
 //! all of them, one by one: a counter that is written a thousand times a second would make a query of its neighbours
 //! pass fifty thousand versions of it before the buffer is full. So a buffer is written out early once versions pile up.
+//!
+//! Writing out has a price: the rows that are not replaced go into a table, which is merged with others. It is paid where
+//! at least half of the buffer is replaced versions, and where some keys have so many that reads beside them suffer.
+//! Rows that are deleted are not helped: what marks them stays until tables are merged down to the last level.
 
 use keywright_store::ByHash;
 
-/// So many versions of one key are enough.
-const VERSIONS_MAX: u32 = 2048;
-/// Of so many keys it is known how often they were written; with more, the buffer is full before versions pile up on
-/// all of them, and those known first are the ones written most.
+/// So many keys' versions are counted one by one. When there are more, those written once are forgotten, and if that is
+/// not enough, all: a key that is written all the time soon has a count again.
 const KEYS_MAX: usize = 32 * 1024;
-/// So many replaced versions are left to every buffer, beside one of each key: writing out a table has its price too.
-const REPLACED_FREE: u64 = 2048;
+/// Versions that a key written again has on average, by which reads beside such keys suffer.
+const VERSIONS_MEAN_MAX: u64 = 64;
 
-/// What was written since the buffer was last written out.
-#[derive(Default)]
+/// What was written since the buffer was last written out. Counts are of keys' hashes, and about right.
 pub(crate) struct Replaced {
     versions: ByHash<u32>,
     /// Versions beyond the first of each key.
     again: u64,
-    deepest: u32,
-    bytes: u64,
+    /// First versions.
+    first: u64,
+    /// Of the keys that have several versions: how many these are, and the sum of their squares.
+    several: u64,
+    several_squared: u64,
+    /// As many replaced versions are left to every buffer.
+    again_free: u64,
 }
 
 impl Replaced {
+    pub(crate) fn new(again_free: u64) -> Self {
+        Self { versions: ByHash::default(), again: 0, first: 0, several: 0, several_squared: 0, again_free }
+    }
+
     /// Notes one more version of a key.
     pub(crate) fn note(&mut self, key: u64) {
         if let Some(versions) = self.versions.get_mut(&key) {
+            let (before, after) = (u64::from(*versions), u64::from(*versions) + 1);
             *versions += 1;
-            self.deepest = self.deepest.max(*versions);
             self.again += 1;
-        } else if self.versions.len() < KEYS_MAX {
-            self.versions.insert(key, 1);
+            let (several, squared) = if before == 1 { (2, 4) } else { (1, after * after - before * before) };
+            self.several += several;
+            self.several_squared += squared;
+            return;
         }
-    }
-
-    /// Notes bytes written, by which it is known when the engine has written out a full buffer by itself.
-    pub(crate) fn note_bytes(&mut self, bytes: u64, buffer_bytes: u64) {
-        self.bytes += bytes;
-        if self.bytes >= buffer_bytes {
-            self.clear();
+        if self.versions.len() >= KEYS_MAX {
+            self.versions.retain(|_, versions| *versions > 1);
+            if self.versions.len() > KEYS_MAX / 2 {
+                self.versions.clear();
+            }
         }
+        self.first += 1;
+        self.versions.insert(key, 1);
     }
 
     /// Whether scans pass so many replaced rows that writing out the buffer is worth it.
     pub(crate) fn is_deep(&self) -> bool {
-        let keys = u64::try_from(self.versions.len()).unwrap_or(u64::MAX);
-        self.deepest >= VERSIONS_MAX || self.again >= keys + REPLACED_FREE
+        let mostly_replaced = self.again >= self.first + self.again_free;
+        // Of the versions of keys that have several, each has so many beside it, itself included.
+        let mean = self.several_squared / self.several.max(1);
+        mostly_replaced || (self.again >= 2 * self.again_free && mean >= VERSIONS_MEAN_MAX)
     }
 
     /// The buffer was written out.
     pub(crate) fn clear(&mut self) {
-        *self = Self::default();
+        *self = Self::new(self.again_free);
     }
 }
 
@@ -61,34 +75,54 @@ mod tests {
     use super::*;
 
     fn after(keys: impl IntoIterator<Item = u64>) -> Replaced {
-        let mut replaced = Replaced::default();
+        let mut replaced = Replaced::new(2048);
         // Keys come as hashes, which differ in all their bits.
         keys.into_iter().for_each(|key| replaced.note(key.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
         replaced
     }
 
-    #[test]
-    fn one_key_written_over_and_over_makes_the_buffer_deep() {
-        // Many keys once, so that it is the one key alone.
-        let keys = (1..=30_000).chain(std::iter::repeat_n(0, 2047));
-        assert!(!after(keys.clone()).is_deep());
-        assert!(after(keys.chain([0])).is_deep());
+    /// How many writes of these keys make the buffer deep, after others that were written once.
+    fn writes_until_deep(others: u64, hot: u64) -> u64 {
+        let mut replaced = after(1_000_000..1_000_000 + others);
+        let mut writes: u64 = 0;
+        while !replaced.is_deep() {
+            replaced.note((writes % hot).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            writes += 1;
+        }
+        writes
     }
 
     #[test]
-    fn a_buffer_of_few_keys_is_deep_long_before_it_is_full_and_one_of_many_is_not() {
-        assert!(!after((0..2_400).map(|write| write % 200)).is_deep());
-        assert!(after((0..2_500).map(|write| write % 200)).is_deep());
+    fn a_few_keys_written_over_and_over_make_a_buffer_deep_whatever_was_written_before() {
+        assert_eq!(writes_until_deep(0, 1), 2050);
+        assert_eq!(writes_until_deep(0, 200), 2448);
+        for others in [30_000, 40_000, 100_000, 1_000_000] {
+            assert!(writes_until_deep(others, 1) <= 4_098, "{others}");
+            assert!(writes_until_deep(others, 100) <= 6_600, "{others}");
+            assert!(writes_until_deep(others, 1_000) <= 66_000, "{others}");
+        }
+    }
+
+    #[test]
+    fn a_buffer_of_rows_that_are_hardly_replaced_is_not_deep() {
         assert!(!after(0..1_000_000).is_deep());
         assert!(!after((0..60_000).map(|write| write % 30_000)).is_deep());
+        assert!(!after((0..200_000).map(|write| write % 100_000)).is_deep());
+        assert!(!after((0..1_000_000).map(|write| if write % 500 == 0 { 7 } else { write })).is_deep());
+    }
+
+    #[test]
+    fn what_is_known_of_keys_is_bounded() {
+        let replaced = after((0..3_000_000).map(|write| write / 2));
+        assert!(replaced.versions.len() <= KEYS_MAX);
+        assert!(!replaced.is_deep());
     }
 
     #[test]
     fn what_was_written_out_is_forgotten() {
         let mut replaced = after((0..5_000).map(|write| write % 200));
-        replaced.note_bytes(1000, 2000);
         assert!(replaced.is_deep());
-        replaced.note_bytes(1000, 2000);
+        replaced.clear();
         assert!(!replaced.is_deep());
     }
 }

@@ -16,9 +16,9 @@ use keywright_store_local::{LocalOptions, LocalStore};
 const FOLDER_VARIABLE: &str = "KEYWRIGHT_CRASH_TEST_FOLDER";
 const THREADS: u64 = 6;
 
-/// Small write buffers, so that some are killed while tables are written.
+/// Small write buffers, which are written out early too, so that some are killed while tables are written.
 fn options() -> LocalOptions {
-    LocalOptions { memtable_bytes: 128 * 1024, ..LocalOptions::default() }
+    LocalOptions { memtable_bytes: 128 * 1024, replaced_rows: 50, ..LocalOptions::default() }
 }
 
 fn kills() -> u64 {

@@ -22,36 +22,59 @@ fn tables(folder: &Path) -> usize {
         .sum()
 }
 
+async fn over_and_over(store: &LocalStore, key: impl Fn(u64) -> u64, writes: u64) {
+    for number in 0..writes {
+        let mut transaction = store.begin().await.expect("begins");
+        transaction.put(key(number).to_be_bytes().to_vec().into(), number.to_be_bytes().to_vec().into());
+        transaction.commit().await.expect("commits");
+    }
+}
+
 /// The store and how many tables it had before anything was written.
 fn write(folder: &Path, key: impl Fn(u64) -> u64) -> (LocalStore, usize) {
     let options = LocalOptions { durability: Durability::Relaxed, ..LocalOptions::default() };
     let store = LocalStore::open(folder, options).expect("a new store");
     let before = tables(folder);
-    pollster::block_on(async {
-        for number in 0..WRITES {
-            let mut transaction = store.begin().await.expect("begins");
-            transaction.put(key(number).to_be_bytes().to_vec().into(), number.to_be_bytes().to_vec().into());
-            transaction.commit().await.expect("commits");
-        }
-    });
+    pollster::block_on(over_and_over(&store, key, WRITES));
     (store, before)
 }
 
-#[test]
 #[expect(clippy::disallowed_methods, reason = "waits for the engine's threads")]
-fn a_row_written_over_and_over_is_written_out_before_the_buffer_is_full() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (store, before) = write(folder.path(), |_| 7);
+fn wait_for_table(folder: &Path, before: usize) {
     let until = Instant::now() + Duration::from_secs(20);
-    while tables(folder.path()) == before {
+    while tables(folder) == before {
         assert!(Instant::now() < until, "no table was written");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_row_written_over_and_over_is_written_out_before_the_buffer_is_full() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (store, before) = write(folder.path(), |_| 7);
+    wait_for_table(folder.path(), before);
     let newest = || {
         let key = Bytes::from(7_u64.to_be_bytes().to_vec());
         pollster::block_on(async { store.snapshot().await.expect("a view").get(&key).await.expect("reads") })
     };
     assert_eq!(newest().as_deref(), Some((WRITES - 1).to_be_bytes().as_slice()));
+}
+
+#[test]
+fn with_many_rows_beside_it_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let options = LocalOptions { durability: Durability::Relaxed, ..LocalOptions::default() };
+    let store = LocalStore::open(folder.path(), options).expect("a new store");
+    pollster::block_on(async {
+        let mut transaction = store.begin().await.expect("begins");
+        for number in 0..40_000_u64 {
+            transaction.put(number.to_be_bytes().to_vec().into(), Bytes::from_static(b"once"));
+        }
+        transaction.commit().await.expect("commits");
+    });
+    let before = tables(folder.path());
+    pollster::block_on(over_and_over(&store, |_| u64::MAX, 5_000));
+    wait_for_table(folder.path(), before);
 }
 
 #[test]
