@@ -14,6 +14,9 @@ mod naive;
 use std::cell::Cell;
 
 use dice::wanted;
+use keywright_store::Store;
+use keywright_store::memory::MemoryStore;
+use keywright_store_local::{Durability, LocalOptions, LocalStore};
 use naive::pair::{Pair, Planted};
 use naive::random::{Op, ops};
 use naive::reading::Reading;
@@ -27,8 +30,13 @@ const SHRINKS_MAX: u32 = 600;
 const SEQUENCES_OF_PLANTED: u32 = 400;
 const STEPS_OF_PLANTED: u32 = 60;
 
-/// Runs so many sequences; the smallest that answers otherwise is the error, with what differs.
-fn run(sequences: u32, steps: u32, planted: Planted, asked: &Cell<u64>) -> Result<(), (String, Vec<Op>)> {
+/// Runs so many sequences, each on a store of its own; the smallest that answers otherwise is the error, with what differs.
+fn run<S: Store>(
+    store: impl Fn() -> S,
+    (sequences, steps): (u32, u32),
+    planted: Planted,
+    asked: &Cell<u64>,
+) -> Result<(), (String, Vec<Op>)> {
     let config = Config {
         cases: sequences,
         failure_persistence: None,
@@ -37,7 +45,7 @@ fn run(sequences: u32, steps: u32, planted: Planted, asked: &Cell<u64>) -> Resul
     };
     let steps = 1..usize::try_from(steps).unwrap();
     let outcome = TestRunner::new(config).run(&proptest::collection::vec(ops(), steps), |ops| {
-        let mut pair = Pair::new(planted);
+        let mut pair = Pair::new(store(), planted);
         for op in &ops {
             asked.set(asked.get() + 1);
             pair.step(op).map_err(TestCaseError::fail)?;
@@ -54,16 +62,44 @@ fn run(sequences: u32, steps: u32, planted: Planted, asked: &Cell<u64>) -> Resul
     }
 }
 
-#[test]
-fn random_sequences_of_all_operations_answer_as_a_naive_table_does() {
-    let number = |variable, otherwise: u32| u32::try_from(wanted(variable, otherwise.into())).unwrap();
-    let sequences = number("KEYWRIGHT_SEQUENCES", SEQUENCES_DEFAULT);
+fn number(variable: &str, otherwise: u32) -> u32 {
+    u32::try_from(wanted(variable, otherwise.into())).unwrap()
+}
+
+/// What to tell of it if all was equal.
+fn assert_equal<S: Store>(name: &str, store: impl Fn() -> S, share: u32) -> String {
+    let sequences = number("KEYWRIGHT_SEQUENCES", SEQUENCES_DEFAULT).div_ceil(share);
     let steps = number("KEYWRIGHT_STEPS", STEPS_DEFAULT);
     let asked = Cell::new(0);
-    if let Err((reason, ops)) = run(sequences, steps, Planted::Nothing, &asked) {
-        panic!("{reason}\nafter {ops:?}");
+    if let Err((reason, ops)) = run(store, (sequences, steps), Planted::Nothing, &asked) {
+        panic!("{name}: {reason}\nafter {ops:?}");
     }
-    println!("{sequences} sequences, {} requests, all as the naive table answers", asked.get());
+    format!("{name}: {sequences} sequences, {} requests, all as the naive table answers", asked.get())
+}
+
+#[test]
+fn random_sequences_of_all_operations_answer_as_a_naive_table_does() {
+    println!("{}", assert_equal("in memory", MemoryStore::new, 1));
+}
+
+/// With write buffers of a few rows, so that most of what is read comes from tables, and tables are merged.
+#[test]
+fn random_sequences_on_the_durable_store_answer_as_a_naive_table_does() {
+    let folders = std::cell::RefCell::new(Vec::new());
+    let store = || {
+        let folder = tempfile::tempdir().unwrap();
+        let options = LocalOptions {
+            durability: Durability::Relaxed,
+            memtable_bytes: 2 * 1024,
+            replaced_rows: 5,
+            ..LocalOptions::default()
+        };
+        let store = LocalStore::open(folder.path(), options).unwrap();
+        // The last one's store is closed by now.
+        folders.replace(vec![folder]);
+        store
+    };
+    println!("{}", assert_equal("on disk", store, 4));
 }
 
 #[test]
@@ -76,7 +112,9 @@ fn a_planted_fault_is_found_and_shrunk_to_a_few_requests() {
         Planted::Replaced,
     ];
     for planted in planted {
-        let Err((reason, ops)) = run(SEQUENCES_OF_PLANTED, STEPS_OF_PLANTED, planted, &Cell::new(0)) else {
+        let Err((reason, ops)) =
+            run(MemoryStore::new, (SEQUENCES_OF_PLANTED, STEPS_OF_PLANTED), planted, &Cell::new(0))
+        else {
             panic!("{planted:?} was not found");
         };
         println!("{planted:?} shows after {} requests: {reason}", ops.len());

@@ -15,6 +15,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use in_process::{Answer, Api as _, Http};
 use keywright_store_local::{LocalOptions, LocalStore};
@@ -134,7 +135,11 @@ async fn a_failing_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknow
         let writers = workload.start(&server.endpoint);
         let http = Http::new(server.address());
         let tried = put_until_refused(&http, &what).await;
+        // The others go on asking for a while, and are refused in the same way.
+        tokio::time::sleep(Duration::from_millis(100)).await;
         workload.stop(writers).await;
+        let names = workload.refused();
+        assert!(names.keys().eq(["InternalServerError"]), "{what}: {names:?}");
         let refused = Answer::Unknown("InternalServerError".to_owned());
         let later = http.call("PutItem", &numbered_put(tried)).await;
         assert_eq!(later, refused, "{what}: it must not recover by itself");

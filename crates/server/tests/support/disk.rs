@@ -224,6 +224,13 @@ impl Recording {
         recording
     }
 
+    /// The line from which on nothing is promised if the power is lost before this line: where the last sync of a journal began
+    /// that was done by then.
+    pub fn synced_through(&self, line: usize) -> usize {
+        let done = self.syncs.iter().filter(|sync| sync.ended < line && is_journal(&self.names[sync.node]));
+        done.map(|sync| sync.begun).max().unwrap_or(0)
+    }
+
     /// How many tables were written, lists of them replaced, journals begun, and files removed.
     pub fn summary(&self) -> String {
         let count =

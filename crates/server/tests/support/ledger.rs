@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::error::ProvideErrorMetadata;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, StreamSpecification, StreamViewType, TransactWriteItem};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -59,6 +60,8 @@ pub struct Workload {
     padding_bytes_max: u64,
     /// For each key the greatest generation.
     acknowledged: Mutex<BTreeMap<Place, u64>>,
+    /// How often which error came instead.
+    refused: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Workload {
@@ -73,6 +76,10 @@ impl Workload {
 
     pub fn acknowledged(&self) -> BTreeMap<Place, u64> {
         self.acknowledged.lock().unwrap().clone()
+    }
+
+    pub fn refused(&self) -> BTreeMap<String, u64> {
+        self.refused.lock().unwrap().clone()
     }
 
     /// Begins to write to this endpoint.
@@ -107,26 +114,34 @@ impl Workload {
             } else {
                 let row = row("single");
                 let sent = client.put_item().table_name(TABLE).set_item(Some(row.clone())).send().await;
-                (vec![row], sent.is_ok())
+                (vec![row], sent.map(drop).map_err(|error| name_of(&error)))
             };
-            if sent {
-                let mut acknowledged = self.acknowledged.lock().unwrap();
-                for row in &rows {
-                    let text = |name: &str| row[name].as_s().unwrap().clone();
-                    acknowledged.insert((text("pk"), text("sk")), generation);
+            match sent {
+                Ok(()) => {
+                    let mut acknowledged = self.acknowledged.lock().unwrap();
+                    for row in &rows {
+                        let text = |name: &str| row[name].as_s().unwrap().clone();
+                        acknowledged.insert((text("pk"), text("sk")), generation);
+                    }
                 }
+                Err(name) => *self.refused.lock().unwrap().entry(name).or_default() += 1,
             }
         }
     }
 }
 
-async fn put_together(client: &Client, rows: &[Item]) -> bool {
+fn name_of(error: &impl ProvideErrorMetadata) -> String {
+    error.code().unwrap_or("no answer").to_owned()
+}
+
+async fn put_together(client: &Client, rows: &[Item]) -> Result<(), String> {
     let put = |row: &Item| {
         let put = Put::builder().table_name(TABLE).set_item(Some(row.clone())).build().unwrap();
         TransactWriteItem::builder().put(put).build()
     };
     let puts = rows.iter().map(put).collect();
-    client.transact_write_items().set_transact_items(Some(puts)).send().await.is_ok()
+    let sent = client.transact_write_items().set_transact_items(Some(puts)).send().await;
+    sent.map(drop).map_err(|error| name_of(&error))
 }
 
 pub async fn enable_stream(client: &Client) {

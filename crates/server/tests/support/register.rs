@@ -24,7 +24,8 @@ use crate::support::client::{Caller, client};
 const WRITERS: u64 = 4;
 /// Sort keys of each partition.
 const KEYS: u64 = 20;
-const BATCH: u64 = 5;
+/// All keys of a partition: rows that are replaced so often that they are written out early.
+const BATCH: u64 = 20;
 
 /// What a change leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +39,17 @@ pub enum Left {
 struct Key {
     tried: BTreeMap<u64, Left>,
     acknowledged: BTreeSet<u64>,
-    /// Generations that an acknowledged delete said it removed.
+    /// Generations that acknowledged deletes removed, as they said or as the key's only writer knows.
     removed: BTreeSet<u64>,
 }
 
 impl Key {
+    /// The generation that it holds for certain: the last change was acknowledged and left an item.
+    fn certain(&self) -> Option<u64> {
+        let (last, left) = self.tried.last_key_value()?;
+        (*left == Left::Item && self.acknowledged.contains(last)).then_some(*last)
+    }
+
     /// Whether this can be what the key holds: the effect of the last acknowledged change, or of a later one whose answer did
     /// not come.
     fn may_hold(&self, found: Option<u64>) -> bool {
@@ -192,33 +199,40 @@ impl Register {
             let put = Put::builder().table_name(TABLE).set_item(Some(item(place, number))).build().unwrap();
             TransactWriteItem::builder().put(put).build()
         };
-        self.transact(client, number, [&left, &right], put).await;
+        let _ = self.transact(client, number, [&left, &right], put).await;
     }
 
     async fn delete_pair(&self, client: &Client, writer: u64, sort: u64) {
         let (left, right) = (place("left", writer, sort), place("right", writer, sort));
+        let certain =
+            [&left, &right].map(|place| self.keys.lock().unwrap().get(place).and_then(Key::certain));
         let number = self.try_change(&left, Left::Nothing);
         self.try_as(number, &right, Left::Nothing);
         let delete = |place: &Place| {
             let delete = Delete::builder().table_name(TABLE).set_key(Some(key(place))).build().unwrap();
             TransactWriteItem::builder().delete(delete).build()
         };
-        self.transact(client, number, [&left, &right], delete).await;
+        if self.transact(client, number, [&left, &right], delete).await {
+            for (place, removed) in [&left, &right].into_iter().zip(certain) {
+                self.keys.lock().unwrap().entry(place.clone()).or_default().removed.extend(removed);
+            }
+        }
     }
 
+    /// Whether it was acknowledged.
     async fn transact(
         &self,
         client: &Client,
         number: u64,
         pair: [&Place; 2],
         action: impl Fn(&Place) -> TransactWriteItem,
-    ) {
+    ) -> bool {
         let actions = pair.iter().map(|place| action(place)).collect();
-        if client.transact_write_items().set_transact_items(Some(actions)).send().await.is_ok() {
-            for place in pair {
-                self.acknowledge(number, place);
-            }
+        let good = client.transact_write_items().set_transact_items(Some(actions)).send().await.is_ok();
+        for place in pair.into_iter().filter(|_| good) {
+            self.acknowledge(number, place);
         }
+        good
     }
 
     /// Every key holds what its last acknowledged change left, or a later one's effect, and nothing that nobody wrote.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use keywright_store::memory::MemoryStore;
+use keywright_store::Store;
 use serde_json::{Value, json};
 
 use super::action::Action;
@@ -64,8 +64,8 @@ impl Planted {
     }
 }
 
-pub struct Pair {
-    database: InProcess<MemoryStore>,
+pub struct Pair<S: Store> {
+    database: InProcess<S>,
     naive: Naive,
     planted: Planted,
 }
@@ -163,9 +163,9 @@ fn sorted(items: &[Value]) -> Vec<String> {
     texts
 }
 
-impl Pair {
-    pub fn new(planted: Planted) -> Self {
-        let database = block_on(InProcess::open(MemoryStore::new())).unwrap();
+impl<S: Store> Pair<S> {
+    pub fn new(store: S, planted: Planted) -> Self {
+        let database = block_on(InProcess::open(store)).unwrap();
         block_on(database.call("CreateTable", &create_table())).good();
         Self { database, naive: Naive::default(), planted }
     }
