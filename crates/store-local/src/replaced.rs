@@ -5,7 +5,8 @@
 //! pass fifty thousand versions of it before the buffer is full. So a buffer is written out early once versions pile up.
 //!
 //! Writing out has a price: the rows that are not replaced go into a table, which is merged with others. It is paid where
-//! at least half of the buffer is replaced versions, and where some keys have so many that reads beside them suffer.
+//! most of the buffer is replaced versions, and where a key or a few have very many. It is not where many keys are written
+//! and some of them more often: with a million keys by Zipf's law, early tables cost two fifths of the writes.
 //! Rows that are deleted are not helped: what marks them stays until tables are merged down to the last level.
 
 use keywright_store::ByHash;
@@ -14,7 +15,9 @@ use keywright_store::ByHash;
 /// not enough, all: a key that is written all the time soon has a count again.
 const KEYS_MAX: usize = 32 * 1024;
 /// Versions that a key written again has on average, by which reads beside such keys suffer.
-const VERSIONS_MEAN_MAX: u64 = 64;
+const VERSIONS_MEAN_MAX: u64 = 1024;
+/// So many replaced versions to each row are most of the buffer.
+const AGAIN_TO_ONE: u64 = 4;
 
 /// What was written since the buffer was last written out. Counts are of keys' hashes, and about right.
 pub(crate) struct Replaced {
@@ -58,7 +61,7 @@ impl Replaced {
 
     /// Whether scans pass so many replaced rows that writing out the buffer is worth it.
     pub(crate) fn is_deep(&self) -> bool {
-        let mostly_replaced = self.again >= self.first + self.again_free;
+        let mostly_replaced = self.again >= AGAIN_TO_ONE * self.first + self.again_free;
         // Of the versions of keys that have several, each has so many beside it, itself included.
         let mean = self.several_squared / self.several.max(1);
         mostly_replaced || (self.again >= 2 * self.again_free && mean >= VERSIONS_MEAN_MAX)
@@ -94,12 +97,11 @@ mod tests {
 
     #[test]
     fn a_few_keys_written_over_and_over_make_a_buffer_deep_whatever_was_written_before() {
-        assert_eq!(writes_until_deep(0, 1), 2050);
-        assert_eq!(writes_until_deep(0, 200), 2448);
+        assert_eq!(writes_until_deep(0, 1), 2053);
+        assert_eq!(writes_until_deep(0, 200), 3048);
         for others in [30_000, 40_000, 100_000, 1_000_000] {
             assert!(writes_until_deep(others, 1) <= 4_098, "{others}");
-            assert!(writes_until_deep(others, 100) <= 6_600, "{others}");
-            assert!(writes_until_deep(others, 1_000) <= 66_000, "{others}");
+            assert!(writes_until_deep(others, 20) <= 22_000, "{others}");
         }
     }
 
@@ -109,6 +111,17 @@ mod tests {
         assert!(!after((0..60_000).map(|write| write % 30_000)).is_deep());
         assert!(!after((0..200_000).map(|write| write % 100_000)).is_deep());
         assert!(!after((0..1_000_000).map(|write| if write % 500 == 0 { 7 } else { write })).is_deep());
+        // About Zipf's law: of 131,072 keys, those from 2^n to 2^(n + 1) have as many writes together for every n.
+        let zipf = |write: u64| {
+            let hash = write
+                .wrapping_add(1)
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .rotate_left(31)
+                .wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let first = 1_u64 << (((hash >> 40) * 17) >> 24);
+            first + (hash & (first - 1))
+        };
+        assert!(!after((0..50_000).map(zipf)).is_deep());
     }
 
     #[test]

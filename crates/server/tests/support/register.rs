@@ -24,7 +24,7 @@ use crate::support::client::{Caller, client};
 const WRITERS: u64 = 4;
 /// Sort keys of each partition.
 const KEYS: u64 = 20;
-/// All keys of a partition: rows that are replaced so often that they are written out early.
+/// All keys of a partition.
 const BATCH: u64 = 20;
 
 /// What a change leaves behind.
