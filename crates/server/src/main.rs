@@ -19,6 +19,7 @@ mod serve;
 mod timers;
 mod tls;
 
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,7 +30,11 @@ use clap::Parser;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    match cli::run(cli::Cli::parse()) {
+    let asked = match cli::Cli::try_parse() {
+        Ok(asked) => asked,
+        Err(told) => return tell(&told),
+    };
+    match cli::run(asked) {
         Ok(()) if banner::all_said() => ExitCode::SUCCESS,
         // It was told when it happened.
         Ok(()) => ExitCode::FAILURE,
@@ -37,5 +42,19 @@ fn main() -> ExitCode {
             banner::complain(&fault);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints what the command line itself answers, help or a fault. Help that could not be written is a failure like other
+/// data.
+fn tell(told: &clap::Error) -> ExitCode {
+    let written = told.print().and_then(|()| std::io::stdout().flush());
+    match written {
+        _ if told.use_stderr() => u8::try_from(told.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            banner::complain(&format!("cannot write to standard output: {error}"));
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
     }
 }

@@ -142,7 +142,9 @@ fn the_schema_is_json_that_editors_take() {
 }
 
 /// Each command that prints data, as it is called with a model.
-const PRINTING: [&[&str]; 12] = [
+const PRINTING: [&[&str]; 14] = [
+    &["--help"],
+    &["show", "--help"],
     &["init", "-"],
     &["schema"],
     &["explain"],

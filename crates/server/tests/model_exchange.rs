@@ -390,6 +390,35 @@ fn options_that_mean_nothing_and_names_that_are_nobodys_are_refused_on_standard_
         let said = refused(path, arguments);
         assert!(said.contains(told), "{arguments:?}: {said}");
     }
+    assert!(keywright(path, &["init"]).status.success());
+    let said = refused(path, &["show", "model.yaml", "--pattern", "ZZ"]);
+    assert!(said.contains("no pattern `ZZ`; known are ") && !said.contains("there are"), "{said}");
+}
+
+/// The place of the second file is taken by a folder: the first is not left behind alone, nor is anything half-written.
+#[test]
+fn files_that_go_together_are_written_together_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    std::fs::write(path.join("rich.yaml"), RICH).unwrap();
+    let file = example("simple-aws-ecommerce/ECommerce-1.json");
+    for (arguments, second) in [
+        (&["import", file.to_str().unwrap(), "-o", "m.yaml", "--force"][..], "m.workbench.json"),
+        (&["export", "rich.yaml", "--to", "workbench", "-o", "m.json", "--force"][..], "m.keywright.yaml"),
+    ] {
+        std::fs::create_dir(path.join(second)).unwrap();
+        let said = refused(path, arguments);
+        assert!(said.contains("cannot write"), "{said}");
+        let left: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+        std::fs::remove_dir(path.join(second)).unwrap();
+        assert!(keywright(path, arguments).status.success());
+        let left = std::fs::read_dir(path).unwrap().count();
+        assert_eq!(left, 3);
+        for name in ["m.yaml", "m.json", second] {
+            let _ = std::fs::remove_file(path.join(name));
+        }
+    }
 }
 
 #[test]

@@ -67,15 +67,27 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
     let target = target(arguments, &made)?;
     let draft = of_model(&made, &items);
     let exported = export(&draft, &target).map_err(|faults| files::faults(&arguments.model, &faults))?;
+    let beside = side.as_deref().map(|side| (side, without_data(&made)));
     match &arguments.output {
-        Some(path) => files::write(path, &exported.text, arguments.force)?,
+        Some(path) => {
+            let first = (path.as_path(), exported.text.as_str());
+            let second = beside.as_ref().map(|(side, text)| (*side, text.as_str()));
+            let together: Vec<(&Path, &str)> = std::iter::once(first).chain(second).collect();
+            files::write_all(&together, arguments.force)?;
+        }
         None => banner::say(exported.text.trim_end()),
     }
     for told in &exported.told {
         banner::note(told);
     }
-    match (arguments.to, side) {
-        (Format::Workbench, Some(side)) => write_side(&side, &made, arguments.force),
+    match (arguments.to, &side) {
+        (Format::Workbench, Some(side)) => {
+            banner::note(&format!(
+                "{} keeps patterns, counts and whatever else the document cannot hold; `keywright model import` finds it there.",
+                side.display()
+            ));
+            Ok(())
+        }
         (Format::Workbench, None) => {
             banner::note(&left_out(&made));
             Ok(())
@@ -167,14 +179,8 @@ fn left_out(made: &Model) -> String {
 }
 
 /// The model without its data, for `import` to put back what a Workbench document cannot hold.
-fn write_side(side: &Path, made: &Model, force: bool) -> Result<(), String> {
-    let without_data = Model { data: DataSource::default(), ..made.clone() };
-    files::write(side, &model::write(&without_data), force)?;
-    banner::note(&format!(
-        "{} keeps patterns, counts and whatever else the document cannot hold; `keywright model import` finds it there.",
-        side.display()
-    ));
-    Ok(())
+fn without_data(made: &Model) -> String {
+    model::write(&Model { data: DataSource::default(), ..made.clone() })
 }
 
 /// Now, as the Workbench writes it: `Apr 25, 2023, 05:37 PM`.

@@ -42,8 +42,49 @@ pub(super) fn may_write(path: &Path, force: bool) -> Result<(), String> {
 
 /// Writes a file; one that exists only if asked to.
 pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), String> {
-    may_write(path, force)?;
-    fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    write_all(&[(path, text)], force)
+}
+
+/// Writes files that go together: all of them or none. Each is written beside its place first and takes it when all are
+/// whole.
+pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), String> {
+    for (path, _) in files {
+        may_write(path, force)?;
+    }
+    let mut waiting: Vec<(PathBuf, PathBuf)> = Vec::new();
+    let written = files.iter().try_for_each(|(path, text)| {
+        let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
+        // What is no file, such as a terminal, takes what it gets at once; a link stays a link.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        if place.exists() && !place.is_file() {
+            return fs::write(&place, text).map_err(explain);
+        }
+        let partial = partial(&place);
+        waiting.push((partial.clone(), place.clone()));
+        fs::write(&partial, text).map_err(explain)?;
+        if let Ok(known) = fs::metadata(&place) {
+            fs::set_permissions(&partial, known.permissions()).map_err(explain)?;
+        }
+        Ok(())
+    });
+    let placed = written.and_then(|()| {
+        waiting.iter().try_for_each(|(partial, place)| {
+            fs::rename(partial, place).map_err(|error| format!("cannot write {}: {error}", place.display()))
+        })
+    });
+    if placed.is_err() {
+        for (partial, _) in &waiting {
+            // What was never begun is not there either.
+            let _ = fs::remove_file(partial);
+        }
+    }
+    placed
+}
+
+/// Where a file is written until it is whole: in the same folder, as a name can be taken at once only within a disk.
+fn partial(place: &Path) -> PathBuf {
+    let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    place.with_file_name(format!(".{name}.{}.partial", std::process::id()))
 }
 
 /// The file beside another with the same name and another ending: `shop.workbench.json` for `shop.yaml`.

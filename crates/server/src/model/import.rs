@@ -78,9 +78,16 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
     for note in &imported.notes {
         banner::note(note);
     }
-    write_model(arguments, &imported.model)?;
-    if let (Source::Workbench(document), Some(base)) = (imported.source, base) {
-        files::write(&base, &format!("{}\n", document.to_text()), arguments.force)?;
+    let kept = match (imported.source, base) {
+        (Source::Workbench(document), Some(base)) => Some((base, format!("{}\n", document.to_text()))),
+        _ => None,
+    };
+    write_model(
+        arguments,
+        &imported.model,
+        kept.as_ref().map(|(base, text)| (base.as_path(), text.as_str())),
+    )?;
+    if let Some((base, _)) = kept {
         banner::note(&format!(
             "{} keeps what the model does not say; `keywright model export --to workbench` puts it back.",
             base.display()
@@ -152,16 +159,23 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
     for note in fetched.iter().flat_map(live::notes).chain(made.notes) {
         banner::note(&note);
     }
-    write_model(arguments, &made.model)
+    write_model(arguments, &made.model, None)
 }
 
-fn write_model(arguments: &ImportArguments, made: &Model) -> Result<(), String> {
+/// Writes the model, with the file that goes with it.
+fn write_model(
+    arguments: &ImportArguments,
+    made: &Model,
+    beside: Option<(&Path, &str)>,
+) -> Result<(), String> {
     let text = model::write(made);
     let Some(path) = &arguments.output else {
         banner::say(text.trim_end());
         return Ok(());
     };
-    files::write(path, &text, arguments.force)?;
+    let together: Vec<(&Path, &str)> =
+        std::iter::once((path.as_path(), text.as_str())).chain(beside).collect();
+    files::write_all(&together, arguments.force)?;
     let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
     banner::note(&format!(
         "{}: {}, {} ({}). Add access patterns with their rates, then run `keywright model check {}`.",

@@ -66,11 +66,8 @@ fn check_pattern(arguments: &ShowArguments, model: &Model) -> Result<(), String>
     let known: Vec<&str> = model.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
     if !known.contains(&id.as_str()) {
         let hint = did_you_mean(id, known.iter().copied());
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(format!(
-            "{}: there is no pattern `{id}`{hint}; there are {known}",
-            arguments.model.display()
-        ));
+        let hint = if known.is_empty() { "; it has none".to_owned() } else { hint };
+        return Err(format!("{}: there is no pattern `{id}`{hint}", arguments.model.display()));
     }
     if !arguments.views.is_empty() && !arguments.views.contains(&View::Collections) {
         return Err(
