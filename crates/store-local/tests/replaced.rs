@@ -32,7 +32,8 @@ async fn over_and_over(store: &LocalStore, key: impl Fn(u64) -> u64, writes: u64
 
 /// The store and how many tables it had before anything was written.
 fn write(folder: &Path, key: impl Fn(u64) -> u64) -> (LocalStore, usize) {
-    let options = LocalOptions { durability: Durability::Relaxed, ..LocalOptions::default() };
+    let options =
+        LocalOptions { durability: Durability::Relaxed, replaced_rows: 2048, ..LocalOptions::default() };
     let store = LocalStore::open(folder, options).expect("a new store");
     let before = tables(folder);
     pollster::block_on(over_and_over(&store, key, WRITES));
@@ -63,7 +64,8 @@ fn a_row_written_over_and_over_is_written_out_before_the_buffer_is_full() {
 #[test]
 fn with_many_rows_beside_it_too() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = LocalOptions { durability: Durability::Relaxed, ..LocalOptions::default() };
+    let options =
+        LocalOptions { durability: Durability::Relaxed, replaced_rows: 2048, ..LocalOptions::default() };
     let store = LocalStore::open(folder.path(), options).expect("a new store");
     pollster::block_on(async {
         let mut transaction = store.begin().await.expect("begins");
