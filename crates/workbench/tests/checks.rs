@@ -3,6 +3,7 @@
 mod support;
 
 use expect_test::{Expect, expect};
+use keywright_workbench::lint::Severity;
 use keywright_workbench::report::{json, junit, markdown, text};
 
 use support::checked;
@@ -149,4 +150,29 @@ fn data_that_is_smaller_than_declared_is_told_once_for_each_entity_in_every_repo
     }
     let larger = TWINS.replace("size: 500, ", "").replace("size: 20000", "size: 1");
     assert!(self::checked(&larger).notes.is_empty());
+}
+
+#[test]
+fn ten_of_eleven_thrown_away_by_a_filter_are_over_ninety_in_a_hundred() {
+    let rows = |count: usize| {
+        let state = |number| if number == 1 { "open" } else { "done" };
+        let row = |number| format!("{{customer: a, ticket: t{number:02}, state: {}}}", state(number));
+        (1..=count).map(row).collect::<Vec<_>>().join(", ")
+    };
+    let severity = |count: usize| {
+        let found = checked(&format!(
+            "format: 1\nmodel: filter\ntables: {{Tab: {{key: {{pk: S, sk: S}}}}}}\nentities:
+  Ticket: {{count: 1000, size: 100, key: {{pk: \"c#{{customer}}\", sk: \"t#{{ticket}}\"}}, attrs: {{customer: S, ticket: S, state: S}}}}
+patterns:
+  - {{id: Q, query: Ticket, given: {{customer: eq}}, filter: \"state = :s\", returns: {{avg: 1, max: 20, page: 20}}, rate: 1, example: {{customer: a, s: open}}}}
+data: {{inline: {{Ticket: [{}]}}}}
+",
+            rows(count)
+        ));
+        found.findings.iter().find(|finding| finding.rule == "L003").map(|finding| finding.severity)
+    };
+    assert_eq!(severity(2), None);
+    assert_eq!(severity(3), Some(Severity::Warning));
+    assert_eq!(severity(10), Some(Severity::Warning));
+    assert_eq!(severity(11), Some(Severity::Error));
 }

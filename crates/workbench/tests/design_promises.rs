@@ -198,3 +198,36 @@ fn a_bill_without_a_write_that_did_not_run_is_no_price() {
     assert_eq!(said.as_deref(), Some("W1 did not run and is not in the total: two puts of `M` have one key"));
     assert_eq!(of(vec![Note::NoAverage { pattern: "P1".to_owned(), items: 3 }]), None);
 }
+
+#[test]
+fn a_local_index_does_not_take_in_what_only_has_its_attribute_too() {
+    let (_, written) = designed(
+        "format: 1\nmodel: blog\ntables: {Blog: {key: {pk: S, sk: S}}}\nentities:
+  Post: {count: 5000, size: 4000, unique: [[postId]], attrs: {postId: {type: S, format: ulid}, publishedAt: {type: S, format: iso8601}, views: N, body: S}}
+  Photo: {count: 20000, size: 300, unique: [[album, photoId]], attrs: {album: {type: S, distinct: 300}, photoId: {type: S, format: ulid}, publishedAt: {type: S, format: iso8601}}}
+patterns:
+  - {id: Q1, get: Post, given: {postId: eq}, rate: 10}
+  - {id: Q2, get: Photo, given: {album: eq, photoId: eq}, rate: 5}
+  - {id: Q3, query: Photo, given: {album: eq}, order: {by: publishedAt, direction: desc}, consistency: strong, returns: {avg: 20, max: 1000, page: 20}, rate: 5}
+  - {id: W1, put: Photo, if: not-exists, rate: 1}
+  - {id: W2, update: Photo, set: \"publishedAt = :t\", if: exists, rate: 0.1}
+  - {id: W3, update: Post, add: \"views :one\", if: exists, example: {one: 1}, rate: 10}
+data: {generate: {seed: 2, sample: 100}}
+",
+    );
+    proved(&written);
+    let table = written.tables.first().expect("the table");
+    let entity = |name: &str| written.entities.iter().find(|own| own.name == name).expect("it is there");
+    for index in &table.indexes {
+        let post = entity("Post");
+        let stands = index
+            .key_parts()
+            .all(|part| post.template(&part.name).is_some() || post.attribute(&part.name).is_some());
+        assert!(
+            !stands,
+            "{}: each view of a post would be written to it too\n{}",
+            index.name,
+            write(&written)
+        );
+    }
+}

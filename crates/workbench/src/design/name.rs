@@ -97,7 +97,9 @@ fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
     let global = matches!(placed.slot, Slot::Global(_));
     let partition = global && placed.view.shards == 1 && alone(&placed.view.partition);
     let sort = alone(&placed.view.sort) || (global && placed.view.sort.is_empty());
-    let names: Vec<&String> = placed.view.names().collect();
+    // A local index takes what has its sort attribute, for the table's partition keys are there in any case.
+    let names: Vec<&String> =
+        if global { placed.view.names().collect() } else { placed.view.sort.iter().collect() };
     let mut others = table.entities.iter().filter(|own| **own != placed.view.entity);
     let strange = others.any(|own| {
         problem.entities.get(*own).is_some_and(|own| names.iter().all(|name| own.attribute(name).is_some()))

@@ -58,12 +58,16 @@ pub(super) fn filter_discards(context: &Context<'_>) -> Vec<Finding> {
             .filter
             .as_ref()
             .filter(|_| report.operation != OperationKind::Scan && report.items_read > 1)?;
-        let discarded = (report.items_read - report.items_returned) * 100 / report.items_read;
-        let severity = match discarded {
-            share if share > DISCARD_ERROR_PERCENT => Severity::Error,
-            share if share > DISCARD_WARNING_PERCENT => Severity::Warning,
-            _ => return None,
+        let thrown = (report.items_read - report.items_returned).saturating_mul(100);
+        let is_over = |percent: u64| thrown > report.items_read.saturating_mul(percent);
+        let severity = if is_over(DISCARD_ERROR_PERCENT) {
+            Severity::Error
+        } else if is_over(DISCARD_WARNING_PERCENT) {
+            Severity::Warning
+        } else {
+            return None;
         };
+        let discarded = thrown / report.items_read;
         Some(finding(
             "L003",
             severity,
