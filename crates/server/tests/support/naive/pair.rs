@@ -1,5 +1,6 @@
 //! The database beside its naive double: each request goes to both, and what they answer must be the same.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
 use std::pin::pin;
@@ -137,11 +138,11 @@ fn with_projection(mut body: Value, projection: Option<&[Shown]>) -> Value {
     body
 }
 
-/// Sets have no order.
+/// Sets and members of objects have no order.
 fn canonical(value: &Value) -> Value {
     match value {
-        Value::Object(object) => object
-            .iter()
+        Value::Object(object) => BTreeMap::from_iter(object)
+            .into_iter()
             .map(|(name, value)| {
                 let mut value = canonical(value);
                 if name == "SS"
