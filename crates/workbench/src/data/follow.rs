@@ -45,15 +45,8 @@ pub(super) fn follow(model: &Model, mut samples: Vec<Sample>, given: usize) -> V
     samples
 }
 
-fn pairs(model: &Model) -> Vec<(&Entity, &Entity)> {
-    let first = |second: &Entity| -> Option<&Entity> {
-        let (source, _) = second.attributes.first()?.copy_of.as_ref()?;
-        let first = model.entity(source)?;
-        let copies = second
-            .attributes
-            .iter()
-            .all(|own| own.copy_of.as_ref().is_some_and(|(from, name)| from == source && *name == own.name));
-        (copies && second.count == first.count && second.name != first.name).then_some(first)
-    };
-    model.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
+/// Second items of which there are as many as of the first.
+fn pairs(model: &Model) -> impl Iterator<Item = (&Entity, &Entity)> {
+    let seconds = model.seconds().into_iter();
+    seconds.filter(|(second, first)| second.count == first.count && second.name != first.name)
 }

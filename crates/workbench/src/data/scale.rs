@@ -239,7 +239,7 @@ pub(super) fn uniques(entity: &Entity) -> Vec<Vec<&str>> {
 
 /// The attributes of an entity's key in its table.
 pub(super) fn key_attributes(entity: &Entity) -> BTreeSet<&str> {
-    entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect()
+    entity.key_attributes().collect()
 }
 
 /// The other entity that an attribute identifies: what it is said to repeat, or the only entity that is known by such a

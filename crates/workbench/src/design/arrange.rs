@@ -37,8 +37,7 @@ pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> 
 
 /// Whether a step's own examples name the item, as those of bound steps do.
 fn is_of(sample: &Sample, entity: &Entity, step: &Write) -> bool {
-    let names: Vec<&str> =
-        entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+    let names: Vec<&str> = entity.key_attributes().collect();
     let says = |row: &Vec<(String, Node)>| {
         names.iter().all(|name| {
             let given = row.iter().find(|(known, _)| known == name).map(|(_, node)| node);

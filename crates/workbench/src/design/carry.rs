@@ -7,7 +7,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::Embedded;
 use super::exemplified::{missing, record};
 use super::shaped::wanted;
-use super::verify::{SAMPLE, SEED, seconds};
+use super::verify::{SAMPLE, SEED};
 use super::verify_writes::bare;
 use crate::data::{self, ReadFile, Sample};
 use crate::exchange::item_json::write_item;
@@ -61,40 +61,44 @@ pub fn carry(
         ));
     }
     if new.data.generate.is_some() {
-        let mut samples = data::load(new, read_file)?;
-        let all: Vec<(String, String)> = super::verify::seconds(new)
-            .into_iter()
-            .map(|(one, other)| (one.to_owned(), other.to_owned()))
-            .collect();
-        let more = wanted(new, &samples);
-        let added = !more.is_empty();
-        for own in more {
-            let Some((entity, item)) = own.own(new) else { continue };
-            notices.push(format!(
-                "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
-                own.pattern
-            ));
-            let others = all.iter().filter(|(_, first)| *first == entity).map(|(second, _)| second.clone());
-            for name in others.chain([entity.clone()]).collect::<Vec<_>>() {
-                add_record(new, name, record(&item));
-            }
-        }
-        if added {
-            samples = data::load(new, read_file)?;
-        }
-        for (entity, record) in missing(new, &samples, &all) {
-            notices.push(format!("An item of {entity} that an example names is added to `data`."));
-            add_record(new, entity, record);
-        }
+        add_lacking(read_file, new, &mut notices)?;
     }
     expected_keys((old, embedded), &moves, new, &mut notices);
     expected_run(read_file, new, &mut notices)?;
     Ok(notices)
 }
 
+/// Adds to generated data what the sample lacks: items that patterns can be tried on, and those that examples name.
+fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
+    let mut samples = data::load(new, read_file)?;
+    let more = wanted(new, &samples);
+    let added = !more.is_empty();
+    for own in more {
+        let Some((entity, item)) = own.own(new) else { continue };
+        notices.push(format!(
+            "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
+            own.pattern
+        ));
+        let seconds = new.seconds().into_iter().filter(|(_, first)| first.name == entity);
+        let mut names: Vec<String> = seconds.map(|(second, _)| second.name.clone()).collect();
+        names.push(entity);
+        for name in names {
+            add_record(new, name, record(&item));
+        }
+    }
+    if added {
+        samples = data::load(new, read_file)?;
+    }
+    for (entity, record) in missing(new, &samples) {
+        notices.push(format!("An item of {entity} that an example names is added to `data`."));
+        add_record(new, entity, record);
+    }
+    Ok(())
+}
+
 /// Whether a record has what its entity's key is made of; a second item of what lacks it is not there.
 fn has_key(entity: &Entity, record: &Node) -> bool {
-    let mut names = entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
+    let mut names = entity.key_attributes();
     names.all(|name| record.members().any(|(own, _)| own == name))
 }
 
@@ -133,8 +137,8 @@ fn records_alone(model: &Model) -> bool {
 
 /// The entities of a designed model that are second items of others, and whose.
 fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
-    let found = seconds(new).into_iter().filter(|(second, _)| old.entity(second).is_none());
-    found.map(|(second, first)| (second.to_owned(), first.to_owned())).collect()
+    let found = new.seconds().into_iter().filter(|(second, _)| old.entity(&second.name).is_none());
+    found.map(|(second, first)| (second.name.clone(), first.name.clone())).collect()
 }
 
 fn second_records(seconds: &[(String, String)], new: &Model) -> Vec<Records> {
@@ -253,8 +257,7 @@ impl Carried<'_> {
             return;
         };
         let own = self.attributes(child, &sample.item);
-        let identity: BTreeSet<&str> =
-            parent.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+        let identity: BTreeSet<&str> = parent.key_attributes().collect();
         let is_parent = |other: &&mut Sample| {
             other.entity.as_ref() == Some(&embedded.parent)
                 && identity
@@ -364,7 +367,7 @@ fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Stri
             as_measured(pattern, ran, notices);
         }
     }
-    if report.patterns.iter().all(|ran| ran.outcome.is_good()) {
+    if report.is_good() {
         return Ok(());
     }
     let report = run(new, read_file, &mut |_| {})?;

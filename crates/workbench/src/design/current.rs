@@ -119,10 +119,8 @@ pub(super) fn read_first(model: &mut Model, design: &Design) {
         // A key that is the attribute itself needs none.
         let asked: BTreeSet<String> = items
             .clone()
-            .filter_map(|step| {
-                if let Some(Condition::Expression(text)) = &step.condition { Some(text) } else { None }
-            })
-            .flat_map(|text| equal_in(text))
+            .filter_map(Write::condition_text)
+            .flat_map(equal_in)
             .map(|(name, _)| name)
             .collect();
         if reading.names.is_disjoint(&asked) {
@@ -131,7 +129,7 @@ pub(super) fn read_first(model: &mut Model, design: &Design) {
         let items: u64 = items.map(|step| step.n).sum();
         let times = |rate: MicroPerSecond| MicroPerSecond(rate.0.saturating_mul(items));
         let mut key: Vec<&str> = Vec::new();
-        for name in entity.key.templates.iter().flat_map(|(_, template)| template.attributes()) {
+        for name in entity.key_attributes() {
             if !key.contains(&name) {
                 key.push(name);
             }

@@ -7,24 +7,21 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::knows::before;
 use super::verify::node;
 use crate::data::{self, Records, Sample, from_node};
-use crate::model::{At, Condition, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind, equal_in};
+use crate::model::{At, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind, equal_in};
 use crate::run::key_texts;
 
 /// The records to be added to a model with generated data, so that every update and delete finds the item that its example
 /// names, and its second items.
-pub(super) fn missing(
-    model: &Model,
-    samples: &[Sample],
-    seconds: &[(String, String)],
-) -> Vec<(String, Node)> {
+pub(super) fn missing(model: &Model, samples: &[Sample]) -> Vec<(String, Node)> {
     let mut found = Vec::new();
+    let seconds = model.seconds();
     let records = Records::besides(model, samples);
     let mut known: BTreeSet<(String, Vec<String>)> =
         samples.iter().filter_map(|own| key(model, own)).collect();
     for pattern in &model.patterns {
         for step in pattern.steps() {
             let changes = matches!(step.kind, WriteKind::Update | WriteKind::Delete | WriteKind::Check);
-            let is_second = seconds.iter().any(|(second, _)| *second == step.entity);
+            let is_second = seconds.iter().any(|(second, _)| second.name == step.entity);
             let Some(entity) = model.entity(&step.entity).filter(|_| changes && !is_second) else { continue };
             for row in rows(pattern, step) {
                 let Some(mut item) = named(entity, &records, pattern, step, &row) else { continue };
@@ -39,10 +36,9 @@ pub(super) fn missing(
                 if key(model, &sample).is_none_or(|key| !known.insert(key)) {
                     continue;
                 }
-                let others =
-                    seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
-                let entities = std::iter::once(&entity.name).chain(others);
-                found.extend(entities.map(|name| (name.clone(), record(&item))));
+                let others = seconds.iter().filter(|(_, first)| first.name == entity.name);
+                let entities = std::iter::once(entity).chain(others.map(|(second, _)| *second));
+                found.extend(entities.map(|own| (own.name.clone(), record(&item))));
             }
         }
     }
@@ -74,15 +70,13 @@ fn named(
         from_node(node, entity.attribute(attribute)?.value_type).ok()
     };
     let mut said = Item::new();
-    for (_, template) in &entity.key.templates {
-        for name in template.attributes() {
-            said.insert(name.to_owned(), value(name, given(name)?)?);
-        }
+    for name in entity.key_attributes() {
+        said.insert(name.to_owned(), value(name, given(name)?)?);
     }
     for name in before(pattern, step) {
         said.extend(given(&name).and_then(|node| value(&name, node)).map(|value| (name.clone(), value)));
     }
-    if let Some(Condition::Expression(condition)) = &step.condition {
+    if let Some(condition) = step.condition_text() {
         for (name, placeholder) in equal_in(condition) {
             said.extend(given(&placeholder).and_then(|node| value(&name, node)).map(|own| (name, own)));
         }
@@ -95,7 +89,7 @@ fn named(
 
 /// Gives an item what a condition asks to be something, which must be there: a value that another item has.
 fn with_asked(entity: &Entity, samples: &[Sample], step: &Write, item: &mut Item) {
-    let Some(Condition::Expression(condition)) = &step.condition else { return };
+    let Some(condition) = step.condition_text() else { return };
     for (name, _) in equal_in(condition) {
         if !item.contains_key(&name) && entity.attribute(&name).is_some() {
             let mut mine = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));

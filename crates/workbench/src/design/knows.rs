@@ -13,7 +13,7 @@ use crate::model::{self, AttributeFormat, Condition, equal_in, placeholder_of, v
 
 /// What the writer of one step knows.
 pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &model::Entity) -> Knows {
-    let condition = condition(step);
+    let condition = step.condition_text().unwrap_or_default();
     let named = before(pattern, step).into_iter().filter(|name| entity.attribute(name).is_some());
     let mut before: BTreeSet<String> = named.collect();
     before.extend(equal_in(condition).into_iter().map(|(name, _)| name));
@@ -38,22 +38,13 @@ fn is_made_unique(entity: &model::Entity) -> bool {
 
 /// The names that a step's examples give without any expression using them: values that the item has.
 pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<String> {
-    let expressions = |step: &model::Write| -> Vec<String> {
-        let texts = step.set.iter().chain(&step.remove).chain(&step.add).map(String::as_str);
-        texts.chain([condition(step)]).flat_map(values_in).map(str::to_owned).collect()
+    let used = |step: &model::Write, name: &str| {
+        step.expressions().any(|(_, text)| values_in(text).any(|own| own == name))
     };
-    let own: Vec<String> = expressions(step);
-    let all: Vec<String> = pattern.steps().iter().flat_map(expressions).collect();
-    let shared = pattern.example.iter().map(|(name, _)| name).filter(|name| !all.contains(name));
-    let mine = step.examples.iter().flatten().map(|(name, _)| name).filter(|name| !own.contains(name));
+    let nowhere = |name: &&String| !pattern.steps().iter().any(|step| used(step, name));
+    let shared = pattern.example.iter().map(|(name, _)| name).filter(nowhere);
+    let mine = step.examples.iter().flatten().map(|(name, _)| name).filter(|name| !used(step, name));
     shared.chain(mine).cloned().collect()
-}
-
-fn condition(step: &model::Write) -> &str {
-    match &step.condition {
-        Some(Condition::Expression(text)) => text,
-        Some(Condition::Exists | Condition::NotExists) | None => "",
-    }
 }
 
 /// The attributes that a SET gives values of the writer's own, and not ones computed from what is stored.

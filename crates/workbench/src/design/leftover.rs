@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Condition, Entity, Model, Operation, Pattern, ReadKind, Write, attributes_in, values_in};
+use crate::model::{Entity, Model, Operation, Pattern, ReadKind, Write, attributes_in, values_in};
 
 /// Makes patterns fit the keys that their model has now: gets that no longer have the whole key of their table become
 /// queries, and updates no longer set attributes that only the former keys had.
@@ -65,14 +65,8 @@ pub(super) fn clauses(set: &str) -> Vec<&str> {
 
 /// Values of placeholders that nothing uses any more are not given.
 fn forget(pattern: &mut Pattern, dropped: &BTreeSet<String>) {
-    let expressions = pattern.steps().iter().flat_map(|step| {
-        let condition = match &step.condition {
-            Some(Condition::Expression(text)) => Some(text),
-            Some(Condition::Exists | Condition::NotExists) | None => None,
-        };
-        step.set.iter().chain(&step.remove).chain(&step.add).chain(condition)
-    });
+    let expressions = pattern.steps().iter().flat_map(Write::expressions);
     let used: BTreeSet<String> =
-        expressions.flat_map(|text| values_in(text).map(str::to_owned).collect::<Vec<_>>()).collect();
+        expressions.flat_map(|(_, text)| values_in(text)).map(str::to_owned).collect();
     pattern.example.retain(|(name, _)| !dropped.contains(name) || used.contains(name));
 }

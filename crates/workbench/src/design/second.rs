@@ -90,10 +90,8 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn of(model: &Model, first: &'a Entity, second: &'a Entity) -> Self {
-        let key = |entity: &Entity| -> BTreeSet<String> {
-            let templates = entity.key.templates.iter();
-            templates.flat_map(|(_, template)| template.attributes().map(str::to_owned)).collect()
-        };
+        let key =
+            |entity: &Entity| -> BTreeSet<String> { entity.key_attributes().map(str::to_owned).collect() };
         let steps = model.patterns.iter().flat_map(Pattern::steps).filter(|step| step.entity == first.name);
         let changing = steps.flat_map(|step| if replaces(step) { all(first) } else { touched(step) });
         Self { first, second, more: &key(second) - &key(first), changing: changing.collect() }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::verify::{SEED, seconds};
+use super::verify::SEED;
 use super::verify_writes::bare;
 use crate::data::{Further, Sample, further};
-use crate::model::{Condition, Entity, Model, Operation, Pattern, attributes_in};
+use crate::model::{Entity, Model, Operation, Pattern, attributes_in};
 use keywright_semantics::value::Item;
 
 /// An item that some pattern wants and the samples lack.
@@ -50,10 +50,10 @@ pub(super) fn wanted(model: &Model, samples: &[Sample]) -> Vec<Wanted> {
 
 /// For each entity of a pattern what one item of it should have.
 fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<(&'a Entity, BTreeSet<String>)> {
-    let seconds = seconds(model);
+    let seconds = model.seconds();
     let first = |name: &str| {
-        let of = seconds.iter().find(|(second, _)| *second == name).map(|(_, first)| *first);
-        model.entity(of.unwrap_or(name))
+        let of = seconds.iter().find(|(second, _)| second.name == name).map(|(_, first)| *first);
+        of.or_else(|| model.entity(name))
     };
     let own = |entity: &Entity, names: Vec<&str>| -> BTreeSet<String> {
         names.into_iter().filter(|name| entity.attribute(name).is_some()).map(str::to_owned).collect()
@@ -66,13 +66,10 @@ fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<(&'a Entity, BTreeSet<S
         return entities.map(|entity| (entity, own(entity, names.clone()))).collect();
     }
     let steps = pattern.steps().iter().filter_map(|step| {
-        let names: Vec<&str> = match &step.condition {
-            Some(Condition::Expression(text)) => attributes_in(text).collect(),
-            Some(Condition::Exists | Condition::NotExists) | None => Vec::new(),
-        };
+        let names = step.condition_text().into_iter().flat_map(attributes_in);
         let removed = step.remove.iter().flat_map(|text| text.split(',')).map(str::trim);
         let entity = first(&step.entity)?;
-        Some((entity, own(entity, names.into_iter().chain(removed).collect())))
+        Some((entity, own(entity, names.chain(removed).collect())))
     });
     steps.collect()
 }

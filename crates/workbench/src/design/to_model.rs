@@ -210,8 +210,8 @@ fn embed(model: &mut Model, embedded: &Embedded) {
         .unwrap_or_default();
     let own_attributes = own_attributes.as_slice();
     let parents = model.entity(&embedded.parent).and_then(|parent| parent.count).unwrap_or(1).max(1);
+    let each = child.count.unwrap_or(0).div_ceil(parents).max(1);
     if let Some(parent) = model.entities.iter_mut().find(|entity| entity.name == embedded.parent) {
-        let each = child.count.unwrap_or(0).div_ceil(parent.count.unwrap_or(1).max(1)).max(1);
         let bytes = each * child.size_bytes.unwrap_or(0);
         parent.size_bytes = parent.size_bytes.map(|own| own + bytes);
         parent.attributes.push(Attribute {
@@ -230,7 +230,6 @@ fn embed(model: &mut Model, embedded: &Embedded) {
         match &mut pattern.operation {
             Operation::Read(read) => {
                 if read_parent(read, embedded) {
-                    let each = child.count.unwrap_or(0).div_ceil(parents).max(1);
                     let alone = read.entities.len() == 1;
                     pattern.returns = pattern.returns.map(|returns| returned(returns, each, alone));
                     let count = pattern.expect.as_mut().and_then(|expect| expect.count.as_mut());
@@ -252,13 +251,11 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                     .map(|step| step.kind != WriteKind::Update)
                     .collect();
                 if whole.contains(&true) {
-                    let gone: Vec<bool> = steps.iter().map(|step| step.entity == embedded.child).collect();
-                    let mut places = gone.iter();
-                    steps.retain(|_| places.next() != Some(&true));
                     if let Some(fails) = pattern.expect.as_mut().and_then(|expect| expect.fails.as_mut()) {
-                        let mut places = gone.iter();
-                        fails.reasons.retain(|_| places.next() != Some(&true));
+                        let mut gone = steps.iter().map(|step| step.entity == embedded.child);
+                        fails.reasons.retain(|_| gone.next() != Some(true));
                     }
+                    steps.retain(|step| step.entity != embedded.child);
                 }
                 for step in steps {
                     write_parent(step, &mut pattern.example, &child, own_attributes, embedded);

@@ -101,31 +101,13 @@ pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
     Ok((model, samples))
 }
 
-/// The entities that are second items, and whose: all their attributes are copies of the other's.
-pub(super) fn seconds(model: &Model) -> Vec<(&str, &str)> {
-    let source = |entity: &'_ Entity| -> Option<String> {
-        let (source, _) = entity.attributes.first()?.copy_of.clone()?;
-        let copies = entity
-            .attributes
-            .iter()
-            .all(|own| own.copy_of.as_ref().is_some_and(|(from, name)| *from == source && *name == own.name));
-        copies.then_some(source)
-    };
-    let found = model.entities.iter().filter_map(|entity| {
-        let source = source(entity)?;
-        Some((entity.name.as_str(), model.entity(&source)?.name.as_str()))
-    });
-    found.collect()
-}
-
 /// The items as they should be: those of first items as they are, second ones made of them.
 pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
-    let seconds = seconds(model);
+    let seconds = model.seconds();
     let is_second =
-        |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_deref() == Some(*second));
+        |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_ref() == Some(&second.name));
     let mut found: Vec<Sample> = samples.iter().filter(|sample| !is_second(sample)).cloned().collect();
     for (second, first) in &seconds {
-        let (Some(second), Some(first)) = (model.entity(second), model.entity(first)) else { continue };
         let firsts = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&first.name));
         found.extend(firsts.filter_map(|sample| {
             let item = data::complete(model, second, bare(first, &sample.item)).ok()?;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::arrange::arranged;
-use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, seconds, size};
+use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, size};
 use crate::data::{FILLER, Sample, complete};
 use crate::model::{
     Entity, Faults, HalfUnits, Index, Model, Node, Operation, Pattern, Projection, Read, Table, Write,
@@ -120,19 +120,19 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
     let mut own = pattern.clone();
     own.expect = None;
     let keys_of = |name: &str| -> BTreeSet<String> {
-        let entity = model.entity(name).into_iter();
-        let templates = entity.flat_map(|entity| &entity.key.templates);
-        templates.flat_map(|(_, template)| template.attributes()).map(str::to_owned).collect()
+        model.entity(name).into_iter().flat_map(Entity::key_attributes).map(str::to_owned).collect()
     };
     let keys: BTreeSet<String> = own.steps().iter().flat_map(|step| keys_of(&step.entity)).collect();
     own.example.retain(|(name, _)| !keys.contains(name));
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-    let seconds = seconds(model);
+    let seconds = model.seconds();
     let written: BTreeSet<&str> = pattern.steps().iter().map(|step| step.entity.as_str()).collect();
     let mut bind = |step: &mut Write| {
         step.examples.iter_mut().for_each(|values| values.retain(|(name, _)| !keys.contains(name)));
         // Second items are those of the first ones that the same pattern writes.
-        let follows = |(second, first): &(&str, &str)| step.entity == *second && written.contains(first);
+        let follows = |(second, first): &(&Entity, &Entity)| {
+            step.entity == second.name && written.contains(first.name.as_str())
+        };
         if step.kind == WriteKind::Put || seconds.iter().any(follows) {
             return;
         }
@@ -199,14 +199,14 @@ fn after(model: &Model, samples: &[Sample], changes: &[Changed]) -> Vec<Sample> 
 
 /// Second items filled to their size as the stored ones are: what fills is data's own and nobody's copy.
 fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<Sample> {
-    let seconds = seconds(model);
+    let seconds = model.seconds();
     let key = |sample: &Sample| {
         let table = model.table(&sample.table)?;
         Some((sample.entity.clone()?, key_texts(table, &sample.item)))
     };
     let stored: BTreeMap<_, &Sample> = after.iter().filter_map(|own| Some((key(own)?, own))).collect();
     for sample in &mut plain {
-        let second = seconds.iter().any(|(second, _)| sample.entity.as_deref() == Some(*second));
+        let second = seconds.iter().any(|(second, _)| sample.entity.as_ref() == Some(&second.name));
         let declared = sample.entity.as_deref().and_then(|name| model.entity(name)?.attribute(FILLER));
         if !second || declared.is_some() {
             continue;
@@ -220,8 +220,8 @@ fn filled_alike(model: &Model, mut plain: Vec<Sample>, after: &[Sample]) -> Vec<
 
 /// What of the written items is not as the templates have it, and what of all second items is not as the first ones have it.
 fn stale(model: &Model, changes: &[Changed], after: &[Sample], plain: &[Sample]) -> Vec<String> {
-    let seconds = seconds(model);
-    let is_second = |name: &str| seconds.iter().any(|(second, _)| *second == name);
+    let seconds = model.seconds();
+    let is_second = |name: &str| seconds.iter().any(|(second, _)| second.name == name);
     let mut found = Vec::new();
     for change in changes.iter().filter(|change| !is_second(&change.entity)) {
         let (Some(entity), Some(item)) = (model.entity(&change.entity), &change.after) else { continue };

@@ -487,9 +487,14 @@ impl Entity {
         told
     }
 
+    /// The attributes that the table's key is made of, in its order; one that stands in several places comes as often.
+    pub fn key_attributes(&self) -> impl Iterator<Item = &str> + Clone {
+        self.key.templates.iter().flat_map(|(_, template)| template.attributes())
+    }
+
     /// The one attribute that the table's key is made of, if it is one: it identifies the entity.
     pub fn identity(&self) -> Option<&str> {
-        let mut names = self.key.templates.iter().flat_map(|(_, template)| template.attributes());
+        let mut names = self.key_attributes();
         let first = names.next()?;
         names.all(|name| name == first).then_some(first)
     }
@@ -514,6 +519,27 @@ impl Entity {
 impl Slot {
     pub fn template(&self, key_attribute: &str) -> Option<&Template> {
         self.templates.iter().find(|(name, _)| name == key_attribute).map(|(_, template)| template)
+    }
+}
+
+impl Write {
+    /// Its condition, where that is an expression.
+    pub fn condition_text(&self) -> Option<&str> {
+        match &self.condition {
+            Some(Condition::Expression(text)) => Some(text),
+            Some(Condition::Exists | Condition::NotExists) | None => None,
+        }
+    }
+
+    /// Its expressions, each by its field.
+    pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let fields = [
+            ("set", self.set.as_deref()),
+            ("remove", self.remove.as_deref()),
+            ("add", self.add.as_deref()),
+            ("if", self.condition_text()),
+        ];
+        fields.into_iter().filter_map(|(field, text)| Some((field, text?)))
     }
 }
 

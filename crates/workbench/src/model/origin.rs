@@ -66,6 +66,18 @@ impl Model {
         self.origin(entity, name).is_some_and(|origin| origin.entity.name != entity.name)
     }
 
+    /// The entities that are second items, each with the one whose: all their attributes are copies of that one's.
+    pub fn seconds(&self) -> Vec<(&Entity, &Entity)> {
+        let first = |second: &Entity| -> Option<&Entity> {
+            let (source, _) = second.attributes.first()?.copy_of.as_ref()?;
+            let copies = |own: &Attribute| {
+                own.copy_of.as_ref().is_some_and(|(from, name)| from == source && *name == own.name)
+            };
+            second.attributes.iter().all(copies).then(|| self.entity(source))?
+        };
+        self.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
+    }
+
     /// What an attribute is said to repeat.
     fn repeated<'a>(&'a self, own: Origin<'a>) -> Option<Origin<'a>> {
         let of = |entity: &'a Entity, name: &str| Some(Origin { entity, attribute: entity.attribute(name)? });

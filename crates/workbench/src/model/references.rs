@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::ast::{
-    Condition, Entity, Index, IndexKind, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table,
-    Write, WriteKind,
+    Entity, Index, IndexKind, KeyPart, Model, Operation, Pattern, Read, ReadKind, Slot, Table, Write,
+    WriteKind,
 };
 use super::expression::{attributes_in, hashed_in, values_in};
 use super::fault::At;
@@ -418,7 +418,7 @@ fn check_examples_of_steps(reader: &mut Reader, model: &Model, pattern: &Pattern
     let entities: Vec<&Entity> = steps.iter().filter_map(|step| model.entity(&step.entity)).collect();
     // A step whose entity is unknown is told as such.
     if entities.len() == steps.len() && !steps.is_empty() {
-        let expressions = steps.iter().flat_map(expressions).map(|(_, text)| text).collect();
+        let expressions = steps.iter().flat_map(Write::expressions).map(|(_, text)| text).collect();
         check_example(reader, pattern, &entities, expressions);
         if let Some(first) =
             entities.first().filter(|first| entities.iter().all(|own| own.table == first.table))
@@ -428,23 +428,13 @@ fn check_examples_of_steps(reader: &mut Reader, model: &Model, pattern: &Pattern
     }
 }
 
-/// The expressions of a step, by field.
-fn expressions(step: &Write) -> impl Iterator<Item = (&'static str, &str)> {
-    let condition = match &step.condition {
-        Some(Condition::Expression(text)) => Some(text),
-        Some(Condition::Exists | Condition::NotExists) | None => None,
-    };
-    let fields = [("set", step.set.as_ref()), ("remove", step.remove.as_ref()), ("add", step.add.as_ref())];
-    fields.into_iter().chain([("if", condition)]).filter_map(|(field, text)| Some((field, text?.as_str())))
-}
-
 fn check_step(reader: &mut Reader, model: &Model, step: &Write) {
     let target = reader.place(step.at, TARGETS);
     let Some(this) = entity(reader, model, target, &step.entity) else { return };
-    for (field, text) in expressions(step) {
+    for (field, text) in step.expressions() {
         check_expression(reader, step.at, field, &[this], text);
     }
-    let bound: BTreeSet<&str> = expressions(step).flat_map(|(_, text)| values_in(text)).collect();
+    let bound: BTreeSet<&str> = step.expressions().flat_map(|(_, text)| values_in(text)).collect();
     for (name, node) in step.examples.iter().flatten() {
         if !bound.contains(name.as_str()) {
             known_attribute(reader, node.at, this, name);

@@ -62,7 +62,7 @@ impl Template {
     }
 
     /// The attributes it needs, in order, shards included.
-    pub fn attributes(&self) -> impl Iterator<Item = &str> {
+    pub fn attributes(&self) -> impl Iterator<Item = &str> + Clone {
         self.parts.iter().filter_map(Part::attribute)
     }
 

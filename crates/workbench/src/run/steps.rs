@@ -466,7 +466,7 @@ impl<'a> Maker<'a> {
         let (copy, given) = self.following(entity, step, example, nth, earlier)?;
         let mut inherited = Item::new();
         for action in earlier.iter().filter(|action| entity.parents.contains(&action.entity.name)) {
-            let names = action.entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
+            let names = action.entity.key_attributes();
             for name in names {
                 if let Some(value) = action.item.get(name).filter(|_| entity.attribute(name).is_some()) {
                     inherited.insert(name.to_owned(), value.clone());
@@ -489,8 +489,7 @@ impl<'a> Maker<'a> {
             item.retain(|name, _| !lacking.contains(name));
             // A second item with all the example's values would have the first one's key.
             let varied = |name: &str| attempt > 0 && !inherited.contains_key(name) && attempt < TRIES_MAX;
-            let keys: Vec<&str> =
-                entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+            let keys: Vec<&str> = entity.key_attributes().collect();
             item.extend(
                 given
                     .iter()
@@ -539,8 +538,7 @@ impl<'a> Maker<'a> {
             Some(Condition::Expression(text)) => text.contains("attribute_exists"),
             Some(Condition::NotExists) | None => false,
         };
-        let names: Vec<&str> =
-            entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+        let names: Vec<&str> = entity.key_attributes().collect();
         let free = |sample: &&Sample| {
             let key = key_of(table, &sample.item);
             sample.entity.as_deref() == Some(&entity.name)
@@ -603,14 +601,8 @@ impl<'a> Maker<'a> {
         let mut given = Self::given(entity, own.map(Vec::as_slice).unwrap_or_default())?;
         if step.kind != WriteKind::Put {
             // What no expression takes for a new value is what the author takes to be stored.
-            let texts = self.pattern.steps().iter().flat_map(|step| {
-                let condition = match &step.condition {
-                    Some(Condition::Expression(text)) => Some(text),
-                    Some(Condition::Exists | Condition::NotExists) | None => None,
-                };
-                step.set.iter().chain(&step.remove).chain(&step.add).chain(condition)
-            });
-            let used: Vec<&str> = texts.flat_map(|text| values_in(text)).collect();
+            let expressions = self.pattern.steps().iter().flat_map(Write::expressions);
+            let used: Vec<&str> = expressions.flat_map(|(_, text)| values_in(text)).collect();
             let stored: Vec<(String, Node)> =
                 example.iter().filter(|(name, _)| !used.contains(&name.as_str())).cloned().collect();
             for (name, value) in Self::given(entity, &stored)? {
@@ -625,7 +617,7 @@ impl<'a> Maker<'a> {
         let Some(first) = Self::first(entity, nth, earlier) else { return Ok(false) };
         let copy = Copied::of(entity, first)?;
         let there = if step.kind == WriteKind::Put { &copy.after } else { &copy.before };
-        let mut names = entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
+        let mut names = entity.key_attributes();
         let own = step.examples.iter().flatten();
         Ok(names.any(|name| !there.contains_key(name) && own.clone().all(|(known, _)| known != name)))
     }
@@ -678,7 +670,7 @@ impl<'a> Maker<'a> {
 
     /// New texts for the attributes of the key that no parent gives.
     fn renew(entity: &Entity, inherited: &Item, item: &mut Item, place: u64) {
-        let names = entity.key.templates.iter().flat_map(|(_, template)| template.attributes());
+        let names = entity.key_attributes();
         for name in names.filter(|name| !inherited.contains_key(*name)) {
             if let Some(keywright_semantics::value::AttributeValue::S(text)) = item.get_mut(name) {
                 *text = format!("{text}-{place}");
@@ -700,8 +692,7 @@ impl<'a> Maker<'a> {
         for (name, value) in copy.into_iter().flat_map(|copy| copy.before) {
             given.entry(name).or_insert(value);
         }
-        let keys: Vec<&str> =
-            entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect();
+        let keys: Vec<&str> = entity.key_attributes().collect();
         let asked: Item = keys
             .iter()
             .filter_map(|key| given.get_key_value(*key))
@@ -759,11 +750,7 @@ impl Action<'_> {
         inventor: &Inventor<'_, '_>,
     ) -> Result<(), String> {
         if let Some(clause) = &step.set {
-            let condition = match &step.condition {
-                Some(Condition::Expression(text)) => text.as_str(),
-                Some(Condition::NotExists | Condition::Exists) | None => "",
-            };
-            self.invent(clause, condition, example, inventor);
+            self.invent(clause, step.condition_text().unwrap_or_default(), example, inventor);
         }
         self.stay(step, example, inventor);
         self.open(step, example);
@@ -842,7 +829,7 @@ impl Action<'_> {
     /// What a condition asks to be equal and nobody gives is what is stored, as if it had been read; what it asks to be unequal
     /// is something else.
     fn stay(&mut self, step: &Write, example: &[(String, Node)], inventor: &Inventor<'_, '_>) {
-        let Some(Condition::Expression(condition)) = &step.condition else { return };
+        let Some(condition) = step.condition_text() else { return };
         let equal = equal_in(condition).into_iter().map(|pair| (pair, true));
         let unequal = unequal_in(condition).into_iter().map(|pair| (pair, false));
         for ((attribute, name), equal) in equal.chain(unequal) {

@@ -77,7 +77,7 @@ fn relation(
 
 /// The attributes an entity's own key is made of.
 fn identity(entity: &Entity) -> BTreeSet<&str> {
-    entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).collect()
+    entity.key_attributes().collect()
 }
 
 /// Entities that hold another's identity without being declared its children.
