@@ -13,14 +13,14 @@ mod support;
 
 use std::cell::RefCell;
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 
 use dice::{Dice, wanted};
-use in_process::{Answer, Api, Http, InProcess};
+use in_process::{Answer, Api, Http, InProcess, block_on};
 use keywright_store::faulty::{Faults, FaultyStore, Schedule};
 use serde_json::{Value, json};
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
@@ -314,15 +314,6 @@ fn run_interleaved(
         let waker = Waker::from(Arc::clone(flag));
         if task.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
             drop(tasks.swap_remove(place));
-        }
-    }
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return output;
         }
     }
 }

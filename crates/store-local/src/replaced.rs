@@ -77,10 +77,14 @@ impl Replaced {
 mod tests {
     use super::*;
 
+    /// Keys come as hashes, which differ in all their bits.
+    fn hash(key: u64) -> u64 {
+        key.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    }
+
     fn after(keys: impl IntoIterator<Item = u64>) -> Replaced {
         let mut replaced = Replaced::new(2048);
-        // Keys come as hashes, which differ in all their bits.
-        keys.into_iter().for_each(|key| replaced.note(key.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+        keys.into_iter().for_each(|key| replaced.note(hash(key)));
         replaced
     }
 
@@ -89,7 +93,7 @@ mod tests {
         let mut replaced = after(1_000_000..1_000_000 + others);
         let mut writes: u64 = 0;
         while !replaced.is_deep() {
-            replaced.note((writes % hot).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+            replaced.note(hash(writes % hot));
             writes += 1;
         }
         writes
@@ -113,13 +117,9 @@ mod tests {
         assert!(!after((0..1_000_000).map(|write| if write % 500 == 0 { 7 } else { write })).is_deep());
         // About Zipf's law: of 131,072 keys, those from 2^n to 2^(n + 1) have as many writes together for every n.
         let zipf = |write: u64| {
-            let hash = write
-                .wrapping_add(1)
-                .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-                .rotate_left(31)
-                .wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let first = 1_u64 << (((hash >> 40) * 17) >> 24);
-            first + (hash & (first - 1))
+            let random = hash(write + 1).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let first = 1_u64 << (((random >> 40) * 17) >> 24);
+            first + (random & (first - 1))
         };
         assert!(!after((0..50_000).map(zipf)).is_deep());
     }

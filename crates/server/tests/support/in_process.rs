@@ -2,8 +2,10 @@
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll, Waker};
 
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -39,6 +41,16 @@ impl Answer {
         let named = body["__type"].as_str().unwrap_or_default();
         let name = named.rsplit('#').next().unwrap_or_default().to_owned();
         if status >= 500 { Self::Unknown(name) } else { Self::Fault(name, body) }
+    }
+}
+
+/// Asks until it is ready: what runs in process waits for nothing that comes from elsewhere.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            return output;
+        }
     }
 }
 

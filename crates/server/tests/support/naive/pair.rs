@@ -2,9 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use keywright_store::Store;
 use serde_json::{Value, json};
@@ -14,7 +11,7 @@ use super::projection::{self, Shown};
 use super::random::Op;
 use super::reading::Reading;
 use super::{CONDITION_FAILED, DUPLICATE, Key, Naive, VALIDATION, key_json};
-use crate::in_process::{Answer, Api as _, InProcess};
+use crate::in_process::{Answer, Api as _, InProcess, block_on};
 
 /// What is done wrong on purpose on the way to the database, to see whether it is found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,15 +78,6 @@ fn good(answer: Answer) -> Result<Value, String> {
     match answer {
         Answer::Good(body) => Ok(body),
         other => Err(format!("a good answer was expected, not {other:?}")),
-    }
-}
-
-fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return output;
-        }
     }
 }
 
