@@ -842,3 +842,41 @@ fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
     let regions = said(&SMALL.replace("key: {pk: S},", "key: {pk: S}, replicas: [eu-west-1],"));
     assert!(regions.contains("Tab is in several regions: what is transferred between them"), "{regions}");
 }
+
+/// Numbers of several lengths that are counted on from each would meet.
+#[test]
+fn a_question_for_all_seats_reads_as_many_as_it_is_said_to_whatever_the_seed() {
+    let model = |seed: u32, key: &str, seat: &str| {
+        format!(
+            r#"
+format: 1
+model: seats
+tables: {{Box: {{key: {{pk: S, sk: {key}}}}}}}
+entities:
+  Event: {{count: 3000, size: 900, key: {{pk: "e#{{eventId}}", sk: {first}}}, attrs: {{eventId: S, {more}name: S}}}}
+  Seat: {{count: 1500000, size: 120, parent: Event, key: {{pk: "e#{{eventId}}", sk: "{seat}"}}, attrs: {{eventId: S, seatNo: {{type: {kind}, distinct: 500{form}}}, holder: S}}}}
+patterns:
+  - {{id: Q5, text: seats, query: Seat, given: {{eventId: eq}}, returns: {{avg: 500, max: 500, page: 500}}, rate: 4}}
+data: {{generate: {{seed: {seed}, sample: 500}}}}
+"#,
+            first = if key == "S" { "\"e#\"" } else { "\"{zero}\"" },
+            more = if key == "S" { "" } else { "zero: {type: N, values: [0]}, " },
+            kind = if seat.contains("pad(5)") { "S" } else { "N" },
+            form = if seat.contains("pad(5)") { ", format: sequence" } else { "" },
+        )
+    };
+    for seed in 1..=8 {
+        for (key, seat) in [
+            ("S", "s#{seatNo:pad(4)}"),
+            ("S", "s#{seatNo:pad(3)}"),
+            ("S", "s#{seatNo:pad(5)}"),
+            ("N", "{seatNo}"),
+        ] {
+            let bill = billed(&model(seed, key, seat), Settings::default());
+            let (units, _) = taken(&bill, "Q5", None).expect("a line");
+            assert_eq!(units, "7.5 R", "60,000 bytes are 15 blocks: seed {seed}, {seat}");
+            let told: Vec<String> = bill.notes.iter().map(ToString::to_string).collect();
+            assert!(!told.iter().any(|note| note.contains("leave")), "{told:?}");
+        }
+    }
+}

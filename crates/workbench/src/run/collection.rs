@@ -13,11 +13,13 @@ use super::range::Known;
 use super::report::PatternReport;
 use crate::data::{FILLER, Sample, fill, key_text, pad};
 use crate::exchange::infer::fit;
-use crate::model::{Entity, GivenOp, Index, Model, Read, Table, Template};
+use crate::model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template};
 
 /// Digits of the number that tells made items apart, in base 36: 1.6 million.
 const COUNTER_DIGITS: usize = 4;
 const COUNTER_BASE: u64 = 36;
+/// Digits of made numbers at most.
+const NUMBER_DIGITS_MAX: u32 = 15;
 
 /// Where a question is asked and with what.
 pub(super) struct Place<'a> {
@@ -40,12 +42,14 @@ impl Place<'_> {
         let weights = self.weights(&entities);
         let mut made = Vec::new();
         for (entity, number) in entities.iter().zip(apportioned(wanted, &weights, &most)) {
-            let patterns = self.patterns(entity);
+            let patterns: Vec<(&Sample, Item)> =
+                self.patterns(entity).into_iter().map(|own| (own, self.values(entity, &own.item))).collect();
+            let counting = self.counting(entity, &patterns, wanted);
             for place in 0..number {
                 let turn = usize::try_from(place).unwrap_or(0) % patterns.len().max(1);
-                let Some(like) = patterns.get(turn) else { break };
+                let Some((like, values)) = patterns.get(turn) else { break };
                 let counter = u64::try_from(made.len()).unwrap_or(u64::MAX);
-                if let Some(item) = self.like(entity, &like.item, counter) {
+                if let Some(item) = self.like(entity, (&like.item, values), &counting, counter) {
                     made.push(Sample { item, ..(*like).clone() });
                 }
             }
@@ -109,9 +113,50 @@ impl Place<'_> {
         if could.is_empty() { self.own(entity).collect() } else { could }
     }
 
-    /// An item like another one, with the given values and a key of its own.
-    fn like(&self, entity: &Entity, item: &Item, counter: u64) -> Option<Item> {
-        let mut values = self.values(entity, item);
+    /// How each free value is counted: numbers from one first number for all items, as two that count from numbers of their
+    /// own would meet. It has as many digits as the longest of those that are there, unless a key pads it to fewer.
+    fn counting(
+        &self,
+        entity: &Entity,
+        patterns: &[(&Sample, Item)],
+        wanted: u64,
+    ) -> BTreeMap<String, Counting> {
+        let counting = |name: String| {
+            let numbers = patterns.iter().filter_map(|(_, values)| match values.get(&name)? {
+                AttributeValue::N(number) => u32::try_from(number.to_string().len()).ok(),
+                _ => None,
+            });
+            let digits = numbers.max().unwrap_or(1).clamp(1, NUMBER_DIGITS_MAX);
+            let longest = 10_u64.saturating_pow(digits - 1);
+            let pad = self.padding(entity, &name);
+            let room = pad.map_or(u64::MAX, |pad| 10_u64.saturating_pow(pad));
+            let fits = |first: &u64| first.saturating_add(wanted) <= room;
+            let first = [longest, 1].into_iter().find(fits).unwrap_or(0);
+            (name, Counting { first, padded: pad.is_some() })
+        };
+        self.free(entity).into_iter().map(counting).collect()
+    }
+
+    /// The fewest digits that a key pads an attribute to.
+    fn padding(&self, entity: &Entity, name: &str) -> Option<u32> {
+        let parts = self.table.key_parts().chain(self.table.indexes.iter().flat_map(Index::key_parts));
+        let templates: Vec<Template> = parts.filter_map(|part| entity.template(&part.name)).collect();
+        let own = templates.iter().flat_map(|template| &template.parts).filter_map(|part| match part {
+            Part::Attribute { pad, .. } => pad.filter(|_| part.attribute() == Some(name)),
+            Part::Literal(_) | Part::Shard { .. } => None,
+        });
+        own.filter_map(|pad| u32::try_from(pad).ok()).min()
+    }
+
+    /// An item like another one with its values, with the given values and a key of its own.
+    fn like(
+        &self,
+        entity: &Entity,
+        (item, values): (&Item, &Item),
+        counting: &BTreeMap<String, Counting>,
+        counter: u64,
+    ) -> Option<Item> {
+        let mut values = values.clone();
         let free = self.free(entity);
         let plain = |name: &&String| {
             entity.attribute(name).is_none_or(|known| known.format.is_none() && known.values.is_empty())
@@ -123,7 +168,8 @@ impl Place<'_> {
         };
         for name in renewed {
             let old = values.get(name).cloned().unwrap_or_else(|| AttributeValue::from(""));
-            values.insert(name.clone(), renew(&old, counter));
+            let counting = counting.get(name).copied().unwrap_or_default();
+            values.insert(name.clone(), renew(&old, counting, counter));
         }
         for given in self.known.iter().filter(|given| given.op == GivenOp::Eq) {
             let value = given.values.first()?;
@@ -196,15 +242,22 @@ fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, Strin
     }
 }
 
+/// How the values of an attribute are counted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counting {
+    /// The number of the first.
+    first: u64,
+    /// Whether a key pads it, so that texts are numbers too.
+    padded: bool,
+}
+
 /// Another value of the same type and, where it is long enough, of the same size.
-fn renew(value: &AttributeValue, counter: u64) -> AttributeValue {
+fn renew(value: &AttributeValue, counting: Counting, counter: u64) -> AttributeValue {
     let digits = digits(counter);
+    let number = counting.first.saturating_add(counter);
     match value {
-        AttributeValue::N(number) => {
-            let width = u32::try_from(number.to_string().len()).unwrap_or(1).clamp(1, 15);
-            let first = 10_u64.saturating_pow(width - 1);
-            AttributeValue::N(Number::from(i64::try_from(first + counter).unwrap_or(i64::MAX)))
-        }
+        AttributeValue::N(_) => AttributeValue::N(Number::from(i64::try_from(number).unwrap_or(i64::MAX))),
+        AttributeValue::S(_) if counting.padded => AttributeValue::S(number.to_string()),
         AttributeValue::B(bytes) => {
             let kept = bytes.len().saturating_sub(COUNTER_DIGITS);
             let mut bytes = bytes.get(..kept).unwrap_or_default().to_vec();
@@ -279,9 +332,11 @@ mod tests {
 
     #[test]
     fn renewed_values_differ_and_keep_type_and_size() {
-        let made = [0, 35, 36].map(|counter| renew(&"order-000017".into(), counter));
+        let made = [0, 35, 36].map(|counter| renew(&"order-000017".into(), Counting::default(), counter));
         assert_eq!(made, ["order-000000", "order-00000z", "order-000010"].map(AttributeValue::from));
-        assert_eq!(renew(&120.into(), 7), 107.into());
-        assert_eq!(renew(&"é".into(), 1), "0001".into());
+        let hundreds = Counting { first: 100, padded: true };
+        assert_eq!(renew(&120.into(), hundreds, 7), 107.into());
+        assert_eq!(renew(&"120".into(), hundreds, 7), "107".into());
+        assert_eq!(renew(&"é".into(), Counting::default(), 1), "0001".into());
     }
 }
