@@ -578,3 +578,62 @@ data: {{inline: {{M: [{{id: a, grp: x, score: -5}}, {{id: b, grp: x, score: 12.5
         assert_eq!(pattern(&report, "Q").index, None, "{kind}");
     }
 }
+
+fn due(key: &str, set: &str, example: &str) -> Report {
+    ran(&format!(
+        r#"
+format: 1
+model: dk
+tables: {{Tab: {{key: {{pk: S, sk: S}}, indexes: {{gsi1: {{pk: gsi1pk, sk: gsi1sk, project: all}}}}}}}}
+entities:
+  P:
+    count: 100
+    key: {{pk: "p#{{id}}", sk: "p#"}}
+    gsi1: {{gsi1pk: "g#{{grp}}", gsi1sk: "{key}"}}
+    attrs: {{id: S, grp: {{type: S, distinct: 20}}, due: {{type: S, format: date}}, total: N, seen: {{type: S, format: date}}}}
+patterns:
+  - {{id: W, update: P, set: "{set}", if: exists, rate: 1{example}}}
+data: {{generate: {{seed: 1, sample: 100}}}}
+"#
+    ))
+}
+
+#[test]
+fn one_placeholder_sets_an_attribute_and_the_key_that_is_made_of_it() {
+    for set in [
+        "due = :t, gsi1sk = :t",
+        "gsi1sk = :t, due = :t",
+        "due = :t, gsi1sk = :k",
+        "total = :total, due = :t, gsi1sk = :t",
+    ] {
+        let report = due("{due}", set, "");
+        // The table, and the index twice: an entry out, an entry in.
+        assert_eq!(pattern(&report, "W").write_units().0, 6, "{set}");
+    }
+    // Given by its author it goes to both as well.
+    pattern(&due("{due}", "due = :t, gsi1sk = :t", ", example: {t: \"2031-01-01\"}"), "W");
+    // Of several attributes too, none of which is a key.
+    pattern(&due("{due}", "due = :t, seen = :t, gsi1sk = :t", ""), "W");
+    pattern(&due("x#{grp}", "due = :t, seen = :t", ""), "W");
+}
+
+#[test]
+fn one_placeholder_cannot_be_an_attribute_and_a_key_that_is_made_otherwise() {
+    for (key, example) in [("d#{due}", ""), ("d#{due}", ", example: {t: \"2031-01-01\"}"), ("{due}#{id}", "")]
+    {
+        let report = due(key, "gsi1sk = :t, due = :t", example);
+        let Some(Outcome::Failed(told)) = report.pattern("W").map(|own| own.outcome.clone()) else {
+            panic!("{key}: it stores a key that its template does not make")
+        };
+        assert_eq!(
+            told,
+            format!(
+                "`:t` sets both `due` and `gsi1sk`, but `gsi1sk` is made as `{key}`: give it a placeholder of its own, `gsi1sk = :gsi1sk`"
+            )
+        );
+    }
+    let report = due("d#{due}", "due = :t, gsi1pk = :k, gsi1sk = :k", "");
+    assert!(
+        matches!(&report.pattern("W").expect("W").outcome, Outcome::Failed(told) if told.contains("gsi1pk"))
+    );
+}

@@ -14,11 +14,13 @@ pub(super) struct Derived {
     pub(super) placeholder: String,
     /// The key attribute.
     pub(super) attribute: String,
+    /// The attribute of the entity that the same placeholder sets: its value is that attribute's.
+    pub(super) owner: Option<String>,
     key_type: KeyType,
     template: Template,
 }
 
-/// The made key attributes that a clause sets, but for those whose value the author gives.
+/// The made key attributes that a clause sets, but for those whose value the author gives and means for them alone.
 pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(String, Node)]) -> Vec<Derived> {
     let assigned: Vec<(&str, &str)> = set
         .split(',')
@@ -27,20 +29,31 @@ pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(Str
         .filter(|(_, value)| value.starts_with(':'))
         .collect();
     let given = |value: &str| example.iter().any(|(name, _)| value.strip_prefix(':') == Some(name));
-    let parts = table.indexes.iter().flat_map(Index::key_parts);
-    parts
-        .filter(|part| entity.attribute(&part.name).is_none())
-        .filter_map(|part| {
-            let (_, placeholder) =
-                assigned.iter().find(|(name, value)| *name == part.name && !given(value))?;
-            Some(Derived {
-                placeholder: (*placeholder).to_owned(),
-                attribute: part.name.clone(),
-                key_type: part.key_type,
-                template: entity.template(&part.name)?,
-            })
-        })
-        .collect()
+    let owner = |value: &str| {
+        let own = assigned.iter().find(|(name, own)| *own == value && entity.attribute(name).is_some());
+        own.map(|(name, _)| (*name).to_owned())
+    };
+    let mut found: Vec<Derived> = Vec::new();
+    for part in table.indexes.iter().flat_map(Index::key_parts) {
+        let is_known = found.iter().any(|known| known.attribute == part.name);
+        if is_known || entity.attribute(&part.name).is_some() {
+            continue;
+        }
+        let set = assigned.iter().find(|(name, _)| *name == part.name);
+        let Some(((_, placeholder), template)) = set.zip(entity.template(&part.name)) else { continue };
+        let owner = owner(placeholder);
+        if owner.is_none() && given(placeholder) {
+            continue;
+        }
+        found.push(Derived {
+            placeholder: (*placeholder).to_owned(),
+            attribute: part.name.clone(),
+            owner,
+            key_type: part.key_type,
+            template,
+        });
+    }
+    found
 }
 
 /// The item as an update leaves it.
@@ -54,5 +67,15 @@ impl Derived {
     /// Its value; none if the item lacks what it is made of.
     pub(super) fn value(&self, item: &Item) -> Option<AttributeValue> {
         fill(&self.template, self.key_type, item).ok()
+    }
+
+    /// A sentence on one placeholder for two values: what another attribute has is not what the key is made of.
+    pub(super) fn not_also(&self, other: &str) -> String {
+        format!(
+            "`{placeholder}` sets both `{other}` and `{name}`, but `{name}` is made as `{template}`: give it a placeholder of its own, `{name} = :{name}`",
+            placeholder = self.placeholder,
+            name = self.attribute,
+            template = self.template
+        )
     }
 }

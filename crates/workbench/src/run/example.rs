@@ -124,7 +124,9 @@ pub(super) fn placeholder(
     examples: &[(String, Node)],
     item: Option<&Item>,
 ) -> Result<AttributeValue, String> {
-    let attribute = beside(expression, name);
+    let is_known = |name: &String| entities.iter().any(|entity| entity.attribute(name).is_some());
+    let sides = beside(expression, name);
+    let attribute = sides.iter().find(|name| is_known(name)).or(sides.first()).cloned();
     let known =
         attribute.as_deref().and_then(|name| entities.iter().find_map(|entity| entity.attribute(name)));
     if let Some((_, node)) = examples.iter().find(|(known, _)| known == name) {
@@ -148,10 +150,19 @@ pub(super) fn placeholder(
     }
 }
 
-/// The attribute that stands last before a placeholder: that of `inventory - :q` is `inventory`.
-fn beside(expression: &str, name: &str) -> Option<String> {
-    let place = expression.find(&format!(":{name}"))?;
-    let before = expression.get(..place)?;
+/// The attributes that stand last before a placeholder, for each place where it stands: that of `inventory - :q` is
+/// `inventory`.
+fn beside(expression: &str, name: &str) -> Vec<String> {
+    let placeholder = format!(":{name}");
+    let part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let whole = expression.match_indices(&placeholder).filter(|(at, found)| {
+        let rest = expression.get(at + found.len()..).unwrap_or_default();
+        !rest.starts_with(part)
+    });
+    whole.filter_map(|(at, _)| last_name(expression.get(..at)?)).collect()
+}
+
+fn last_name(before: &str) -> Option<String> {
     before
         .split(|letter: char| !(letter.is_alphanumeric() || letter == '_' || letter == ':'))
         .rfind(|word| {

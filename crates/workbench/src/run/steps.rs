@@ -14,7 +14,7 @@ use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::database::{Database, Purpose, key_texts};
-use super::derive::{derived, updated};
+use super::derive::{Derived, derived, updated};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
@@ -788,9 +788,10 @@ impl Action<'_> {
             return Ok(());
         }
         let Some(item) = updated(update_parts(self), &self.item, &self.key)? else { return Ok(()) };
-        for own in made {
+        let mut found: Vec<(&Derived, AttributeValue)> = Vec::new();
+        for own in &made {
             let Some(value) = own.value(&item) else {
-                if self.item.contains_key(&own.attribute) {
+                if own.owner.is_some() || self.item.contains_key(&own.attribute) {
                     continue;
                 }
                 return Err(format!(
@@ -798,9 +799,20 @@ impl Action<'_> {
                     own.placeholder, own.attribute
                 ));
             };
+            if let Some(owner) = &own.owner {
+                if item.get(&own.attribute) != Some(&value) {
+                    return Err(own.not_also(owner));
+                }
+                continue;
+            }
+            let twin = found.iter().find(|(other, _)| other.placeholder == own.placeholder);
+            if let Some((other, _)) = twin.filter(|(_, known)| *known != value) {
+                return Err(own.not_also(&other.attribute));
+            }
             for (_, known) in self.values.iter_mut().filter(|(name, _)| *name == own.placeholder) {
                 *known = Ok(value.clone());
             }
+            found.push((own, value));
         }
         Ok(())
     }
@@ -815,13 +827,19 @@ impl Action<'_> {
         inventor: &Inventor<'_, '_>,
     ) {
         let condition = condition.replace(' ', "");
-        for (attribute, name) in assigned(clause) {
-            let given = example.iter().any(|(known, _)| *known == name);
+        let (own, made): (Vec<_>, Vec<_>) = assigned(clause)
+            .into_iter()
+            .partition(|(attribute, _)| self.entity.attribute(attribute).is_some());
+        // A placeholder that sets several has one value, that of an attribute before that of a key made of it.
+        for (attribute, name) in own.into_iter().chain(made) {
+            let placeholder = format!(":{name}");
+            let given = example.iter().any(|(known, _)| *known == name)
+                || self.values.iter().any(|(known, _)| *known == placeholder);
             if given || condition.contains(&format!("{attribute}=:{name}")) {
                 continue;
             }
             if let Some(value) = inventor.other_than(&attribute, self.item.get(&attribute)) {
-                self.values.push((format!(":{name}"), Ok(value)));
+                self.values.push((placeholder, Ok(value)));
             }
         }
     }
@@ -847,7 +865,8 @@ impl Action<'_> {
     /// Keys that the update makes and the stored item lacks have no value yet.
     fn open(&mut self, step: &Write, example: &[(String, Node)]) {
         let set = step.set.as_deref().filter(|_| step.kind == WriteKind::Update).unwrap_or_default();
-        for own in derived(self.table, self.entity, set, example) {
+        let made = derived(self.table, self.entity, set, example);
+        for own in made.into_iter().filter(|own| own.owner.is_none()) {
             let known = self.values.iter().any(|(known, _)| *known == own.placeholder);
             if !known && !self.item.contains_key(&own.attribute) {
                 self.values.push((own.placeholder, Ok(AttributeValue::from("x"))));
