@@ -199,3 +199,13 @@ data: {generate: {seed: 3, sample: 50}}
         assert!(!orders.contains(&rule) && !events.contains(&rule), "{orders:?} {events:?}");
     }
 }
+
+#[test]
+fn a_small_share_is_not_said_to_be_nothing() {
+    let bad = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/L035-bad.yaml"));
+    let text = bad.expect("readable").replace("size: 3000", "size: 300000");
+    let checked = keywright_workbench::check(&parse(&text).expect("a model"), &no_files, &mut |_| {});
+    let findings = checked.expect("it runs").findings;
+    let told = findings.iter().find(|own| own.rule == "L035").expect("L035");
+    assert!(told.text.ends_with("its patterns read less than 1 % of it"), "{}", told.text);
+}

@@ -269,6 +269,14 @@ pub(super) fn is_transaction(pattern: &Pattern) -> bool {
     matches!(pattern.operation, Operation::Transact(_))
 }
 
+/// A share in whole percent; what is there is not said to be nothing.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    match u128::from(part) * 100 / u128::from(whole.max(1)) {
+        0 if part > 0 => "less than 1 %".to_owned(),
+        percent => format!("{percent} %"),
+    }
+}
+
 /// A finding of a rule.
 pub(super) fn finding(
     rule: &'static str,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{Context, assigned, finding, names, words};
+use super::context::{Context, assigned, finding, names, percent, words};
 use super::{Finding, Severity};
 use crate::model::{
     Attribute, Consistency, Entity, Index, IndexKind, Projection, Read, Table, Write, WriteKind,
@@ -238,10 +238,10 @@ pub(super) fn wide_projection(context: &Context<'_>) -> Vec<Finding> {
                     index.at,
                     &index.name,
                     format!(
-                        "index `{}` holds all of {} ({bytes} bytes) and its patterns read {} % of it",
+                        "index `{}` holds all of {} ({bytes} bytes) and its patterns read {} of it",
                         index.name,
                         entity.name,
-                        read * 100 / all
+                        percent(read, all)
                     ),
                     "project only what is read: `project: [attribute, …]`",
                 ));
@@ -353,7 +353,11 @@ pub(super) fn sparse(context: &Context<'_>) -> Vec<Finding> {
             Severity::Note,
             pattern.at,
             &pattern.id,
-            format!("{} selects {share} % by `{flag}`: a sparse index would hold only those", pattern.id),
+            format!(
+                "{} selects {} by `{flag}`: a sparse index would hold only those",
+                pattern.id,
+                percent(report.items_returned, report.items_read)
+            ),
             format!("give the items that are wanted an attribute of their own while `{flag}` says so, and index that"),
         ));
     }

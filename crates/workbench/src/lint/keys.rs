@@ -170,7 +170,8 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
             found.extend(too_few_values(context, table, entity));
         }
     }
-    for (table, entity) in context.entities().filter(|(_, entity)| !guarded(context, entity)) {
+    let open = |entity: &Entity| !guarded(context, entity) && !is_said(entity);
+    for (table, entity) in context.entities().filter(|(_, entity)| open(entity)) {
         if let Some(text) = timed(context, table, entity) {
             let fix = "end the sort key with an id: `…#{time}#{id}`";
             found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
@@ -233,6 +234,15 @@ fn too_few_values(context: &Context<'_>, table: &Table, entity: &Entity) -> Vec<
         found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
     }
     found
+}
+
+/// Whether the author says of what the key holds that it tells items apart: a sensor may measure once a second.
+fn is_said(entity: &Entity) -> bool {
+    let key: BTreeSet<&str> = entity.key_attributes().collect();
+    entity
+        .unique
+        .iter()
+        .any(|names| !names.is_empty() && names.iter().all(|name| key.contains(name.as_str())))
 }
 
 /// Whether every put refuses what is there already: two at once are then told, not lost.

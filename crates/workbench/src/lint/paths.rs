@@ -67,7 +67,11 @@ pub(super) fn filter_discards(context: &Context<'_>) -> Vec<Finding> {
         } else {
             return None;
         };
-        let discarded = thrown / report.items_read;
+        let discarded = match (thrown / report.items_read, thrown % report.items_read) {
+            (DISCARD_ERROR_PERCENT, 1..) => format!("more than {DISCARD_ERROR_PERCENT}"),
+            (DISCARD_WARNING_PERCENT, 1..) => format!("more than {DISCARD_WARNING_PERCENT}"),
+            (percent, _) => percent.to_string(),
+        };
         Some(finding(
             "L003",
             severity,

@@ -104,7 +104,7 @@ pub const RULES: &[Rule] = &[
         severities: &[Severity::Error],
         title: "a key is not unique",
         source: "seed 003: `ORDER#<timestamp>`",
-        explanation: "Two items at one moment have one key: the second overwrites the first. A time tells items apart only where nothing else has to: where the partition key is of one item (`distinct` as large as `count`, a UUID, `unique`), or where every put is `if: not-exists` and so refuses the second.",
+        explanation: "Two items at one moment have one key: the second overwrites the first. A time tells items apart only where nothing else has to: where the partition key is of one item (`distinct` as large as `count`, a UUID, `unique`), where `unique` says that no two have the same key, or where every put is `if: not-exists` and so refuses the second.",
         fix: "End the sort key with an id.",
         check: keys::not_unique,
     },

@@ -231,7 +231,7 @@ fn overwritten<'a>(context: &Context<'_>, step: &'a Write, entity: &Entity) -> V
 }
 
 /// Words in the names of numbers that are made of what they were before.
-const COUNTED: [&str; 27] = [
+const COUNTED: [&str; 26] = [
     "available",
     "balance",
     "count",
@@ -240,7 +240,6 @@ const COUNTED: [&str; 27] = [
     "hits",
     "inventory",
     "likes",
-    "number",
     "points",
     "qty",
     "quantity",
@@ -261,6 +260,22 @@ const COUNTED: [&str; 27] = [
     "votes",
 ];
 
+/// Last words of names that say what else a number is than how many: the limit of a credit is no credit, and a version's
+/// id no version.
+const OTHERWISE: [&str; 17] = [
+    "at", "by", "card", "code", "date", "day", "factor", "from", "id", "limit", "on", "percent", "since",
+    "time", "type", "until", "year",
+];
+
+/// Whether a number's name says that it is counted: `stockLevel`, `numberOfVisits`; what is merely called a number, as that
+/// of a house or a phone, names something.
+fn is_called_counted(name: &str) -> bool {
+    let words: Vec<String> = words_of(name).into_iter().filter(|word| !word.is_empty()).collect();
+    let otherwise = words.last().is_some_and(|word| OTHERWISE.contains(&word.as_str()));
+    let number_of = matches!(words.as_slice(), [number, of, ..] if number == "number" && of == "of");
+    number_of || (!otherwise && words.iter().any(|word| COUNTED.contains(&word.as_str())))
+}
+
 /// Whether a number's new value is likely made of its old one: it is called so, another change adds to it, a condition
 /// compares it, or its entity keeps a version against such losses. A measured value or a price is just written.
 fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
@@ -272,9 +287,7 @@ fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
         entity.attributes.iter().any(|own| matches!(own.name.as_str(), "version" | "revision" | "rev"));
     let mut steps =
         context.steps().filter(|(_, _, other)| other.name == entity.name).map(|(_, step, _)| step);
-    versioned
-        || words_of(name).iter().any(|word| COUNTED.contains(&word.as_str()))
-        || steps.any(|step| moves(step, name))
+    versioned || is_called_counted(name) || steps.any(|step| moves(step, name))
 }
 
 /// Whether a change adds to an attribute, or has it compared with a bound.
@@ -367,38 +380,70 @@ fn instead(name: &str, value_type: ValueType) -> String {
 
 /// Whether the key is made of nothing else, so that `if: not-exists` guards it, or the values are made to be unique.
 fn unique_by_itself(entity: &Entity, unique: &[String]) -> bool {
-    let mut key = entity.key.templates.iter().flat_map(|(_, template)| template.attributes()).peekable();
-    let is_key = key.peek().is_some() && key.all(|name| unique.iter().any(|own| own == name));
+    let is_key = is_made_of(entity, |name| unique.iter().any(|own| own == name));
     let made = unique.iter().filter_map(|name| entity.attribute(name)?.format);
     is_key || made.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
+}
+
+/// Whether an entity's key is made of some of these attributes and nothing else: what it has besides lets two items with the
+/// same values of these have two keys.
+fn is_made_of(entity: &Entity, these: impl Fn(&str) -> bool) -> bool {
+    let mut key = entity.key_attributes().peekable();
+    key.peek().is_some() && key.all(these)
+}
+
+/// Whether another step of the transaction puts an item that there can be one of for the unique values.
+fn has_sentinel(context: &Context<'_>, pattern: &Pattern, entity: &Entity, unique: &[String]) -> bool {
+    let guards = |sentinel: &Entity| {
+        is_made_of(sentinel, |name| {
+            let copied = sentinel.attribute(name).and_then(|own| own.copy_of.as_ref());
+            // It may be called otherwise than what it repeats.
+            let meant = match copied {
+                Some((source, original)) if *source == entity.name => original.as_str(),
+                _ => name,
+            };
+            unique.iter().any(|own| own == meant)
+        })
+    };
+    let mut others = pattern.steps().iter().filter(|other| other.entity != entity.name);
+    is_transaction(pattern)
+        && others.any(|other| {
+            other.kind == WriteKind::Put
+                && other.condition == Some(Condition::NotExists)
+                && context.model.entity(&other.entity).is_some_and(guards)
+        })
 }
 
 pub(super) fn uniqueness(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (_, entity) in context.entities() {
         for unique in entity.unique.iter().filter(|unique| !unique_by_itself(entity, unique)) {
-            for (pattern, step, _) in context
-                .steps()
-                .filter(|(_, step, put)| step.kind == WriteKind::Put && put.name == entity.name)
-            {
-                let sentinel = is_transaction(pattern)
-                    && pattern.steps().iter().any(|other| {
-                        other.entity != entity.name
-                            && other.kind == WriteKind::Put
-                            && other.condition == Some(Condition::NotExists)
-                            && context.model.entity(&other.entity).is_some_and(|sentinel| {
-                                unique.iter().all(|name| {
-                                    sentinel
-                                        .key
-                                        .templates
-                                        .iter()
-                                        .any(|(_, template)| template.attributes().any(|own| own == name))
-                                })
-                            })
-                    });
-                if !sentinel {
-                    found.push(finding("L057", Severity::Warning, step.at, &pattern.id, format!("nothing in {} keeps {} of {} unique: a check before the write is overtaken", pattern.id, unique.join("+"), entity.name), format!("put a sentinel item whose key is `{}#{{{}}}` in the same transaction, with `if: not-exists`", unique.join("_"), unique.join("}#{"))));
+            let sets = |step: &Write| match step.kind {
+                WriteKind::Put => true,
+                WriteKind::Update => {
+                    let clauses = step.set.iter().flat_map(|text| text.split(','));
+                    let mut targets = clauses.filter_map(|clause| clause.split_once('='));
+                    targets.any(|(name, _)| unique.iter().any(|own| own == name.trim()))
                 }
+                WriteKind::Delete | WriteKind::Check | WriteKind::Get => false,
+            };
+            let own = context.steps().filter(|(_, step, own)| own.name == entity.name && sets(step));
+            for (pattern, step, _) in own {
+                if has_sentinel(context, pattern, entity, unique) {
+                    continue;
+                }
+                let text = format!(
+                    "nothing in {} keeps {} of {} unique: a check before the write is overtaken",
+                    pattern.id,
+                    unique.join("+"),
+                    entity.name
+                );
+                let fix = format!(
+                    "put a sentinel item whose key is `{}#{{{}}}` and nothing else in the same transaction, with `if: not-exists`",
+                    unique.join("_"),
+                    unique.join("}#{")
+                );
+                found.push(finding("L057", Severity::Warning, step.at, &pattern.id, text, fix));
             }
         }
     }
