@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use good_lp::{Constraint, Expression, Variable, constraint};
 use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
 
+use super::name::{leading, prefixes};
 use super::problem::{Problem, Projected, Slot};
 use super::program::{Ask, Part, Place, Program, answers, same_key};
 use super::slots::{alike, any, is_any, is_at};
+use super::together::conflicts;
 use super::view::{Candidate, Writing, collection_bytes, shards};
 
 /// All of them.
@@ -27,6 +29,8 @@ pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     for ask in &program.z {
         asks(problem, part, program, ask, &mut found);
     }
+    found.extend(side_by_side(problem, part, program));
+    found.extend(between(problem, part, program));
     found.extend(projections(problem, part, program));
     program.constraints.extend(found);
 }
@@ -241,37 +245,107 @@ fn number(bytes: u64) -> f64 {
     bytes.to_string().parse().unwrap_or(f64::MAX)
 }
 
-/// A pattern is asked where all its entities stand under one key; nobody else may stand under that key if the pattern
-/// reads whole collections, since the request would return them too.
+/// A pattern is asked where all its entities stand under one key.
 fn asks(problem: &Problem, part: &Part, program: &Program, ask: &Ask, found: &mut Vec<Constraint>) {
-    let (Some(pattern), Some(key)) = (problem.patterns.get(ask.pattern), part.candidates.get(ask.key)) else {
-        return;
-    };
+    let Some(pattern) = problem.patterns.get(ask.pattern) else { return };
     for &entity in &part.entities {
         let name = problem.entities.get(entity).map(|entity| &entity.name);
-        let wanted = name.is_some_and(|name| pattern.entities.contains(name));
+        if !name.is_some_and(|name| pattern.entities.contains(name)) {
+            continue;
+        }
         let here = program.x.iter().filter(|place| {
             candidate(part, place).is_some_and(|own| {
-                let met = || same_key(problem, pattern, ask.location, key, own);
                 is_at(place.slot, ask.location)
                     && own.view.entity == entity
-                    && if wanted { answers(problem, part, ask, pattern, own) } else { met() }
+                    && answers(problem, part, ask, pattern, own)
             })
         });
         let present: Expression = here.map(|place| place.chosen).sum();
-        if wanted {
-            found.push(constraint!(ask.chosen <= present));
-        } else if pattern.entities.len() > 1 {
-            // Several of one entity may stand there (its item, copies of it); each of them rules the request out.
-            let most = i32::try_from(program.x.len()).unwrap_or(i32::MAX);
-            let several = ask.location == Slot::Table && !program.copied.is_empty();
-            if several {
-                found.push(constraint!(present + most * ask.chosen <= most));
-            } else {
-                found.push(constraint!(present + ask.chosen <= 1));
+        found.push(constraint!(ask.chosen <= present));
+    }
+}
+
+/// Questions for several entities under one key: each is one range of sort keys, and what stands there is named so that its
+/// entities are side by side in it. Which questions can all have that is known beforehand.
+fn side_by_side(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    let mut collections: BTreeMap<_, Vec<(&Ask, BTreeSet<usize>)>> = BTreeMap::new();
+    for ask in &program.z {
+        let (Some(pattern), Some(key)) = (problem.patterns.get(ask.pattern), part.candidates.get(ask.key))
+        else {
+            continue;
+        };
+        if pattern.entities.len() > 1 {
+            let asked = problem.places(&pattern.entities);
+            let collection = (ask.location, &key.view.partition, key.view.shards);
+            collections.entry(collection).or_default().push((ask, asked));
+        }
+    }
+    let mut found = Vec::new();
+    for asks in collections.values() {
+        let sets: BTreeSet<&BTreeSet<usize>> = asks.iter().map(|(_, set)| set).collect();
+        let sets: Vec<BTreeSet<usize>> = sets.into_iter().cloned().collect();
+        for family in conflicts(&sets) {
+            // Of each set any of the questions that ask for it.
+            let mut choices: Vec<Vec<Variable>> = vec![Vec::new()];
+            for set in family.iter().filter_map(|place| sets.get(*place)) {
+                let same = asks.iter().filter(|(_, own)| own == set);
+                choices = same
+                    .flat_map(|(ask, _)| {
+                        choices.iter().map(|choice| choice.iter().copied().chain([ask.chosen]).collect())
+                    })
+                    .collect();
+            }
+            for choice in choices {
+                let most = i32::try_from(choice.len()).unwrap_or(i32::MAX) - 1;
+                let asked: Expression = choice.into_iter().sum();
+                found.push(constraint!(asked <= most));
             }
         }
     }
+    found
+}
+
+/// Beside what is kept, sort keys begin as they do in any case: what sorts between a question's entities would be returned too.
+fn between(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    if problem.kept.is_empty() {
+        return Vec::new();
+    }
+    let prefixes = prefixes(problem);
+    let begins = |entity: usize, slot: Slot| -> String {
+        match problem.kept.key(entity, slot) {
+            Some(kept) => leading(&kept.sort).to_owned(),
+            None => prefixes.get(entity).map_or_else(String::new, |own| format!("{own}#")),
+        }
+    };
+    let mut found = Vec::new();
+    for ask in &program.z {
+        let (Some(pattern), Some(key)) = (problem.patterns.get(ask.pattern), part.candidates.get(ask.key))
+        else {
+            continue;
+        };
+        if pattern.entities.len() < 2 {
+            continue;
+        }
+        let asked = problem.places(&pattern.entities);
+        let own: Vec<String> = asked.iter().map(|entity| begins(*entity, ask.location)).collect();
+        let (first, last) = (own.iter().min(), own.iter().max());
+        for place in &program.x {
+            let Some(other) = candidate(part, place) else { continue };
+            let text = begins(other.view.entity, place.slot);
+            // A key that begins with a value sorts anywhere.
+            let meets = own.iter().any(String::is_empty)
+                || text.is_empty()
+                || first.is_some_and(|first| *first <= text) && last.is_some_and(|last| text <= *last);
+            if meets
+                && is_at(place.slot, ask.location)
+                && !asked.contains(&other.view.entity)
+                && same_key(problem, pattern, ask.location, key, other)
+            {
+                found.push(constraint!(place.chosen + ask.chosen <= 1));
+            }
+        }
+    }
+    found
 }
 
 /// An index holds everything or some attributes, and the same ones of every entity that has them.

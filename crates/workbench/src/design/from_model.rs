@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use super::knows::knows;
 use super::name::NUMBER_DIGITS;
 use super::problem::{
-    ALL_PPM, Attribute, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write, WriteKind,
+    ALL_PPM, Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write,
+    WriteKind,
 };
 use super::{Asked, Design, View};
 use crate::cost::Class;
@@ -331,6 +332,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
         return Entity {
             name: own.name.clone(),
             parent: None,
+            parents: Vec::new(),
             id: Vec::new(),
             owner: None,
             counts_up: BTreeSet::new(),
@@ -365,6 +367,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
     Entity {
         name: own.name.clone(),
         parent: None,
+        parents: own.parents.clone(),
         id: identity(own),
         owner: None,
         counts_up: counting.map(|own| own.name.clone()).collect(),
@@ -418,7 +421,17 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
             let keys: Vec<&String> = table.key_parts().map(|part| &part.name).collect();
             read.attributes.iter().filter(|name| !keys.contains(name)).cloned().collect()
         }),
+        page_from: pages(read, returned).then_some(match read.order {
+            Some(model::Order::Descending) => End::Last,
+            Some(model::Order::Ascending) | None => End::First,
+        }),
     }
+}
+
+/// Whether a read may leave something behind its first page.
+fn pages(read: &model::Read, returned: model::Returns) -> bool {
+    let page = read.limit.into_iter().chain(returned.page).min();
+    page.is_some_and(|page| returned.max.is_none_or(|max| max > page))
 }
 
 fn write(own: &model::Pattern, step: &model::Write, rate: Rate, entity: &model::Entity) -> Option<Write> {

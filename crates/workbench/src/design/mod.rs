@@ -25,6 +25,7 @@ mod second;
 mod shaped;
 mod slots;
 mod to_model;
+mod together;
 mod unless;
 mod verify;
 mod verify_writes;
@@ -40,8 +41,8 @@ pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, ex
 pub use from_model::{from_model, keep, unlisted, unordered};
 pub use name::{Named, OwnKeys, name};
 pub use problem::{
-    ALL_PPM, Attribute, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem, Projected,
-    Slot, Write, WriteKind,
+    ALL_PPM, Attribute, End, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem,
+    Projected, Slot, Write, WriteKind,
 };
 pub use proof::{Proof, Same, Without};
 pub use to_model::{index_name, to_model};

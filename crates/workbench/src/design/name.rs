@@ -3,10 +3,11 @@
 //! one key.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::problem::{Entity, Problem, Slot};
-use super::{Design, Placed};
+use super::problem::{End, Entity, Pattern, Problem, Slot};
+use super::together::order;
+use super::{Design, Placed, View};
 
 /// Digits to which numbers are padded inside string keys.
 pub(super) const NUMBER_DIGITS: usize = 20;
@@ -41,16 +42,16 @@ pub struct OwnKeys {
 /// The templates of every view of a design; what is kept has the text it had.
 pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
-    let prefixes = prefixes(problem);
+    let prefixes = beside(design, &prefixes(problem));
     let stems = stems(design);
     let owners: Vec<&String> = problem.entities.iter().filter_map(|entity| entity.owner.as_ref()).collect();
     design
         .placed
         .iter()
-        .filter_map(|placed| {
+        .zip(prefixes)
+        .filter_map(|(placed, prefix)| {
             let entity = problem.entities.get(placed.view.entity)?;
             let stem = stems.get(&placed.view.partition)?;
-            let prefix = prefixes.get(placed.view.entity)?;
             let bare = is_alone(design, placed) && !placed.view.sort.is_empty();
             let prefix = if bare { String::new() } else { format!("{prefix}#") };
             let mut named = templates(entity, (stem, &prefix), &owners, placed);
@@ -183,8 +184,104 @@ fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
     stems
 }
 
+/// The opening of each sort key, in the order of the design's keys: the entity's own, or where questions for several
+/// entities would then find strangers between theirs, or a page without its parent, one that sorts it to where it belongs.
+fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
+    let own = |placed: &Placed| prefixes.get(placed.view.entity).cloned().unwrap_or_default();
+    let mut found: Vec<String> = design.placed.iter().map(own).collect();
+    if !design.problem.kept.is_empty() {
+        return found;
+    }
+    let mut collections: BTreeMap<(Slot, &Vec<String>, u64), Vec<usize>> = BTreeMap::new();
+    for (place, own) in design.placed.iter().enumerate() {
+        let View { partition, shards, .. } = &own.view;
+        collections.entry((own.slot.location(), partition, *shards)).or_default().push(place);
+    }
+    for (collection, places) in collections {
+        let entity = |place: usize| design.placed.get(place).map(|own| own.view.entity);
+        let names: BTreeMap<usize, String> =
+            places.iter().filter_map(|place| Some((entity(*place)?, found.get(*place)?.clone()))).collect();
+        let Some(names) = sorted(design, collection, &names) else { continue };
+        for place in places {
+            let name = entity(place).and_then(|entity| names.get(&entity));
+            if let (Some(own), Some(name)) = (found.get_mut(place), name) {
+                own.clone_from(name);
+            }
+        }
+    }
+    found
+}
+
+/// Openings for the entities of one collection under which each question there finds its own side by side; none if those
+/// that they have will do.
+fn sorted(
+    design: &Design,
+    (slot, partition, shards): (Slot, &Vec<String>, u64),
+    names: &BTreeMap<usize, String>,
+) -> Option<BTreeMap<usize, String>> {
+    let problem = &design.problem;
+    let asked = design
+        .asked
+        .iter()
+        .filter(|own| own.slot == slot && own.partition == *partition && own.shards == shards);
+    let asked = asked.filter_map(|own| problem.patterns.iter().find(|pattern| pattern.id == own.pattern));
+    let asked: Vec<&Pattern> = asked.filter(|pattern| pattern.entities.len() > 1).collect();
+    let sets: Vec<BTreeSet<usize>> = asked.iter().map(|own| problem.places(&own.entities)).collect();
+    let before: Vec<(usize, usize)> = asked.iter().flat_map(|own| parents_first(problem, own)).collect();
+    let by_name = |names: &BTreeMap<usize, String>| -> Vec<usize> {
+        let mut places: Vec<usize> = names.keys().copied().collect();
+        places.sort_by_key(|place| names.get(place).map(|own| format!("{own}#")));
+        places
+    };
+    let fits = |names: &BTreeMap<usize, String>, before: &[(usize, usize)]| {
+        let things = by_name(names);
+        order(&things, &sets, before).is_some_and(|found| found == things)
+    };
+    let things = by_name(names);
+    let mut met: Vec<usize> = things.clone();
+    met.retain(|own| sets.iter().any(|set| set.contains(own)));
+    // What cannot have both has its entities side by side.
+    let before = if order(&met, &sets, &before).is_some() { before.as_slice() } else { &[] };
+    let found = order(&met, &sets, before)?;
+    if fits(names, before) {
+        return None;
+    }
+    let with = |marked: &dyn Fn(usize, &str) -> String| -> BTreeMap<usize, String> {
+        names.iter().map(|(place, own)| (*place, marked(*place, own))).collect()
+    };
+    let first = found.first();
+    let opened = with(&|place, own| {
+        if Some(&place) == first { format!("#{own}") } else { own.to_owned() }
+    });
+    if fits(&opened, before) {
+        return Some(opened);
+    }
+    let digits = found.len().to_string().len();
+    Some(with(&|place, own| match found.iter().position(|other| *other == place) {
+        Some(rank) => format!("{rank:0digits$}{own}"),
+        None => format!("~{own}"),
+    }))
+}
+
+/// Of a question that reads no more than a page each parent before its children, seen from where it begins.
+fn parents_first(problem: &Problem, pattern: &Pattern) -> Vec<(usize, usize)> {
+    let Some(end) = pattern.page_from else { return Vec::new() };
+    let places = problem.places(&pattern.entities);
+    let own = || places.iter().filter_map(|place| Some((*place, problem.entities.get(*place)?)));
+    let pairs = own().flat_map(|(child, entity)| {
+        let parents = own().filter(|(_, parent)| entity.parents.contains(&parent.name));
+        parents.map(move |(parent, _)| if end == End::First { (parent, child) } else { (child, parent) })
+    });
+    pairs.filter(|(one, other)| one != other).collect()
+}
+
+/// What a template begins with before its first value.
+pub(super) fn leading(template: &str) -> &str {
+    template.split('{').next().unwrap_or_default()
+}
+
 /// The opening of each entity's sort keys, which no other's have: the more items, the shorter.
-fn prefixes(problem: &Problem) -> Vec<String> {
+pub(super) fn prefixes(problem: &Problem) -> Vec<String> {
     let mut found: Vec<String> = vec![String::new(); problem.entities.len()];
     let mut entities: Vec<(usize, &Entity)> = problem.entities.iter().enumerate().collect();
     entities.sort_by_key(|(place, entity)| (Reverse(entity.count), *place));

@@ -83,7 +83,8 @@ fn too_many(problem: &Problem, tariffs: &Tariffs, part: &Part) -> Fault {
     let more_help = all > allowed && matches!(solvable(all), Ok(Some(_)));
     let own = part.patterns.iter().filter_map(|place| problem.patterns.get(*place));
     Fault::TooManyIndexes {
-        entities: names(problem, part),
+        entities: guilty(problem, tariffs, &part.with(Offer::All), globals(problem, part))
+            .unwrap_or_else(|_| names(problem, part)),
         allowed,
         more_help,
         strong: own.filter(|pattern| pattern.strong).map(|pattern| pattern.id.clone()).collect(),
@@ -115,28 +116,56 @@ pub(super) struct Unable {
     pub(super) unless: Vec<Unless>,
 }
 
-/// The solved parts with fewer global indexes; parts that have no more stay as they are. The names are those of a part that
-/// cannot do with so few.
+/// The solved parts with fewer global indexes; parts that have no more stay as they are. The fault is the place of a part
+/// that cannot do with so few.
 pub(super) fn fewer(
     problem: &Problem,
     tariffs: &Tariffs,
     solved: &[Solved],
     gsis: usize,
     offer: Offer,
-) -> Result<Result<Vec<Option<Solved>>, Unable>, Fault> {
+) -> Result<Result<Vec<Option<Solved>>, usize>, Fault> {
     let mut found = Vec::new();
-    for own in solved {
+    for (place, own) in solved.iter().enumerate() {
         if own.choice.globals() <= gsis {
             found.push(None);
             continue;
         }
         let Some(other) = again(problem, tariffs, own.part.with(offer), gsis)? else {
-            let unless = unless(problem, tariffs, &own.part, gsis)?;
-            return Ok(Err(Unable { entities: names(problem, &own.part), unless }));
+            return Ok(Err(place));
         };
         found.push(Some(other));
     }
     Ok(Ok(found))
+}
+
+/// Which entities of a part cannot do with so few global indexes, whatever is asked of the others, and what would help.
+pub(super) fn unable(
+    problem: &Problem,
+    tariffs: &Tariffs,
+    part: &Part,
+    gsis: usize,
+    offer: Offer,
+) -> Result<Unable, Fault> {
+    let unless = unless(problem, tariffs, part, gsis)?;
+    Ok(Unable { entities: guilty(problem, tariffs, &part.with(offer), gsis)?, unless })
+}
+
+/// Those entities of a part without whose questions it would have a design.
+fn guilty(problem: &Problem, tariffs: &Tariffs, part: &Part, gsis: usize) -> Result<Vec<String>, Fault> {
+    let mut rest = part.clone();
+    let mut found = Vec::new();
+    for name in names(problem, part) {
+        let of = |place: &usize| problem.patterns.get(*place).is_some_and(|own| own.entities.contains(&name));
+        let mut without = rest.clone();
+        without.patterns.retain(|place| !of(place));
+        if program::solve(problem, &tariffs.first, &without, gsis, &[])?.is_some() {
+            found.push(name);
+        } else {
+            rest = without;
+        }
+    }
+    Ok(if found.is_empty() { names(problem, part) } else { found })
 }
 
 /// The part in a table of infrequent access, if that saves enough to be worth a second table.
@@ -200,7 +229,7 @@ pub(super) fn globals(problem: &Problem, part: &Part) -> usize {
     (wanted(problem, part) + kept).min(problem.gsi_max).max(kept)
 }
 
-pub(super) fn names(problem: &Problem, part: &Part) -> Vec<String> {
+fn names(problem: &Problem, part: &Part) -> Vec<String> {
     part.entities
         .iter()
         .filter_map(|entity| problem.entities.get(*entity))
@@ -267,8 +296,9 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
             .zip(candidates)
             .enumerate()
             .filter(|(_, (entity, own))| {
-                pattern.entities.contains(&entity.name)
-                    || own.iter().any(|own| own.view.partition == partition)
+                // Beside what is kept no order of sort keys is free.
+                let met = !problem.kept.is_empty() && own.iter().any(|own| own.view.partition == partition);
+                pattern.entities.contains(&entity.name) || met
             })
             .map(|(place, _)| place)
             .collect();

@@ -153,6 +153,8 @@ pub struct Entity {
     pub name: String,
     /// The entity in whose items it can be kept as a list, if so few belong to each that they always fit.
     pub parent: Option<Parent>,
+    /// The entities whose it is.
+    pub parents: Vec<String>,
     /// The attributes that together identify one item.
     pub id: Vec<String>,
     /// The attribute that says whose an item is: at equal cost partition keys open with it.
@@ -223,6 +225,17 @@ pub struct Pattern {
     pub scatter: bool,
     /// The attributes it needs besides those of keys; none if it needs everything.
     pub reads: Option<BTreeSet<String>>,
+    /// From which end it reads no more than a page of what there may be; none if it reads all.
+    pub page_from: Option<End>,
+}
+
+/// An end of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Where the lowest sort keys are.
+    First,
+    /// Where the highest are.
+    Last,
 }
 
 /// One write.
@@ -355,6 +368,12 @@ impl Problem {
     /// The entity of a name.
     pub fn entity(&self, name: &str) -> Option<&Entity> {
         self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    /// Where the entities of these names are among all.
+    pub(super) fn places(&self, names: &[String]) -> BTreeSet<usize> {
+        let all = self.entities.iter().enumerate();
+        all.filter(|(_, entity)| names.contains(&entity.name)).map(|(place, _)| place).collect()
     }
 
     /// Whether an entity has a write that is to be refused where the item is there, and no key that it keeps says how.

@@ -155,10 +155,14 @@ fn cheapest<'a>(
                     best = Some(less);
                 }
             }
-            Err(own) => unable = unable.or(Some(own)),
+            Err(place) => unable = unable.or(way.solved.get(place).map(|own| (way, &own.part))),
         }
     }
-    Ok(best.ok_or_else(|| unable.unwrap_or_default()))
+    Ok(match (best, unable) {
+        (Some(best), _) => Ok(best),
+        (None, Some((way, part))) => Err(part::unable(&way.problem, tariffs, part, gsis, offer)?),
+        (None, None) => Err(Unable::default()),
+    })
 }
 
 fn besides(less: &Less<'_>, best: &Way) -> Without {

@@ -48,14 +48,17 @@ impl Numbering {
         let odd = |own: &Candidate| own.projected != Projected::All || own.is_number();
         // What one index holds, or that it is of one entity alone, is the same for all that stand in it.
         let alike = !part.candidates.iter().any(odd);
-        let together: Vec<BTreeSet<&String>> = part
+        let together: Vec<(BTreeSet<&String>, BTreeSet<usize>)> = part
             .patterns
             .iter()
             .filter_map(|place| problem.patterns.get(*place))
             .filter(|pattern| pattern.entities.len() > 1)
-            .map(|pattern| pattern.equal.iter().collect())
+            .map(|pattern| (pattern.equal.iter().collect(), problem.places(&pattern.entities)))
             .collect();
-        let met = |own: &Candidate| together.contains(&own.view.partition.iter().collect());
+        let met = |own: &Candidate| {
+            let partition: BTreeSet<&String> = own.view.partition.iter().collect();
+            together.iter().any(|(equal, asked)| *equal == partition && asked.contains(&own.view.entity))
+        };
         let loose = part.candidates.iter().enumerate().filter(|(_, own)| alike && !met(own));
         let loose: BTreeSet<usize> = loose.map(|(place, _)| place).collect();
         let ranks = ranks(part, &loose);

@@ -100,11 +100,9 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
                     let mut standing = layout.iter().filter(|(at, other)| {
                         other.location() == slot.location() && own[*at].view.entity == number && here(*at)
                     });
-                    if pattern.entities.contains(&entity.name) {
-                        standing.any(|(at, _)| own[*at].serves.contains(&place))
-                    } else {
-                        pattern.entities.len() == 1 || standing.next().is_none()
-                    }
+                    // There is one question for several entities, so that some order has these side by side.
+                    !pattern.entities.contains(&entity.name)
+                        || standing.any(|(at, _)| own[*at].serves.contains(&place))
                 });
             let bytes = if let [name] = pattern.entities.as_slice() {
                 own[*key].bytes(problem.entity(name)?, *slot)

@@ -17,6 +17,7 @@ pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
     Entity {
         name: name.to_owned(),
         parent: None,
+        parents: Vec::new(),
         id: owned(id),
         owner: None,
         counts_up: std::collections::BTreeSet::new(),
@@ -61,6 +62,7 @@ pub(super) fn read(id: &str, entities: &[&str], equal: &[&str], range: Option<&s
         strong: false,
         scatter: false,
         reads: None,
+        page_from: None,
     }
 }
 
