@@ -1,9 +1,11 @@
 //! The values that a question is asked with: the pattern's example, or an item of the sample.
 
+use std::borrow::Cow;
+
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::range::Known;
-use crate::data::{Sample, from_node, from_untyped_node};
+use crate::data::{Sample, from_node, from_untyped_node, told_by_key};
 use crate::model::{Entity, GivenOp, Model, Node, Pattern, Read};
 
 /// A question's values and whether its author gave them.
@@ -48,7 +50,7 @@ pub(super) fn asked(
         }
         own = false;
         let item = fitting(samples, (pattern, read), model, &said, &given.attribute);
-        let value = item.and_then(|item| item.get(&given.attribute)).cloned();
+        let value = item.and_then(|item| item.get(&given.attribute).cloned());
         let value = value.ok_or_else(|| nothing(&given.attribute, &said))?;
         known.push(Known {
             attribute: given.attribute.clone(),
@@ -72,14 +74,14 @@ fn nothing(attribute: &str, said: &[Known]) -> String {
 }
 
 /// The first item of the pattern's entities that has the attribute and agrees with what the example says: it is in the
-/// ranges, and has the other values.
+/// ranges, and has the other values. What no item has as an attribute its keys may tell.
 fn fitting<'a>(
     samples: &'a [Sample],
     (pattern, read): (&Pattern, &Read),
     model: &Model,
     said: &[Known],
     attribute: &str,
-) -> Option<&'a Item> {
+) -> Option<Cow<'a, Item>> {
     let agrees = |item: &Item| {
         pattern.example.iter().all(|(name, node)| {
             let value_type = attribute_type(model, &read.entities, name);
@@ -89,22 +91,32 @@ fn fitting<'a>(
             })
         })
     };
-    // All values come from one item where they can: the last entity is most often the child that has them all.
-    read.entities.iter().rev().find_map(|entity| {
-        samples
-            .iter()
-            .filter(|sample| sample.entity.as_deref() == Some(entity))
-            .map(|sample| &sample.item)
-            .find(|item| {
-                item.contains_key(attribute)
-                    && agrees(item)
-                    && read.given.iter().all(|given| {
-                        item.contains_key(&given.attribute)
-                            || model
-                                .entity(entity)
-                                .is_none_or(|entity| entity.attribute(&given.attribute).is_none())
-                    })
+    let fits = |item: &Item, entity: &str| {
+        item.contains_key(attribute)
+            && agrees(item)
+            && read.given.iter().all(|given| {
+                item.contains_key(&given.attribute)
+                    || model.entity(entity).is_none_or(|entity| entity.attribute(&given.attribute).is_none())
             })
+    };
+    let own = |entity: &str| {
+        let entity = entity.to_owned();
+        let mine = move |sample: &&Sample| sample.entity.as_deref() == Some(entity.as_str());
+        samples.iter().filter(mine).map(|sample| &sample.item)
+    };
+    // All values come from one item where they can: the last entity is most often the child that has them all.
+    let stored = read.entities.iter().rev().find_map(|entity| own(entity).find(|item| fits(item, entity)));
+    if let Some(item) = stored {
+        return Some(Cow::Borrowed(item));
+    }
+    read.entities.iter().rev().find_map(|name| {
+        let entity = model.entity(name).filter(|entity| entity.attribute(attribute).is_some())?;
+        let mut told = own(name).map(|item| {
+            let mut whole = item.clone();
+            whole.extend(told_by_key(model, entity, item));
+            whole
+        });
+        told.find(|item| fits(item, name)).map(Cow::Owned)
     })
 }
 

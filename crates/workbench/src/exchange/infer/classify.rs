@@ -9,11 +9,26 @@ use super::lexicon::Lexicon;
 use crate::exchange::tables::TableDefinition;
 
 /// Attributes by which designs and object mappers tell their entities apart.
-pub(super) const TYPE_ATTRIBUTES: [&str; 8] =
-    ["EntityType", "entityType", "entity_type", "__typename", "_type", "recordType", "__edb_e__", "_et"];
+pub(super) const TYPE_ATTRIBUTES: [&str; 10] = [
+    "EntityType",
+    "entityType",
+    "entity_type",
+    // Amplify and other GraphQL resolvers.
+    "__typename",
+    // OneTable.
+    "_type",
+    "recordType",
+    // ElectroDB.
+    "__edb_e__",
+    // DynamoDB Toolbox.
+    "_et",
+    // TypeDORM.
+    "__en",
+    "_entity",
+];
 
 /// Attributes that often do so, and as often say something else.
-const DOUBTFUL_TYPE_ATTRIBUTES: [&str; 4] = ["type", "Type", "entity", "Entity"];
+const DOUBTFUL_TYPE_ATTRIBUTES: [&str; 5] = ["type", "Type", "entity", "Entity", "cls"];
 
 /// Up to here a design's examples may well show one item of each entity.
 const FEW_ITEMS: usize = 12;
@@ -33,7 +48,37 @@ pub(crate) fn classify(table: &TableDefinition, items: &[&Item]) -> Vec<Group> {
     if items.is_empty() {
         return Vec::new();
     }
-    by_type_attribute(items).unwrap_or_else(|| by_shape(table, items))
+    by_type_attribute(items)
+        .or_else(|| partly_by_type(table, items))
+        .unwrap_or_else(|| by_shape(table, items))
+}
+
+/// Most items by their type attribute, the others by the shape of their keys: mappers keep items of their own, as sentinels
+/// of what is unique, that have no type.
+fn partly_by_type(table: &TableDefinition, items: &[&Item]) -> Option<Vec<Group>> {
+    let attribute = TYPE_ATTRIBUTES.into_iter().find(|attribute| {
+        items.iter().filter(|item| text(item, attribute).is_some()).count() * 2 > items.len()
+    })?;
+    let (typed, others): (Vec<usize>, Vec<usize>) =
+        (0..items.len()).partition(|at| items.get(*at).is_some_and(|item| text(item, attribute).is_some()));
+    let of =
+        |places: &[usize]| -> Vec<&Item> { places.iter().filter_map(|at| items.get(*at).copied()).collect() };
+    let placed = |groups: Vec<Group>, places: &[usize]| {
+        let own = groups.into_iter().map(|group| Group {
+            members: group.members.iter().filter_map(|at| places.get(*at).copied()).collect(),
+            ..group
+        });
+        own.collect::<Vec<_>>()
+    };
+    let mut groups = placed(by_type_attribute(&of(&typed))?, &typed);
+    for mut group in placed(by_shape(table, &of(&others)), &others) {
+        while groups.iter().any(|known| known.name.eq_ignore_ascii_case(&group.name)) {
+            group.name.push_str("Item");
+        }
+        groups.push(group);
+    }
+    groups.sort_by_key(|group| group.members.first().copied());
+    Some(groups)
 }
 
 fn by_type_attribute(items: &[&Item]) -> Option<Vec<Group>> {

@@ -1,5 +1,7 @@
 //! Whether a text fits a template, and what its variables then are.
 
+use super::shape::time_before;
+
 /// A template's text in pieces: words and the inside of `{…}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part<'a> {
@@ -56,7 +58,7 @@ pub(crate) fn fit<'t>(parts: &[Part<'_>], text: &'t str) -> Option<Vec<&'t str>>
             }
             (Part::Place(_), Some(Part::Word(word))) => {
                 let last = at + 2 == parts.len();
-                let end = if last { rest.len().checked_sub(word.len())? } else { rest.find(word)? };
+                let end = if last { rest.len().checked_sub(word.len())? } else { end_before(rest, word)? };
                 let (value, tail) = rest.split_at_checked(end)?;
                 values.push(value);
                 rest = tail;
@@ -70,6 +72,14 @@ pub(crate) fn fit<'t>(parts: &[Part<'_>], text: &'t str) -> Option<Vec<&'t str>>
     (rest.is_empty() && filled).then_some(values)
 }
 
+/// Where a value ends that a word follows. A time that stands there whole has the word's colons in itself.
+fn end_before(text: &str, word: &str) -> Option<usize> {
+    match time_before(text, word) {
+        0 => text.find(word),
+        time => Some(time),
+    }
+}
+
 /// Letters of a template that are words: of two templates that fit, the one with more of them says more.
 pub(crate) fn word_bytes(template: &str) -> usize {
     parts(template).iter().map(|part| if let Part::Word(word) = part { word.len() } else { 0 }).sum()
@@ -81,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_text_fits_a_template_or_does_not() {
-        let cases: [(&str, &str, Option<&[&str]>); 8] = [
+        let cases: [(&str, &str, Option<&[&str]>); 9] = [
             ("c#{id}", "c#12", Some(&["12"])),
             ("c#{id}", "d#12", None),
             ("c#{id}", "c#", None),
@@ -89,6 +99,7 @@ mod tests {
             ("u#{a}#end", "u#1#2#end", Some(&["1#2"])),
             ("meta", "meta", Some(&[])),
             ("meta", "metadata", None),
+            ("m:{at}:{id}", "m:2026-01-01T10:20:30Z:01H", Some(&["2026-01-01T10:20:30Z", "01H"])),
             ("{all}", "anything", Some(&["anything"])),
         ];
         for (template, text, expected) in cases {

@@ -12,7 +12,8 @@ use keywright_semantics::schema::IndexKind;
 use keywright_semantics::value::Item;
 
 use super::classify::{TYPE_ATTRIBUTES, is_self, text};
-use super::shape::{Role, delimiter, reads_like_a_word, segments};
+use super::labelled::Labels;
+use super::shape::{Cut, Role, cut, delimiter, reads_like_a_word, segments};
 use crate::exchange::tables::TableDefinition;
 
 /// Up to so many words stand at one place of a key, unless each of them is frequent.
@@ -24,6 +25,27 @@ const ALIKE_MAX: usize = 4;
 /// Parts of names of attributes that tell entities apart: that they hold a word makes it no value.
 const TYPE_NAMES: [&str; 5] = ["type", "kind", "entity", "model", "class"];
 
+/// Ends of names of attributes that hold what identifies something: a value of theirs is none of the design's words, even
+/// where the examples have only one.
+const IDENTIFYING_NAMES: [&str; 16] = [
+    "id",
+    "key",
+    "code",
+    "slug",
+    "name",
+    "tenant",
+    "org",
+    "organization",
+    "account",
+    "workspace",
+    "customer",
+    "company",
+    "project",
+    "site",
+    "region",
+    "country",
+];
+
 /// The words of every key text of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lexicon {
@@ -31,6 +53,10 @@ pub(crate) struct Lexicon {
     words: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
     /// Names of tenants: what keys begin with before the same words, as in `acme#user#12` and `globex#user#7`.
     tenants: BTreeSet<String>,
+    /// How keys are read that name their attributes themselves.
+    labels: Option<Labels>,
+    /// What type attributes hold, in lower case.
+    types: BTreeSet<String>,
 }
 
 /// The text of one item's key attribute.
@@ -62,6 +88,10 @@ struct Around<'a> {
     tenants: BTreeSet<&'a str>,
     tenants_words: BTreeSet<&'a str>,
     composed: bool,
+    /// What type attributes hold, in lower case.
+    types: BTreeSet<String>,
+    /// First segments that are values above others: the states of cities.
+    levels: BTreeSet<&'a str>,
 }
 
 /// The segments at one spot and the items that have them.
@@ -70,6 +100,10 @@ struct Found<'a, 'b> {
     role: Role,
     spot: &'b Spot<'a>,
     by_text: BTreeMap<&'a str, Vec<usize>>,
+    /// The fewest segments of the texts with each.
+    depths: BTreeMap<&'a str, usize>,
+    /// Whether all of them stand below first segments that are values above others.
+    below_levels: bool,
     /// For the first of several segments: the words that follow it, with the items that have them.
     followers: BTreeMap<&'a str, Followers<'a>>,
 }
@@ -81,34 +115,53 @@ impl Lexicon {
     /// Reads the keys of a table, its own first.
     pub(crate) fn of(table: &TableDefinition, items: &[&Item]) -> Self {
         let mut around = Around::of(table, items);
-        let mut lexicon = Self::default();
+        let mut lexicon = Self { labels: Labels::of(items), ..Self::default() };
         for (name, role) in places(table) {
             if lexicon.words.contains_key(name) {
                 continue;
             }
-            let mut rows: Vec<Row<'_>> = items
-                .iter()
-                .enumerate()
-                .filter_map(|(item, value)| {
-                    let text = text(value, name)?;
-                    let delimiter = delimiter(text);
-                    Some(Row { item, delimiter, segments: segments(text, delimiter), words: Vec::new() })
-                })
-                .collect();
+            let mut rows: Vec<Row<'_>> = Vec::new();
+            let mut own: BTreeMap<String, Vec<bool>> = BTreeMap::new();
+            for (item, value) in items.iter().enumerate() {
+                let Some(text) = text(value, name) else { continue };
+                if let Some((_, words)) = lexicon.labels.as_ref().and_then(|labels| labels.cut(text)) {
+                    own.insert(text.to_owned(), words);
+                    continue;
+                }
+                let delimiter = delimiter(text);
+                rows.push(Row { item, delimiter, segments: segments(text, delimiter), words: Vec::new() });
+            }
             read(&mut around, role, &mut rows);
-            let own = rows.into_iter().map(|row| {
+            own.extend(rows.into_iter().map(|row| {
                 let delimiter = row.delimiter.map(String::from).unwrap_or_default();
                 (row.segments.join(&delimiter), row.words)
-            });
-            lexicon.words.insert(name.to_owned(), own.collect());
+            }));
+            lexicon.words.insert(name.to_owned(), own);
         }
         lexicon.tenants = around.tenants.into_iter().map(str::to_owned).collect();
+        lexicon.types = around.types;
         lexicon
     }
 
     /// Whether a segment is the name of a tenant.
     pub(super) fn is_tenant(&self, text: &str) -> bool {
         self.tenants.contains(text)
+    }
+
+    /// Whether a word is the type of items.
+    pub(super) fn is_type(&self, word: &str) -> bool {
+        self.types.contains(&word.to_lowercase())
+    }
+
+    /// A key's text in parts.
+    pub(super) fn cut<'t>(&self, text: &'t str) -> Cut<'t> {
+        let labelled = self.labels.as_ref().and_then(|labels| labels.cut(text));
+        labelled.map_or_else(|| cut(text), |(cut, _)| cut)
+    }
+
+    /// The attribute that a label in a key names.
+    pub(super) fn attribute_of(&self, label: &str) -> Option<&str> {
+        self.labels.as_ref().map(|labels| labels.attribute_of(label))?
     }
 
     /// Whether the segment of a text is a word. Texts that were not read have none.
@@ -119,10 +172,11 @@ impl Lexicon {
 
     /// The words of a text, with `*` for everything else: texts of one pattern have one shape.
     pub(super) fn shape(&self, attribute: &str, text: &str) -> String {
-        let delimiter = delimiter(text);
-        let parts = segments(text, delimiter).into_iter().enumerate();
-        let parts = parts.map(|(at, part)| if self.is_word(attribute, text, at) { part } else { "*" });
-        parts.collect::<Vec<_>>().join(&delimiter.map(String::from).unwrap_or_default())
+        let cut = self.cut(text);
+        let parts = cut.parts.iter().enumerate();
+        let parts = parts.map(|(at, part)| if self.is_word(attribute, text, at) { *part } else { "*" });
+        let between = cut.between.iter().copied().chain([""]);
+        parts.zip(between).flat_map(|(part, then)| [part, then]).collect()
     }
 }
 
@@ -154,11 +208,23 @@ fn read<'a>(around: &mut Around<'a>, role: Role, rows: &mut [Row<'a>]) {
             spots.entry(spot).or_default().push(number);
         }
         for (spot, numbers) in spots {
-            let mut found =
-                Found { around, role, spot: &spot, by_text: BTreeMap::new(), followers: BTreeMap::new() };
+            let first = |number: &usize| rows.get(*number).and_then(|row| row.segments.first());
+            let below_levels = at > 0
+                && numbers.iter().all(|own| first(own).is_some_and(|part| around.levels.contains(part)));
+            let mut found = Found {
+                around,
+                role,
+                spot: &spot,
+                by_text: BTreeMap::new(),
+                depths: BTreeMap::new(),
+                below_levels,
+                followers: BTreeMap::new(),
+            };
             for row in numbers.iter().filter_map(|number| rows.get(*number)) {
                 let Some(part) = row.segments.get(at) else { continue };
                 found.by_text.entry(part).or_default().push(row.item);
+                let depth = found.depths.entry(part).or_insert(usize::MAX);
+                *depth = row.segments.len().min(*depth);
                 let followers = found.followers.entry(part).or_default();
                 if let Some(next) = row.segments.get(at + 1).filter(|next| reads_like_a_word(next)) {
                     followers.entry(next).or_default().push(row.item);
@@ -167,10 +233,12 @@ fn read<'a>(around: &mut Around<'a>, role: Role, rows: &mut [Row<'a>]) {
             let tenants = if at == 0 && !spot.last { found.tenants() } else { BTreeSet::new() };
             let follow = tenants.iter().filter_map(|tenant| found.followers.get(tenant));
             let follow: Vec<&str> = follow.flat_map(|words| words.keys().copied()).collect();
+            let levels = if at == 0 && !spot.last { found.levels() } else { BTreeSet::new() };
             let mut words = found.words();
-            words.retain(|word| !tenants.contains(word));
+            words.retain(|word| !tenants.contains(word) && !levels.contains(word));
             let values: Vec<&str> = found.by_text.into_keys().filter(|part| !words.contains(part)).collect();
             around.values.extend(values);
+            around.levels.extend(levels);
             around.tenants.extend(tenants);
             around.tenants_words.extend(follow);
             for number in numbers {
@@ -204,7 +272,10 @@ impl<'a> Around<'a> {
             .collect();
         let composed = partitions.iter().any(|text| delimiter(text).is_some());
         let (tenants, tenants_words) = (BTreeSet::new(), BTreeSet::new());
-        Self { items, attributes, partitions, values, tenants, tenants_words, composed }
+        let types = items.iter().flat_map(|item| TYPE_ATTRIBUTES.iter().filter_map(|name| text(item, name)));
+        let types = types.map(str::to_lowercase).collect();
+        let levels = BTreeSet::new();
+        Self { items, attributes, partitions, values, tenants, tenants_words, composed, types, levels }
     }
 
     fn partitions_of(&self, items: &[usize]) -> usize {
@@ -223,6 +294,12 @@ pub(crate) fn says_type(name: &str) -> bool {
     TYPE_ATTRIBUTES.contains(&name) || TYPE_NAMES.iter().any(|part| lower.contains(part))
 }
 
+/// Whether an attribute's name says that it identifies what it holds, as `tenantId` does and `role` does not.
+pub(super) fn identifies(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    IDENTIFYING_NAMES.iter().any(|end| lower.ends_with(end))
+}
+
 /// Whether items with these attributes could be of one entity: attributes may be missing now and then.
 fn alike(one: &BTreeSet<&str>, other: &BTreeSet<&str>) -> bool {
     one.intersection(other).count() * 5 >= one.union(other).count() * 3
@@ -238,7 +315,11 @@ impl<'a> Found<'a, '_> {
         let mut words: BTreeSet<&'a str> =
             self.by_text.keys().copied().filter(|part| part.is_empty()).collect();
         let candidates = self.candidates();
-        if !candidates.is_empty() && !self.held() {
+        if self.below_levels {
+            // What stands below states is a city, unless it is one word behind all of them.
+            let one = |word: &&str| self.by_text.len() == 1 && self.partitions_of(word) > 1;
+            words.extend(candidates.into_iter().filter(one));
+        } else if !candidates.is_empty() && !self.held() {
             let chosen = match (self.spot.before.last(), self.spot.last, self.role) {
                 (None, false, _) => self.prefixes(candidates),
                 (None, true, Role::Partition) => self.whole_partitions(candidates),
@@ -248,6 +329,10 @@ impl<'a> Found<'a, '_> {
                 (Some(None), last, _) => self.behind_a_value(candidates, last),
             };
             words.extend(chosen);
+        }
+        if !self.spot.last {
+            let typed = self.by_text.keys().filter(|part| self.around.types.contains(&part.to_lowercase()));
+            words.extend(typed);
         }
         words
     }
@@ -273,19 +358,49 @@ impl<'a> Found<'a, '_> {
         self.around.partitions_of(self.items_of(part))
     }
 
-    /// Whether an attribute holds what stands here, in every item. One short text proves nothing.
+    /// Whether an attribute holds what stands here, in every item. One short text proves nothing, nor does one that is the
+    /// type of its items, or that all have in front of what tells them apart.
     fn held(&self) -> bool {
-        let telling = self.by_text.len() > 1 || self.by_text.keys().any(|part| part.len() > 3);
+        let mut texts = self.by_text.keys();
+        let telling = self.by_text.len() > 1 || texts.clone().any(|part| part.len() > 3);
+        let leads = self.spot.before.is_empty() && !self.spot.last && self.by_text.len() == 1;
+        if texts.all(|part| self.around.types.contains(&part.to_lowercase())) {
+            return false;
+        }
         let first = self.by_text.values().flatten().next();
         let Some(names) = first.and_then(|at| self.around.attributes.get(*at)).filter(|_| telling) else {
             return false;
         };
-        names.iter().filter(|name| !says_type(name)).any(|name| {
+        names.iter().filter(|name| !says_type(name) && (!leads || identifies(name))).any(|name| {
             self.by_text.iter().all(|(part, items)| {
                 let own = |at: &usize| self.around.items.get(*at).and_then(|item| text(item, name));
                 items.iter().all(|at| own(at) == Some(part))
             })
         })
+    }
+
+    /// First segments of sort keys that are values above others, as states are above cities: their items are alike, each
+    /// stands in one partition, and more than one segment follows.
+    fn levels(&self) -> BTreeSet<&'a str> {
+        if self.role != Role::Sort || self.by_text.keys().any(|part| !reads_like_a_word(part)) {
+            return BTreeSet::new();
+        }
+        let all: Vec<&'a str> = self.by_text.keys().copied().collect();
+        let attributes: Vec<BTreeSet<&str>> =
+            all.iter().map(|part| self.around.attributes_of(self.items_of(part))).collect();
+        let first = attributes.first().cloned().unwrap_or_default();
+        let like_the_first = attributes.iter().all(|own| !own.is_empty() && alike(&first, own));
+        let apart = all.iter().all(|part| self.partitions_of(part) == 1);
+        let deep = all.iter().all(|part| self.depths.get(part).is_some_and(|depth| *depth > 2));
+        let items: Vec<usize> = self.by_text.values().flatten().copied().collect();
+        let partitions = self.around.partitions_of(&items);
+        let several = partitions > 1 && all.len() > partitions || !self.around.composed && all.len() > 2;
+        let typed = all.iter().any(|part| self.around.types.contains(&part.to_lowercase()));
+        if like_the_first && apart && deep && several && !typed {
+            all.into_iter().collect()
+        } else {
+            BTreeSet::new()
+        }
     }
 
     /// The first of several segments: nearly always a word, unless there are many and each is rare.

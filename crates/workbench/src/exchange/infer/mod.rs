@@ -6,6 +6,7 @@
 mod agree;
 mod classify;
 pub(crate) mod fit;
+mod labelled;
 mod lexicon;
 mod shape;
 mod template;

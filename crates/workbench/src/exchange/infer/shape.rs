@@ -10,23 +10,57 @@ pub(super) enum Role {
     Sort,
 }
 
+/// A key's text in parts, which are words or values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cut<'a> {
+    pub(super) parts: Vec<&'a str>,
+    /// What stands behind each part but the last.
+    pub(super) between: Vec<&'a str>,
+}
+
 /// The delimiter of a key's text, if it is composed. All but `#` also occur inside dates and paths, so they count only
-/// behind a word.
+/// behind a word or a whole time.
 pub(super) fn delimiter(text: &str) -> Option<char> {
     DELIMITERS.into_iter().find(|delimiter| match text.split_once(*delimiter) {
         Some((before, _)) => {
-            *delimiter == '#' || (!before.is_empty() && before.chars().all(char::is_alphabetic))
+            *delimiter == '#'
+                || (!before.is_empty() && before.chars().all(char::is_alphabetic))
+                || matches!(time_before(text, &delimiter.to_string()), 1.. if !is_whole_time(text))
         }
         None => false,
     })
 }
 
-/// The segments of a key's text between its delimiters.
+/// The segments of a key's text between its delimiters. A time keeps its colons.
 pub(super) fn segments(text: &str, delimiter: Option<char>) -> Vec<&str> {
-    match delimiter {
-        Some(delimiter) => text.split(delimiter).collect(),
-        None => vec![text],
+    let Some(delimiter) = delimiter else { return vec![text] };
+    let mut found = Vec::new();
+    let mut rest = text;
+    loop {
+        let from = time_before(rest, &delimiter.to_string());
+        let end = rest.get(from..).and_then(|tail| tail.find(delimiter)).map(|at| from + at);
+        let cut = end.and_then(|end| Some((rest.get(..end)?, rest.get(end + delimiter.len_utf8()..)?)));
+        let Some((segment, tail)) = cut else { break };
+        found.push(segment);
+        rest = tail;
     }
+    found.push(rest);
+    found
+}
+
+/// The segments of a key's text with its delimiters between them.
+pub(super) fn cut(text: &str) -> Cut<'_> {
+    let delimiter = delimiter(text);
+    let parts = segments(text, delimiter);
+    let mut between = Vec::new();
+    let mut at = 0;
+    for part in parts.iter().take(parts.len().saturating_sub(1)) {
+        at += part.len();
+        let end = at + delimiter.map_or(0, char::len_utf8);
+        between.push(text.get(at..end).unwrap_or_default());
+        at = end;
+    }
+    Cut { parts, between }
 }
 
 /// Signs that designs put before a word, so that it sorts before or after everything else.
@@ -41,12 +75,85 @@ pub(super) fn reads_like_a_word(segment: &str) -> bool {
 
 /// Whether the text is a date or a time as ISO 8601 writes it.
 pub(super) fn is_time(text: &str) -> bool {
-    let digits = |range: std::ops::Range<usize>| {
-        text.get(range).is_some_and(|part| part.bytes().all(|byte| byte.is_ascii_digit()))
-    };
-    digits(0..4)
-        && text.get(4..5) == Some("-")
-        && digits(5..7)
-        && text.get(7..8) == Some("-")
-        && digits(8..10)
+    matches_form(text, "0000-00-00")
+}
+
+/// How long the date or time is that a text begins with, as ISO 8601 writes it, and that this or nothing follows; nought
+/// if it begins with none.
+pub(crate) fn time_before(text: &str, next: &str) -> usize {
+    let followed =
+        |end: &usize| text.get(*end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(next));
+    time_ends(text).into_iter().rfind(followed).unwrap_or(0)
+}
+
+fn is_whole_time(text: &str) -> bool {
+    !text.is_empty() && time_ends(text).contains(&text.len())
+}
+
+/// Where a date or time may end that a text begins with: `2026-01-01T10:20:30Z` is a day, and one with minutes too.
+fn time_ends(text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut end = 0;
+    for form in ["0000-00-00", "T00:00", ":00", "."] {
+        let rest = text.get(end..).unwrap_or_default();
+        if !matches_form(rest, form) {
+            break;
+        }
+        end += form.len();
+        if form == "." {
+            end += text.get(end..).map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        }
+        ends.push(end);
+        if ends.len() > 1 {
+            let rest = text.get(end..).unwrap_or_default();
+            let zones = ["Z", "+00:00", "-00:00", "+0000", "-0000"];
+            ends.extend(zones.iter().filter(|form| matches_form(rest, form)).map(|form| end + form.len()));
+        }
+    }
+    ends.sort_unstable();
+    ends
+}
+
+/// Whether a text begins as a form says, in which `0` is any digit.
+fn matches_form(text: &str, form: &str) -> bool {
+    let mut letters = text.bytes();
+    form.bytes().all(|wanted| {
+        letters.next().is_some_and(|letter| letter == wanted || wanted == b'0' && letter.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_keeps_its_colons_whatever_delimits_it() {
+        for time in [
+            "2026-01-01",
+            "2026-01-01T10:20",
+            "2026-01-01T10:20:30",
+            "2026-01-01T10:20:30Z",
+            "2026-01-01T10:20:30.123Z",
+            "2026-01-01T10:20:30+02:00",
+        ] {
+            assert!(is_whole_time(time), "{time}");
+            assert_eq!(delimiter(time), None, "{time}");
+            for (text, parts) in [
+                (format!("msg:{time}:01H"), vec!["msg", time, "01H"]),
+                (format!("{time}:01H"), vec![time, "01H"]),
+                (format!("msg#{time}"), vec!["msg", time]),
+                (format!("msg/{time}/a/b"), vec!["msg", time, "a", "b"]),
+            ] {
+                let cut = cut(&text);
+                assert_eq!(cut.parts, parts, "{text}");
+                let last = vec![""];
+                let between = cut.between.iter().chain(&last);
+                let joined: String =
+                    cut.parts.iter().zip(between).flat_map(|(part, then)| [*part, *then]).collect();
+                assert_eq!(joined, text);
+            }
+        }
+        assert_eq!(["2026-1-1", "order", "2026-01-01TX"].map(|text| time_before(text, ":")), [0, 0, 0]);
+        assert_eq!(cut("a:10:20").parts, ["a", "10", "20"]);
+    }
 }

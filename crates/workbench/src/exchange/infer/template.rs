@@ -14,8 +14,8 @@ use crate::model::Template;
 use super::agree::{Agreed, Shared};
 use super::classify::{Group, identifier, text};
 use super::fit::{Part, fit, parts, variable};
-use super::lexicon::Lexicon;
-use super::shape::{Role, delimiter, is_time, segments};
+use super::lexicon::{Lexicon, says_type};
+use super::shape::{Cut, Role, delimiter, is_time, segments};
 use crate::exchange::tables::TableDefinition;
 
 /// The values of one place in a key, by item.
@@ -90,6 +90,7 @@ pub(super) fn templates(
             naming.take(alias, &values)
         } else if place.key_type == KeyType::S && (!values.is_empty() || place.alias.is_some()) {
             let pieces = pieces(around.lexicon, place, &values);
+            naming.doubt_word(place, &pieces, &values);
             let words = pieces.iter().all(|piece| match piece {
                 Piece::Word(_) => true,
                 Piece::Hole { column, .. } => column.len() > 1 && constant(column).is_some(),
@@ -121,54 +122,56 @@ fn pieces(lexicon: &Lexicon, place: &KeyPlace<'_>, values: &Column) -> Vec<Piece
     let Some(first) = values.values().next() else {
         return alias.map(pieces_of_alias).unwrap_or_default();
     };
-    let delimiter = delimiter(first);
-    let rows: Vec<(usize, Vec<&str>)> =
-        values.iter().map(|(at, text)| (*at, segments(text, delimiter))).collect();
-    let count = rows.iter().map(|(_, parts)| parts.len()).min().unwrap_or(0);
-    let even = rows.iter().all(|(_, parts)| parts.len() == count);
+    let rows: Vec<(usize, Cut<'_>)> = values.iter().map(|(at, text)| (*at, lexicon.cut(text))).collect();
+    let first = lexicon.cut(first);
+    let count = rows.iter().map(|(_, cut)| common_parts(&first, cut)).min().unwrap_or(0);
+    let even = rows.iter().all(|(_, cut)| cut.parts.len() == count);
     let hints = hints(alias, count);
     let mut found = Vec::new();
     let mut prefix: Option<String> = None;
     for at in 0..count {
-        let column: Column =
-            rows.iter().filter_map(|(item, parts)| Some((*item, (*parts.get(at)?).to_owned()))).collect();
+        let part = |cut: &Cut<'_>| cut.parts.get(at).map(|part| (*part).to_owned());
+        let column: Column = rows.iter().filter_map(|(item, cut)| Some((*item, part(cut)?))).collect();
         let read = |text: &String| lexicon.is_word(place.name, text, at);
         let word = constant(&column).filter(|_| values.values().all(read));
         if word.is_none() && !even {
             break;
         }
-        if at > 0 {
-            found.push(Piece::Word(delimiter.map(String::from).unwrap_or_default()));
-        }
+        let before = at.checked_sub(1).and_then(|before| first.between.get(before));
+        found.extend(before.map(|between| Piece::Word((*between).to_owned())));
         if let Some(word) = word {
             prefix = Some(word.to_owned());
             found.push(Piece::Word(word.to_owned()));
         } else {
-            let hint = hints.get(at).cloned().flatten();
+            let label = prefix.as_deref().and_then(|label| lexicon.attribute_of(label));
+            let hint = hints.get(at).cloned().flatten().or_else(|| label.map(str::to_owned));
             found.push(Piece::Hole { column, prefix: prefix.clone(), hint });
         }
     }
     if !even {
-        found.extend(remainder(values, &found, prefix, delimiter));
+        found.extend(remainder(values, &found, prefix, &first));
     }
     found
 }
 
+/// How many parts two texts have in common, with the same between them.
+fn common_parts(one: &Cut<'_>, other: &Cut<'_>) -> usize {
+    let same = one.between.iter().zip(&other.between).take_while(|(one, other)| one == other).count();
+    one.parts.len().min(other.parts.len()).min(same + 1)
+}
+
 /// What follows the words that texts with different numbers of segments begin with, as one variable.
-fn remainder(
-    values: &Column,
-    found: &[Piece],
-    prefix: Option<String>,
-    delimiter: Option<char>,
-) -> Vec<Piece> {
+fn remainder(values: &Column, found: &[Piece], prefix: Option<String>, first: &Cut<'_>) -> Vec<Piece> {
     let mut head: String = found
         .iter()
         .filter_map(|piece| if let Piece::Word(word) = piece { Some(word.as_str()) } else { None })
         .collect();
     let mut pieces = Vec::new();
-    if let (false, Some(delimiter)) = (head.is_empty(), delimiter) {
-        head.push(delimiter);
-        pieces.push(Piece::Word(delimiter.to_string()));
+    // Words and what stands between them alternate.
+    let next = first.between.get(found.len() / 2).filter(|_| !found.is_empty());
+    if let Some(next) = next {
+        head.push_str(next);
+        pieces.push(Piece::Word((*next).to_owned()));
     }
     let column = values
         .iter()
@@ -282,6 +285,25 @@ impl Naming<'_> {
         items.any(|item| item.contains_key(name))
     }
 
+    /// Tells a word in front of a key that an attribute of all its items holds as well: it may be that attribute's value.
+    fn doubt_word(&mut self, place: &KeyPlace<'_>, pieces: &[Piece], values: &Column) {
+        let [Piece::Word(word), _, ..] = pieces else { return };
+        let mut items = values.keys().filter_map(|at| self.around.items.get(*at));
+        let Some(first) =
+            items.clone().next().filter(|_| word.len() > 3 && !self.around.lexicon.is_type(word))
+        else {
+            return;
+        };
+        let holds = |name: &&String| {
+            !says_type(name) && items.clone().all(|item| text(item, name.as_str()) == Some(word.as_str()))
+        };
+        let Some(name) = first.keys().find(holds).filter(|_| items.next().is_some()) else { return };
+        self.doubts.push(format!(
+            "{}.{}: `{word}` is taken for a word, though {name} has it in every example",
+            self.group.name, place.name
+        ));
+    }
+
     fn print(&mut self, place: &KeyPlace<'_>, pieces: Vec<Piece>) -> String {
         let alone = pieces.len() == 1;
         let mut printed = String::new();
@@ -334,6 +356,8 @@ impl Naming<'_> {
         } else if alone && (!is_generic(place.name) || column.len() < self.group.members.len()) {
             // What only some items have keeps others out of an index: nothing that all have can fill it.
             (place.name.to_owned(), true)
+        } else if let Some(name) = self.folded(place, column) {
+            (self.free(&name), false)
         } else {
             let wanted = hint.unwrap_or_else(|| self.invent(place, column, prefix));
             (self.free(&wanted), false)
@@ -351,7 +375,8 @@ impl Naming<'_> {
     }
 
     /// The stored attribute that holds these values, in every item: of several the one whose name goes with the place,
-    /// and the others are told. One short value proves nothing: a quantity of 2 is not the order number 2.
+    /// and the others are told. One short value proves nothing, a quantity of 2 is not the order number 2, unless it stands
+    /// behind the attribute's own name.
     fn attribute_of(
         &mut self,
         place: &KeyPlace<'_>,
@@ -361,12 +386,14 @@ impl Naming<'_> {
     ) -> Option<String> {
         let around = self.around;
         let telling = column.len() > 1 || column.values().any(|value| value.len() > 3);
-        let (first, _) = column.first_key_value().filter(|_| telling)?;
+        let lower = prefix.map(str::to_lowercase).unwrap_or_default();
+        let (first, _) = column.first_key_value()?;
         let keys = around.table.key_attributes();
         let candidates = around.items.get(*first)?.keys().filter(|name| {
             !is_generic(name)
                 && is_name(name)
                 && !keys.iter().any(|key| key.name == **name && is_generic(name))
+                && (telling || name.to_lowercase() == lower)
         });
         let mut holding: Vec<&String> = candidates
             .filter(|name| {
@@ -398,6 +425,30 @@ impl Naming<'_> {
             ));
         }
         Some((*chosen).clone())
+    }
+
+    /// The name of a value that an attribute has in other letters: no template makes capitals small, so it is a variable of
+    /// its own, and that is told.
+    fn folded(&mut self, place: &KeyPlace<'_>, column: &Column) -> Option<String> {
+        let around = self.around;
+        let (first, _) = column.first_key_value()?;
+        let is_other = |at: &usize, value: &String, name: &str| {
+            let own = around.items.get(*at).and_then(|item| text(item, name));
+            own.filter(|own| own.to_lowercase() == value.to_lowercase()).map(|own| own != value)
+        };
+        let mut names = around.items.get(*first)?.keys().filter(|name| !is_generic(name) && is_name(name));
+        let name = names.find(|name| {
+            let differ: Option<Vec<bool>> =
+                column.iter().map(|(at, value)| is_other(at, value, name)).collect();
+            differ.is_some_and(|differ| differ.contains(&true))
+        })?;
+        let upper = column.values().all(|value| value.chars().all(|letter| !letter.is_lowercase()));
+        let own = format!("{name}{}", if upper { "Upper" } else { "Lower" });
+        self.doubts.push(format!(
+            "{}.{}: {own} is {name} in other letters, which no template makes; questions give it as `{own}`",
+            self.group.name, place.name
+        ));
+        Some(own)
     }
 
     fn invent(&self, place: &KeyPlace<'_>, column: &Column, prefix: Option<&str>) -> String {
@@ -482,7 +533,28 @@ pub(super) fn is_generic(name: &str) -> bool {
     let bare: String = name.to_lowercase().chars().filter(char::is_ascii_alphabetic).collect();
     matches!(
         bare.as_str(),
-        "pk" | "sk" | "gsipk" | "gsisk" | "lsipk" | "lsisk" | "pkgsi" | "skgsi" | "hk" | "rk" | "data"
+        "pk" | "sk"
+            | "gsipk"
+            | "gsisk"
+            | "gspk"
+            | "gssk"
+            | "lsipk"
+            | "lsisk"
+            | "lspk"
+            | "lssk"
+            | "pkgsi"
+            | "skgsi"
+            | "hk"
+            | "rk"
+            | "hashkey"
+            | "rangekey"
+            | "partitionkey"
+            | "sortkey"
+            | "gsipartitionkey"
+            | "gsisortkey"
+            | "gsihashkey"
+            | "gsirangekey"
+            | "data"
     )
 }
 
