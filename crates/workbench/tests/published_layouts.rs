@@ -92,10 +92,6 @@ fn imported(tables: &[LiveTable]) -> Imported {
     let model = parse(&text).unwrap_or_else(|faults| panic!("{}\n{text}", support::told(&faults)));
     let checked = keywright_workbench::check(&model, &no_files, &mut |_| {}).expect("it runs");
     assert!(checked.passes(), "{:?}\n{text}", checked.findings);
-    if std::env::var("SHOW").is_ok() {
-        let shown = text.split("\ndata:").next().unwrap_or_default();
-        println!("{shown}\n--\n{}", made.notes.join("\n"));
-    }
     Imported { text, notes: made.notes }
 }
 
@@ -109,7 +105,8 @@ impl Imported {
                 let templates = slot.templates.iter().map(|(_, template)| template.to_string());
                 templates.collect::<Vec<_>>().join(" / ")
             });
-            format!("{}: {}", entity.name, keys.collect::<Vec<_>>().join(" | "))
+            let parents: String = entity.parents.iter().flat_map(|parent| [" < ", parent.as_str()]).collect();
+            format!("{}{parents}: {}", entity.name, keys.collect::<Vec<_>>().join(" | "))
         });
         shown.collect()
     }
@@ -189,7 +186,7 @@ fn electrodb_names_the_attributes_of_its_keys_itself() {
         found.entities(),
         [
             "employee: $taskapp#employeeid_{employeeId} / $employee_1 | $taskapp#office_{officeLower} / $workplaces#employee_1#employeeid_{employeeId}",
-            "task: $taskapp#employeeid_{employeeId} / $task_1#taskid_{taskId} | $taskapp#projectid_{projectId} / $task_1#status_{status}#taskid_{taskId}",
+            "task < employee: $taskapp#employeeid_{employeeId} / $task_1#taskid_{taskId} | $taskapp#projectid_{projectId} / $task_1#status_{status}#taskid_{taskId}",
         ]
     );
     assert!(
@@ -261,7 +258,7 @@ fn a_time_in_a_key_that_colons_delimit_is_one_value() {
             found.entities(),
             [
                 "room: room:{roomId} / meta".to_owned(),
-                format!("msg: room:{{roomId}} / msg:{{{time}}}:{{msgId}}")
+                format!("msg < room: room:{{roomId}} / msg:{{{time}}}:{{msgId}}")
             ]
         );
         let since = format!(
@@ -312,4 +309,273 @@ fn onetable_begins_its_keys_with_the_type_that_its_items_have() {
         assert_eq!(doubted, !typed, "{:?}", found.notes);
         found.asked(&[(&format!("query: {user}, given: {{email: eq}}"), 1)]);
     }
+}
+
+/// Its own attributes beside keys of the author's choice.
+#[test]
+fn dynamodb_toolbox_says_the_entity_in_an_attribute() {
+    let mut items = Vec::new();
+    for (at, name) in NAMES.iter().enumerate() {
+        items.push(item!(
+            "pk=ORG#{name}",
+            "sk=METADATA",
+            "_et=Organization",
+            "_ct=2026-01-01T00:00:00.000Z",
+            "_md=2026-01-01T00:00:00.000Z",
+            "orgId={name}",
+            "plan=free"
+        ));
+        for member in 0..3 {
+            let id = NAMES[(at + member) % 12];
+            items.push(item!(
+                "pk=ORG#{name}",
+                "sk=MEMBER#{id}",
+                "gsi1pk=MEMBER#{id}",
+                "gsi1sk=ORG#{name}",
+                "_et=Member",
+                "_ct=2026-01-01T00:00:00.000Z",
+                "_md=2026-01-01T00:00:00.000Z",
+                "orgId={name}",
+                "memberId={id}",
+                "entity=x"
+            ));
+        }
+    }
+    let found = imported(&[table("app", &["pk", "sk"], &[("gsi1", &["gsi1pk", "gsi1sk"])], items)]);
+    assert_eq!(
+        found.entities(),
+        [
+            "Organization: ORG#{orgId} / METADATA",
+            "Member < Organization: ORG#{orgId} / MEMBER#{memberId} | MEMBER#{memberId} / ORG#{orgId}"
+        ]
+    );
+    found.asked(&[
+        ("get: Organization, given: {orgId: eq}", 1),
+        ("get: Member, given: {orgId: eq, memberId: eq}", 1),
+        ("query: Member, given: {memberId: eq}", 3),
+        ("query: [Organization, Member], given: {orgId: eq}", 4),
+    ]);
+}
+
+/// Customers, their orders and what is in these, as the books on single tables lay them out; mails are kept unique by
+/// items of their own.
+#[test]
+fn single_tables_have_customers_orders_and_their_items() {
+    for typed in [true, false] {
+        let kind = |name: &str| if typed { format!("Type={name}") } else { "v=1".to_owned() };
+        let mut items = Vec::new();
+        for (at, name) in NAMES.iter().enumerate() {
+            let customer = format!("PK=CUSTOMER#{name}");
+            items.push(item(&[
+                customer.clone(),
+                format!("SK=CUSTOMER#{name}"),
+                format!("Username={name}"),
+                "Name=x".to_owned(),
+                kind("Customer"),
+            ]));
+            let mail = format!("CUSTOMEREMAIL#{name}@example.com");
+            items.push(item(&[
+                format!("PK={mail}"),
+                format!("SK={mail}"),
+                format!("Username={name}"),
+                "Taken=y".to_owned(),
+                kind("CustomerEmail"),
+            ]));
+            for order in 0..2 {
+                let id = format!("1VrgXBQ0VCshuQUnh1HrDIHQNw{at:x}{order}");
+                items.push(item(&[
+                    customer.clone(),
+                    format!("SK=#ORDER#{id}"),
+                    format!("GSI1PK=ORDER#{id}"),
+                    format!("GSI1SK=ORDER#{id}"),
+                    format!("OrderId={id}"),
+                    "Status=PLACED".to_owned(),
+                    "Total=n:5".to_owned(),
+                    kind("Order"),
+                ]));
+                for line in 0..3 {
+                    items.push(item(&[
+                        format!("PK=ORDER#{id}#ITEM#{line}"),
+                        format!("SK=ORDER#{id}#ITEM#{line}"),
+                        format!("GSI1PK=ORDER#{id}"),
+                        format!("GSI1SK=ITEM#{line}"),
+                        format!("OrderId={id}"),
+                        format!("ItemId={line}"),
+                        "Price=n:5".to_owned(),
+                        kind("OrderItem"),
+                    ]));
+                }
+            }
+        }
+        let found = imported(&[table("app", &["PK", "SK"], &[("GSI1", &["GSI1PK", "GSI1SK"])], items)]);
+        let names = if typed {
+            ["Customer", "CustomerEmail", "Order", "OrderItem"]
+        } else {
+            ["CUSTOMER", "CUSTOMEREMAIL", "ORDER", "ITEM"]
+        };
+        let [customer, mail, order, line] = names;
+        let mail_key = found.entities()[1].clone();
+        assert_eq!(
+            found.entities(),
+            [
+                format!("{customer}: CUSTOMER#{{Username}} / CUSTOMER#{{Username}}"),
+                mail_key.clone(),
+                format!(
+                    "{order} < {customer}: CUSTOMER#{{Username}} / #ORDER#{{OrderId}} | ORDER#{{OrderId}} / ORDER#{{OrderId}}"
+                ),
+                format!(
+                    "{line}: ORDER#{{OrderId}}#ITEM#{{ItemId}} / ORDER#{{OrderId}}#ITEM#{{ItemId}} | ORDER#{{OrderId}} / ITEM#{{ItemId}}"
+                ),
+            ]
+        );
+        assert!(mail_key.starts_with(&format!("{mail}: CUSTOMEREMAIL#{{")), "{mail_key}");
+        found.asked(&[
+            (&format!("query: [{customer}, {order}], given: {{Username: eq}}"), 3),
+            (&format!("query: [{order}, {line}], given: {{OrderId: eq}}"), 4),
+        ]);
+    }
+}
+
+/// One table for each type, ids alone as keys, and indexes by whose an item is.
+#[test]
+fn amplify_has_a_table_for_each_type() {
+    let (mut users, mut posts) = (Vec::new(), Vec::new());
+    for (at, name) in NAMES.iter().enumerate() {
+        let times = "2026-01-01T00:00:00.000Z";
+        users.push(item!(
+            "id=8c3f{at:04}-aaaa-4bbb-8ccc-ddddeeeeffff",
+            "__typename=User",
+            "name={name}",
+            "createdAt={times}",
+            "updatedAt={times}",
+            "_version=n:1",
+            "_lastChangedAt=n:176722560000{at}"
+        ));
+        for post in 0..4 {
+            let (status, day) =
+                (["DRAFT", "PUBLISHED"][post % 2], format!("2026-02-0{}T10:00:00.000Z", post + 1));
+            posts.push(item!(
+                "id=9d40{at:04}-aaaa-4bbb-8ccc-ddddeeee000{post}",
+                "__typename=Post",
+                "userId=8c3f{at:04}-aaaa-4bbb-8ccc-ddddeeeeffff",
+                "status={status}",
+                "createdAt={day}",
+                "updatedAt={times}",
+                "status#createdAt={status}#{day}",
+                "title=x",
+                "_version=n:1"
+            ));
+        }
+    }
+    let found = imported(&[
+        table("User-abcdefg-main", &["id"], &[], users),
+        table(
+            "Post-abcdefg-main",
+            &["id"],
+            &[("byUser", &["userId", "createdAt"]), ("byStatus", &["userId", "status#createdAt"])],
+            posts,
+        ),
+    ]);
+    assert_eq!(
+        found.entities(),
+        ["User: {id}", "Post: {id} | {userId} / {status}#{createdAt}"],
+        "the other index has attributes for keys"
+    );
+    found.asked(&[
+        ("get: User, given: {id: eq}", 1),
+        ("get: Post, given: {id: eq}", 1),
+        ("query: Post, given: {userId: eq}, uses: byUser", 4),
+        ("query: Post, given: {userId: eq, createdAt: ge}, uses: byUser, example: {createdAt: \"2026-02-03\"}", 2),
+        ("query: Post, given: {userId: eq, status: eq}, example: {status: DRAFT}", 2),
+    ]);
+}
+
+/// Plain tables of object mappers: keys are attributes, one type to a table.
+#[test]
+fn plain_tables_have_their_attributes_for_keys() {
+    let (mut threads, mut notes) = (Vec::new(), Vec::new());
+    for forum in ["dynamo", "s3", "lambda", "ecs"] {
+        for at in 0..6 {
+            threads.push(item!(
+                "forum_name={forum}",
+                "subject=how {at} about {forum}",
+                "views=n:{at}",
+                "last_post_datetime=2026-01-0{at}T10:00:00.000000+0000",
+                "cls=Thread"
+            ));
+        }
+    }
+    for (at, name) in NAMES.iter().enumerate() {
+        for note in 0..3 {
+            notes.push(item!(
+                "userId=us-east-1:{name}-{at}",
+                "noteId=578eb840-f70f-11e6-9d1a-1359b3b2294{note}",
+                "content=x",
+                "createdAt=n:148780095062{at}"
+            ));
+        }
+    }
+    let found = imported(&[
+        table(
+            "Thread",
+            &["forum_name", "subject"],
+            &[("view_index", &["views:N", "last_post_datetime"])],
+            threads,
+        ),
+        table("notes", &["userId", "noteId"], &[("byTime", &["userId", "createdAt:N"])], notes),
+    ]);
+    assert_eq!(found.entities(), ["Thread: {forum_name} / {subject}", "notes: {userId} / {noteId}"]);
+    found.asked(&[
+        ("query: Thread, given: {forum_name: eq}", 6),
+        ("query: Thread, given: {views: eq}, uses: view_index", 4),
+        ("get: notes, given: {userId: eq, noteId: eq}", 1),
+        ("query: notes, given: {userId: eq, createdAt: ge}, uses: byTime", 3),
+    ]);
+}
+
+/// Every item says its entity; unique values have items of their own that do not.
+#[test]
+fn typedorm_says_the_entity_and_keeps_unique_values_apart() {
+    let mut items = Vec::new();
+    for (at, name) in NAMES.iter().enumerate() {
+        let id = format!("0000{at:04}-aaaa-4bbb-8ccc-ddddeeeeffff");
+        let status = ["active", "inactive"][at % 2];
+        items.push(item!(
+            "PK=USER#{id}",
+            "SK=USER#{id}",
+            "GSI1PK=USER#STATUS#{status}",
+            "GSI1SK=USER#{name}@example.com",
+            "id={id}",
+            "email={name}@example.com",
+            "status={status}",
+            "__en=user"
+        ));
+        items.push(item!(
+            "PK=DRM_GEN_USER.EMAIL#{name}@example.com",
+            "SK=DRM_GEN_USER.EMAIL#{name}@example.com"
+        ));
+        for photo in 0..3 {
+            items.push(item!(
+                "PK=USER#{id}",
+                "SK=PHOTO#{photo}{at:04}",
+                "id={photo}{at:04}",
+                "category=pets",
+                "userId={id}",
+                "__en=photo"
+            ));
+        }
+    }
+    let found = imported(&[table("app", &["PK", "SK"], &[("GSI1", &["GSI1PK", "GSI1SK"])], items)]);
+    let entities = found.entities();
+    assert_eq!(entities.len(), 3, "{entities:?}");
+    // Photos have an `id` of their own, so that their collection goes by `userId`.
+    assert_eq!(entities[0], "user: USER#{userId} / USER#{userId} | USER#STATUS#{status} / USER#{email}");
+    assert!(entities.contains(&"photo < user: USER#{userId} / PHOTO#{id}".to_owned()), "{entities:?}");
+    let told = "questions of user give `userId`, not its attribute id with the same values";
+    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
+    assert!(entities.iter().any(|own| own.contains(": DRM_GEN_USER.EMAIL#{")), "{entities:?}");
+    found.asked(&[
+        ("query: user, given: {status: eq}, example: {status: active}", 6),
+        ("query: [user, photo], given: {userId: eq}", 4),
+    ]);
 }

@@ -7,7 +7,7 @@ use keywright_semantics::value::{Item, ValueType};
 use super::create_table::{read_document, read_units, unheld, written};
 use super::draft::{Draft, DraftTable, Measured};
 use super::fault::Faults;
-use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type};
+use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type, relate};
 use super::item_json::read_item;
 use super::json::Json;
 use super::tables::TableDefinition;
@@ -43,6 +43,7 @@ pub fn draft(name: &str, tables: &[LiveTable]) -> Result<Draft, Faults> {
         }
     }
     if faults.is_empty() {
+        relate(&mut found);
         Ok(Draft { name: name.to_owned(), description: String::new(), tables: found })
     } else {
         Err(faults)
@@ -194,6 +195,7 @@ fn unknown_entity(definition: &TableDefinition) -> Entity {
         attributes: attributes.collect(),
         guessed: false,
         doubts: Vec::new(),
+        parents: Vec::new(),
     }
 }
 

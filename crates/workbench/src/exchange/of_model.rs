@@ -95,6 +95,7 @@ pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferre
         attributes: attributes.collect(),
         guessed: false,
         doubts: Vec::new(),
+        parents: Vec::new(),
     }
 }
 

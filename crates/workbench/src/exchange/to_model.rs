@@ -354,7 +354,7 @@ impl Maker {
             count: None,
             size_bytes: None,
             size_bytes_max: None,
-            parents: Vec::new(),
+            parents: inferred.parents.clone(),
             key,
             slots,
             attributes,

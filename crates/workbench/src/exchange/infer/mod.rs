@@ -8,6 +8,7 @@ mod classify;
 pub(crate) mod fit;
 mod labelled;
 mod lexicon;
+mod relate;
 mod shape;
 mod template;
 
@@ -20,6 +21,7 @@ use agree::{Agreed, agree};
 pub(crate) use classify::{Group, classify, identifier};
 use lexicon::Lexicon;
 pub(crate) use lexicon::says_type;
+pub(crate) use relate::relate;
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 
@@ -47,6 +49,8 @@ pub struct Entity {
     pub guessed: bool,
     /// What the examples leave open, in words.
     pub doubts: Vec<String>,
+    /// Entities whose keys its own repeats.
+    pub parents: Vec<String>,
 }
 
 /// An attribute of an inferred entity.
@@ -88,6 +92,7 @@ pub(crate) fn infer(
                 members: group.members.clone(),
                 guessed: found.guessed,
                 doubts: found.doubts,
+                parents: Vec::new(),
                 templates: found.keys,
                 attributes,
             }

@@ -69,8 +69,11 @@ const SIGNS: [char; 9] = ['"', '~', '$', '!', '@', '_', '*', '.', '^'];
 /// Whether a segment could be a word of the design (`ORDER` in `ORDER#17`), as far as its letters tell.
 pub(super) fn reads_like_a_word(segment: &str) -> bool {
     let bare = segment.trim_matches(SIGNS);
+    let upper = !bare.chars().any(char::is_lowercase);
+    // `USER.EMAIL` may be a word, `example.com` is none.
+    let joins = |letter: char| letter == '_' || letter == '-' || letter == '.' && upper;
     bare.starts_with(char::is_alphabetic)
-        && bare.chars().all(|letter| letter.is_alphabetic() || letter == '_' || letter == '-')
+        && bare.chars().all(|letter| letter.is_alphabetic() || joins(letter))
 }
 
 /// Whether the text is a date or a time as ISO 8601 writes it.

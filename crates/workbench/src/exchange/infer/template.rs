@@ -314,7 +314,7 @@ impl Naming<'_> {
                     let lead = lead(&printed);
                     let agreed = self.agreed.get(&(place.name.to_owned(), lead.clone())).cloned();
                     let name = match agreed {
-                        Some(name) if place.alias.is_none() => self.take_agreed(name, &column, prefix),
+                        Some(name) if place.alias.is_none() => self.take_agreed(place, name, &column, prefix),
                         _ => self.name(place, &column, prefix.as_deref(), hint, alone),
                     };
                     if place.role == Role::Partition && place.alias.is_none() {
@@ -330,10 +330,26 @@ impl Naming<'_> {
         printed
     }
 
-    /// A name that other entities have for the same place of the same key.
-    fn take_agreed(&mut self, name: String, column: &Column, prefix: Option<String>) -> String {
+    /// A name that other entities have for the same place of the same key. If the entity has the value as an attribute of
+    /// another name, that is told, because its questions give the common one.
+    fn take_agreed(
+        &mut self,
+        place: &KeyPlace<'_>,
+        name: String,
+        column: &Column,
+        prefix: Option<String>,
+    ) -> String {
         if !self.named.iter().any(|known| known.name == name) {
             let held = self.is_held(&name);
+            let told = self.doubts.len();
+            let own = self.attribute_of(place, column, prefix.as_deref(), &[]);
+            self.doubts.truncate(told);
+            if let Some(own) = own.filter(|_| !held) {
+                self.doubts.push(format!(
+                    "{}.{}: made of `{name}`, as the others of its collection call it; questions of {} give `{name}`, not its attribute {own} with the same values",
+                    self.group.name, place.name, self.group.name
+                ));
+            }
             self.named.push(Variable { name: name.clone(), values: column.clone(), prefix, held });
         }
         name

@@ -1,0 +1,108 @@
+//! Which entities belong to others: their keys are made of those of the other and of something more, and the items they
+//! repeat are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::value::Item;
+
+use super::{Entity, fit};
+use crate::data::key_text;
+use crate::exchange::draft::DraftTable;
+use crate::model::Template;
+
+/// One entity's keys: the variables in them, and the values of each item.
+struct Keyed {
+    table: usize,
+    place: usize,
+    name: String,
+    variables: BTreeSet<String>,
+    values: Vec<BTreeMap<String, String>>,
+}
+
+/// Gives the entities of all tables the parents that their items show.
+pub(crate) fn relate(tables: &mut [DraftTable]) {
+    let mut all: Vec<Keyed> = Vec::new();
+    for (table, draft) in tables.iter().enumerate() {
+        let entities = draft.entities.iter().enumerate();
+        all.extend(entities.map(|(place, entity)| keyed(table, place, entity, draft)));
+    }
+    // A name that two tables have is no name for a parent.
+    let names: Vec<String> = all.iter().map(|own| own.name.clone()).collect();
+    all.retain(|own| names.iter().filter(|name| **name == own.name).count() == 1);
+    for child in &all {
+        let parents = parents(child, &all);
+        let entity = tables.get_mut(child.table).and_then(|draft| draft.entities.get_mut(child.place));
+        if let Some(entity) = entity {
+            entity.parents = parents;
+        }
+    }
+}
+
+fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Keyed {
+    let keys = draft.key_names();
+    let templates: Vec<(&str, &str)> =
+        keys.into_iter().filter_map(|key| Some((key, entity.templates.get(key)?.as_str()))).collect();
+    let parsed = templates.iter().filter_map(|(_, text)| Template::parse(text).ok());
+    let variables = parsed.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>());
+    let items = entity.members.iter().filter_map(|at| draft.items.get(*at));
+    Keyed {
+        table,
+        place,
+        name: entity.name.clone(),
+        variables: variables.collect(),
+        values: items.map(|item| values(&templates, item)).collect(),
+    }
+}
+
+fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (key, template) in templates {
+        let Some(text) = item.get(*key).and_then(key_text) else { continue };
+        let parts = fit::parts(template);
+        let places = parts.iter().filter_map(fit::Part::place).map(fit::variable);
+        let values = fit::fit(&parts, &text).unwrap_or_default();
+        found.extend(places.zip(values).map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    found
+}
+
+/// The entities of whose keys an entity's key is made besides what is its own, those that are nearest: an item of an order
+/// belongs to the order, not to the order's customer.
+fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
+    let above: Vec<&Keyed> = all
+        .iter()
+        .filter(|other| !other.variables.is_empty())
+        .filter(|other| other.variables.is_subset(&child.variables) && other.variables != child.variables)
+        .filter(|other| is_repeated(other, child))
+        .collect();
+    let nearest = above.iter().filter(|own| {
+        let farther =
+            |other: &&&Keyed| own.variables.is_subset(&other.variables) && own.variables != other.variables;
+        !above.iter().any(|other| farther(&other))
+    });
+    // Of several with the same key, one is what the others belong to as well: it is called like the variable.
+    let mut chosen: Vec<&Keyed> = Vec::new();
+    for own in nearest {
+        match chosen.iter_mut().find(|known| known.variables == own.variables) {
+            Some(known) if is_called_like(own) && !is_called_like(known) => *known = own,
+            Some(_) => {}
+            None => chosen.push(own),
+        }
+    }
+    chosen.into_iter().map(|own| own.name.clone()).collect()
+}
+
+fn is_called_like(own: &Keyed) -> bool {
+    let name = own.name.to_lowercase();
+    own.variables.iter().any(|variable| variable.to_lowercase().starts_with(&name))
+}
+
+/// Whether most of an entity's items repeat the key of an item of the other.
+fn is_repeated(other: &Keyed, child: &Keyed) -> bool {
+    let of = |values: &BTreeMap<String, String>| -> Option<Vec<String>> {
+        other.variables.iter().map(|name| values.get(name).cloned()).collect()
+    };
+    let there: BTreeSet<Vec<String>> = other.values.iter().filter_map(of).collect();
+    let repeating = child.values.iter().filter_map(of).filter(|key| there.contains(key)).count();
+    repeating > 0 && repeating * 2 >= child.values.len()
+}
