@@ -579,3 +579,26 @@ fn typedorm_says_the_entity_and_keeps_unique_values_apart() {
         ("query: [user, photo], given: {userId: eq}", 4),
     ]);
 }
+
+/// A number that a key pads is the attribute that holds it.
+#[test]
+fn numbers_that_keys_pad_are_their_attributes() {
+    let mut items = Vec::new();
+    for name in NAMES {
+        for number in [1, 7, 12, 130] {
+            items.push(item!(
+                "pk=customer#{name}",
+                "sk=invoice#{number:06}",
+                "customer={name}",
+                "invoiceNo=n:{number}",
+                "total=n:5"
+            ));
+        }
+    }
+    let found = imported(&[table("app", &["pk", "sk"], &[], items)]);
+    assert_eq!(found.entities(), ["invoice: customer#{customer} / invoice#{invoiceNo:pad(6)}"]);
+    found.asked(&[
+        ("get: invoice, given: {customer: eq, invoiceNo: eq}", 1),
+        ("query: invoice, given: {customer: eq, invoiceNo: ge}, example: {customer: bob, invoiceNo: 10}", 2),
+    ]);
+}

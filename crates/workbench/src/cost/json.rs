@@ -25,6 +25,7 @@ pub fn json(model: &str, bill: &Bill, costing: &Costing<'_>) -> String {
         ("provisionedUsedPpm", Json::number(settings.used_ppm)),
         ("total", money(bill.total())),
         ("whole", Json::Bool(bill.is_whole())),
+        ("totals", Json::List(bill.targets().iter().map(|(target, sum)| total(target, *sum)).collect())),
         ("patterns", Json::List(bill.lines.iter().map(line).collect())),
         ("capacity", Json::List(bill.capacity.iter().map(capacity).collect())),
         ("storage", Json::List(bill.storage.iter().map(storage).collect())),
@@ -47,6 +48,10 @@ fn money(money: Money) -> Json {
 
 fn place(target: &Target) -> [(&'static str, Json); 2] {
     [("table", Json::text(&target.table)), ("index", target.index.as_ref().map_or(Json::Null, Json::text))]
+}
+
+fn total(target: &Target, sum: Money) -> Json {
+    object(place(target).into_iter().chain([("monthly", money(sum))]))
 }
 
 fn named(item: Item) -> Json {

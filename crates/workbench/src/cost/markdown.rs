@@ -1,6 +1,6 @@
 //! A bill for pull requests and documents.
 
-use super::text::{amplified, even, headroom, open, short, taken};
+use super::text::{amplified, even, headroom, of_total, open, short, taken};
 use super::{Bill, Costing};
 
 /// A bill as Markdown.
@@ -29,6 +29,7 @@ pub fn markdown(model: &str, bill: &Bill, costing: &Costing<'_>) -> String {
         lines.push(row([own.name, &own.table, "", &own.monthly.to_string()]));
     }
     lines.push(format!("| **total** |  |  | **{}** |", bill.total()));
+    lines.extend(of_total(bill).iter().map(|(what, sum)| row([what, "", "", &sum.to_string()])));
     let said: Vec<String> = open(bill).into_iter().chain(bill.capacity.iter().flat_map(short)).collect();
     if !said.is_empty() {
         lines.extend([String::new(), "## What the model leaves open".to_owned(), String::new()]);

@@ -1,6 +1,6 @@
 //! What a bill comes to by kind.
 
-use super::Bill;
+use super::{Bill, Target};
 use crate::price::Money;
 
 /// The sums of some tables' bill.
@@ -52,4 +52,39 @@ impl Bill {
         }
         parts
     }
+
+    /// What each table and each index comes to, in the order in which they are billed; what is charged by the table is the
+    /// table's.
+    pub fn targets(&self) -> Vec<(Target, Money)> {
+        let lines = self.lines.iter().map(|own| (own.target.clone(), own.monthly.total()));
+        let unused = self.capacity.iter().map(|own| (own.target.clone(), own.unused.total()));
+        let storage = self.storage.iter().map(|own| (own.target.clone(), own.monthly));
+        let whole = |table: &String| Target { table: table.clone(), index: None };
+        let features = self.features.iter().map(|own| (whole(&own.table), own.monthly));
+        sums(lines.chain(unused).chain(storage).chain(features))
+            .into_iter()
+            .map(|(own, sum, _)| (own, sum))
+            .collect()
+    }
+
+    /// What each pattern comes to that has a line for more than one table or index.
+    pub fn patterns(&self) -> Vec<(String, Money)> {
+        let lines = self.lines.iter().map(|own| (own.pattern.clone(), own.monthly.total()));
+        sums(lines).into_iter().filter(|(_, _, lines)| *lines > 1).map(|(own, sum, _)| (own, sum)).collect()
+    }
+}
+
+/// The sum of each, and how many there were.
+fn sums<T: PartialEq>(parts: impl Iterator<Item = (T, Money)>) -> Vec<(T, Money, u64)> {
+    let mut found: Vec<(T, Money, u64)> = Vec::new();
+    for (own, monthly) in parts {
+        match found.iter_mut().find(|(known, _, _)| *known == own) {
+            Some((_, sum, number)) => {
+                *sum += monthly;
+                *number += 1;
+            }
+            None => found.push((own, monthly, 1)),
+        }
+    }
+    found
 }

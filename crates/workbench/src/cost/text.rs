@@ -3,7 +3,7 @@
 use super::workload::RESERVED_BLOCK_UNITS;
 use super::{Bill, BreakEvens, Capacity, Costing, Line, Provision, Target, Written};
 use crate::model::HalfUnits;
-use crate::price::Item;
+use crate::price::{Item, Money};
 use crate::run::units;
 
 /// Parts per million of one percent.
@@ -24,6 +24,7 @@ pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
         lines.push(format!("{:<26} {:<25} {:>14}", own.name, own.table, own.monthly));
     }
     lines.push(format!("{:<52} {:>14}", "total", bill.total()));
+    lines.extend(of_total(bill).into_iter().map(|(what, sum)| format!("  {what:<50} {sum:>14}")));
     lines.extend(open(bill));
     lines.extend(bill.capacity.iter().flat_map(short));
     lines.extend(amplified(bill));
@@ -39,6 +40,14 @@ pub fn text(bill: &Bill, costing: &Costing<'_>) -> String {
     lines.push(format!("\nPrices used, of {}:", costing.prices.name));
     lines.extend(bill.prices.iter().filter_map(|item| price(costing, *item)));
     lines.join("\n")
+}
+
+/// What the total comes from: each table and index, and each pattern that stands in several lines.
+pub(super) fn of_total(bill: &Bill) -> Vec<(String, Money)> {
+    let targets = bill.targets().into_iter().map(|(target, sum)| (format!("of it {target}"), sum));
+    let patterns =
+        bill.patterns().into_iter().map(|(pattern, sum)| (format!("of it {pattern}, in all"), sum));
+    targets.chain(patterns).collect()
 }
 
 /// What provisioned units are taken to be for.

@@ -410,8 +410,8 @@ pub const RULES: &[Rule] = &[
         severities: &[Severity::Warning],
         title: "uniqueness by check and write",
         source: "AWS's modelling guidance, mechanics",
-        explanation: "Only a key is unique. A check before a write is overtaken by another writer.",
-        fix: "Put a sentinel item, whose key is the unique value, in the same transaction.",
+        explanation: "Only a key is unique. A check before a write is overtaken by another writer, of a new value by an update as well as of a new item.",
+        fix: "Put a sentinel item, whose key is the unique value and nothing else, in the same transaction.",
         check: writes::uniqueness,
     },
     Rule {

@@ -34,6 +34,11 @@ fn of_table(model: &Model, table: &Table) -> Vec<String> {
             table.name
         )];
     }
+    reasons.push(
+        "  one for a whole table: backups and their retention, class, stream, deletion protection, and the service that owns it; \
+         what differs in these, or belongs to two services, is better apart"
+            .to_owned(),
+    );
     reasons.insert(
         0,
         format!("{}: several tables are better. Nothing joins {joined}, and they differ:", table.name),

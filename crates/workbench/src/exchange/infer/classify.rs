@@ -132,10 +132,12 @@ fn name_groups(table: &str, groups: &mut [Group]) {
         *uses.entry(candidate).or_default() += 1;
     }
     let mut taken: Vec<String> = Vec::new();
-    for (group, own) in groups.iter_mut().zip(&candidates) {
-        // The item itself is called what its partition is called: the profile of a user is the user.
-        let itself = own.iter().any(|name| is_self(name));
-        let alone = own.iter().find(|name| !itself && uses.get(name.as_str()) == Some(&1));
+    // The item itself is called what its partition is called, the profile of a user is the user, so that is chosen first.
+    let itself = |own: &[String]| own.iter().any(|name| is_self(name));
+    let mut order: Vec<(&mut Group, &Vec<String>)> = groups.iter_mut().zip(&candidates).collect();
+    order.sort_by_key(|(_, own)| !itself(own));
+    for (group, own) in order {
+        let alone = own.iter().find(|name| !itself(own) && uses.get(name.as_str()) == Some(&1));
         let free = own.iter().find(|name| !taken.contains(name));
         let base = alone.or(free).cloned().unwrap_or_else(|| identifier(table));
         let mut name = base.clone();

@@ -318,11 +318,13 @@ impl Naming<'_> {
                         _ => self.name(place, &column, prefix.as_deref(), hint, alone),
                     };
                     if place.role == Role::Partition && place.alias.is_none() {
-                        let (key, name) = (place.name.to_owned(), name.clone());
+                        let (key, name, column) = (place.name.to_owned(), name.clone(), column.clone());
                         self.partitions.push(Shared { key, lead, name, column });
                     }
+                    let pad = self.padding(&name, &column).map(|pad| format!(":pad({pad})"));
                     printed.push('{');
                     printed.push_str(&name);
+                    printed.push_str(&pad.unwrap_or_default());
                     printed.push('}');
                 }
             }
@@ -419,7 +421,7 @@ impl Naming<'_> {
                         Some(AttributeValue::N(number)) => number.to_string() == *value,
                         _ => false,
                     })
-                })
+                }) || self.padding(name, column).is_some()
             })
             .collect();
         let prefix = prefix.map(str::to_lowercase).filter(|prefix| !prefix.is_empty());
@@ -441,6 +443,20 @@ impl Naming<'_> {
             ));
         }
         Some((*chosen).clone())
+    }
+
+    /// The digits to which a key pads the numbers of an attribute: all of its values have so many, some by leading zeros.
+    fn padding(&self, name: &str, column: &Column) -> Option<usize> {
+        let width = column.values().next()?.len();
+        let number = |at: &usize| match self.around.items.get(*at)?.get(name)? {
+            AttributeValue::N(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let is_padded = |(at, value): (&usize, &String)| {
+            number(at).is_some_and(|number| value.len() == width && format!("{number:0>width$}") == *value)
+        };
+        let filled = column.iter().any(|(at, value)| number(at).is_some_and(|number| number != *value));
+        (filled && column.iter().all(is_padded)).then_some(width)
     }
 
     /// The name of a value that an attribute has in other letters: no template makes capitals small, so it is a variable of
