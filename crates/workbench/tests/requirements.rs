@@ -297,7 +297,8 @@ fn r80_advice_comes_where_the_numbers_justify_it_and_only_there() {
 
 #[test]
 fn r81_several_tables_are_advised_for_each_of_the_five_reasons() {
-    let text = |change: fn(String) -> String| {
+    type Change = fn(String) -> String;
+    let text = |change: Change| {
         let plain = r#"
 format: 1
 model: two
@@ -314,7 +315,7 @@ data: {generate: {seed: 1, sample: 20}}
     };
     let alike = text(|plain| plain);
     assert!(alike.contains("they do not differ in load, consistency or time to live"), "{alike}");
-    let reasons: [(fn(String) -> String, &str); 3] = [
+    let reasons: [(Change, &str); 3] = [
         (
             |plain| plain.replace("{e: eq}, rate: 10", "{e: eq}, consistency: strong, rate: 10"),
             "consistency: Event is read strongly, User eventually",
