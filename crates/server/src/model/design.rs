@@ -9,7 +9,7 @@ use keywright_workbench::check;
 use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::design::{
     Billed, Design, Embedded, Problem, Proof, Unbilled, Verified, VerifiedWrite, billed, from_model, keep,
-    solve, to_model, unlisted, unordered, verify, verify_writes,
+    solve, to_model, unguarded, unlisted, unordered, verify, verify_writes,
 };
 use keywright_workbench::lint::{Finding, Severity};
 use keywright_workbench::model::{self, Model, Table};
@@ -230,6 +230,9 @@ fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed)
         banner::say("It is billed as provisioned; designs were compared at on-demand prices.");
     }
     for line in unlisted(billing.original, &own.design) {
+        banner::say(&line);
+    }
+    for line in unguarded(billing.original, &own.design) {
         banner::say(&line);
     }
     let read = |pattern: &str| billed.model.pattern(&format!("{pattern}-read")).is_some();

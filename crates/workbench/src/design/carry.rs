@@ -13,7 +13,7 @@ use crate::data::{self, ReadFile, Sample};
 use crate::exchange::item_json::write_item;
 use crate::exchange::to_model::node;
 use crate::model::{
-    At, DataSource, Entity, Faults, Generate, Model, Node, Pattern, Projection, RawItems, Records,
+    At, DataSource, Entity, Faults, Generate, Model, Node, NodeKind, Pattern, Projection, RawItems, Records,
 };
 use crate::run::{ItemKey, Outcome, PatternReport, key_texts, run, units};
 
@@ -83,7 +83,7 @@ fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Strin
         let mut names: Vec<String> = seconds.map(|(second, _)| second.name.clone()).collect();
         names.push(entity);
         for name in names {
-            add_record(new, name, record(&item));
+            add_record(new, name, &record(&item));
         }
     }
     if added {
@@ -91,7 +91,7 @@ fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<Strin
     }
     for (entity, record) in missing(new, &samples) {
         notices.push(format!("An item of {entity} that an example names is added to `data`."));
-        add_record(new, entity, record);
+        add_record(new, entity, &record);
     }
     Ok(())
 }
@@ -102,7 +102,19 @@ fn has_key(entity: &Entity, record: &Node) -> bool {
     names.all(|name| record.members().any(|(own, _)| own == name))
 }
 
-fn add_record(model: &mut Model, entity: String, record: Node) {
+/// What a record has of an entity's attributes.
+fn held(entity: &Entity, record: &Node) -> Node {
+    match &record.kind {
+        NodeKind::Map(members) => {
+            let own = |(name, _): &&(Node, Node)| matches!(&name.kind, NodeKind::Text(name) if entity.attribute(name).is_some());
+            Node { at: record.at, kind: NodeKind::Map(members.iter().filter(own).cloned().collect()) }
+        }
+        _ => record.clone(),
+    }
+}
+
+fn add_record(model: &mut Model, entity: String, record: &Node) {
+    let Some(record) = model.entity(&entity).map(|entity| held(entity, record)) else { return };
     if !model.entity(&entity).is_some_and(|entity| has_key(entity, &record)) {
         return;
     }
@@ -150,7 +162,12 @@ fn second_records(seconds: &[(String, String)], new: &Model) -> Vec<Records> {
             .map(|records| Records {
                 at: records.at,
                 entity: second.clone(),
-                records: records.records.iter().filter(has_key).cloned().collect(),
+                records: records
+                    .records
+                    .iter()
+                    .filter(has_key)
+                    .filter_map(|record| Some(held(entity?, record)))
+                    .collect(),
             })
             .collect()
     };
@@ -196,7 +213,9 @@ impl Carried<'_> {
         let others = self.seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
         for name in std::iter::once(&entity.name).chain(others) {
             if let Some(now) = self.new.entity(name) {
-                self.place(sample, now, own.clone());
+                let mut own = own.clone();
+                own.retain(|member, _| now.name == entity.name || now.attribute(member).is_some());
+                self.place(sample, now, own);
             }
         }
     }

@@ -10,6 +10,7 @@ use super::problem::{Problem, Projected, Slot};
 use super::program::{Ask, Part, Place, Program, answers, same_key};
 use super::slots::{alike, any, is_any, is_at};
 use super::together::conflicts;
+use super::unique::written;
 use super::view::{Candidate, Writing, collection_bytes, shards};
 
 /// All of them.
@@ -18,6 +19,7 @@ pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
     found.extend(slots(problem, program));
     found.extend(copies(problem, part, program));
     found.extend(guards(problem, part, program));
+    found.extend(sentinels(problem, part, program));
     found.extend(reading(part, program));
     found.extend(local(problem, part, program));
     found.extend(alone(problem, part, program));
@@ -178,6 +180,33 @@ fn guards(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> 
         identities.map(|place| place.chosen).sum()
     };
     guarded.map(|entity| constraint!(own(*entity) >= 1)).collect()
+}
+
+/// What is unique besides the identity has a key of nothing else: the item's, a second item's or a sentinel's. Writes of
+/// sentinels are transactions, as those of second items are in any case.
+fn sentinels(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
+    let mut found = Vec::new();
+    for (own, chosen, _) in &program.sentinels {
+        let items = program.x.iter().filter(|place| place.slot.location() == Slot::Table);
+        let keys = items.filter(|place| {
+            candidate(part, place)
+                .is_some_and(|key| key.view.entity == own.entity && key.view.is_unique(&own.unique))
+        });
+        let keys: Expression = keys.map(|place| place.chosen).sum();
+        found.push(constraint!(keys + *chosen >= 1));
+        let name = problem.entities.get(own.entity).map(|entity| &entity.name);
+        let copied = program.copied.iter().find(|(entity, _, _)| *entity == own.entity);
+        for (write, paired, _) in &program.paired {
+            let Some(write) = problem.writes.get(*write).filter(|write| Some(&write.entity) == name) else {
+                continue;
+            };
+            if written(write, &own.unique) > 0 {
+                let besides: Expression = copied.iter().map(|(_, copied, _)| *copied).sum();
+                found.push(constraint!(*chosen - besides <= *paired));
+            }
+        }
+    }
+    found
 }
 
 /// Whether a key sustains its entity's writes when all of them are transactions.

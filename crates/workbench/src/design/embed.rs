@@ -67,7 +67,7 @@ fn parent<'a>(problem: &'a Problem, child: &Entity) -> Option<&'a Entity> {
     let apart = !problem.entities.iter().any(has_children);
     let asked = problem.patterns.iter().filter(|pattern| pattern.entities.contains(&child.name));
     let with_it = asked.clone().all(|pattern| by_identity(pattern, parent));
-    (fits && apart && with_it && child.name != parent.name).then_some(parent)
+    (fits && apart && with_it && child.name != parent.name && child.uniques.is_empty()).then_some(parent)
 }
 
 fn by_identity(pattern: &Pattern, parent: &Entity) -> bool {

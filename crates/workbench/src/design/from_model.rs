@@ -9,7 +9,7 @@ use super::problem::{
     ALL_PPM, Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write,
     WriteKind,
 };
-use super::{Asked, Design, View};
+use super::{Asked, Design, View, unique};
 use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::lint::{counts_up, owner};
@@ -59,6 +59,14 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
                 writes.extend(steps.filter_map(|step| write(own, step, rate, model.entity(&step.entity)?)));
             }
         }
+    }
+    for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
+        let mine = || writes.iter().filter(|write: &&Write| write.entity == entity.name);
+        let keepable = |names: &Vec<String>| {
+            let known = names.iter().all(|name| entity.attribute(name).is_some_and(|own| own.keyable));
+            known && mine().all(|write| unique::unknown(entity, write, names).is_empty())
+        };
+        entity.uniques = unique::asked(model, own).into_iter().filter(keepable).collect();
     }
     let class = table.infrequent_access.then_some(Class::Infrequent);
     let kept = Kept::default();
@@ -334,6 +342,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
             parent: None,
             parents: Vec::new(),
             id: Vec::new(),
+            uniques: Vec::new(),
             owner: None,
             counts_up: BTreeSet::new(),
             attributes: Vec::new(),
@@ -369,6 +378,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
         parent: None,
         parents: own.parents.clone(),
         id: identity(own),
+        uniques: Vec::new(),
         owner: None,
         counts_up: counting.map(|own| own.name.clone()).collect(),
         attributes,

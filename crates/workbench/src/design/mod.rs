@@ -26,6 +26,7 @@ mod shaped;
 mod slots;
 mod to_model;
 mod together;
+mod unique;
 mod unless;
 mod verify;
 mod verify_writes;
@@ -46,6 +47,7 @@ pub use problem::{
 };
 pub use proof::{Proof, Same, Without};
 pub use to_model::{index_name, to_model};
+pub use unique::{Sentinel, unguarded};
 pub use unless::Unless;
 pub use verify::{Verified, verify};
 pub use verify_writes::{VerifiedWrite, verify_writes};
@@ -69,6 +71,8 @@ pub struct Design {
     pub asked: Vec<Asked>,
     /// The writes that must read their item first, in the problem's order.
     pub reading: Vec<Reading>,
+    /// The small second items that keep something unique.
+    pub sentinels: Vec<Sentinel>,
     /// Entities kept as lists in their parents' items.
     pub embedded: Vec<Embedded>,
     /// The tables: one, or two where some entities are cheaper in another table class.
@@ -272,6 +276,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         placed: Vec::new(),
         asked: Vec::new(),
         reading: Vec::new(),
+        sentinels: Vec::new(),
         embedded: embedded.clone(),
         tables: tables(problem, solved),
         gsis: 0,
@@ -288,6 +293,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         design.effort.pivots += choice.pivots;
         design.effort.variables += choice.variables;
         design.effort.constraints += choice.constraints;
+        design.sentinels.extend(choice.sentinels.iter().cloned());
         for (candidate, slot) in &choice.placed {
             let Some(key) = own.part.candidates.get(*candidate) else { continue };
             let (view, projected) = (key.view.clone(), key.projected.clone());

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::{End, Entity, Pattern, Problem, Slot};
 use super::together::order;
-use super::{Design, Placed, View};
+use super::{Design, Placed, Projected, Sentinel, View};
 
 /// Digits to which numbers are padded inside string keys.
 pub(super) const NUMBER_DIGITS: usize = 20;
@@ -27,6 +27,8 @@ pub struct Named {
     pub sort: String,
     /// Which keys of an index are the attributes themselves.
     pub own: OwnKeys,
+    /// What a second item holds, where that is not everything.
+    pub holds: Option<Vec<String>>,
 }
 
 /// Keys of an index that are attributes as they are, and not texts made of them: nothing is stored twice, a number sorts as
@@ -75,7 +77,30 @@ pub fn name(design: &Design) -> Vec<Named> {
             }
             Some(named)
         })
+        .chain(sentinels(design, &stems, &owners))
         .collect()
+}
+
+/// The templates of small second items that keep something unique.
+fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&String]) -> Vec<Named> {
+    let problem = &design.problem;
+    let mut taken: Vec<String> = prefixes(problem);
+    let mut found = Vec::new();
+    for own in &design.sentinels {
+        let view = own.view();
+        let (Some(entity), Some(stem)) = (problem.entities.get(own.entity), stems.get(&view.partition))
+        else {
+            continue;
+        };
+        let all: Vec<Vec<String>> = own.unique.iter().map(|name| words(name)).collect();
+        let prefix = shortest(&all, |text| taken.iter().any(|other| other == text));
+        let projected = Projected::Only(own.holds(problem).into_iter().collect());
+        let placed = Placed { slot: Slot::Copy, view, projected, number: false };
+        let named = templates(entity, (stem, &format!("{prefix}#")), owners, &placed);
+        taken.push(prefix);
+        found.push(Named { holds: Some(own.holds(problem)), ..named });
+    }
+    found
 }
 
 /// Which keys of a new index are attributes as they are: those of one attribute each, where no other entity stands. What has
@@ -107,8 +132,12 @@ fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
     });
     let second =
         design.placed.iter().any(|own| own.slot == Slot::Copy && own.view.entity == placed.view.entity);
-    // A second item has all attributes of the first.
-    let open = strange || second;
+    let kept_unique = design.sentinels.iter().any(|own| {
+        let held = own.holds(problem);
+        own.entity == placed.view.entity && names.iter().all(|name| held.contains(name))
+    });
+    // A second item has all attributes of the first, or some.
+    let open = strange || second || kept_unique;
     // A number that sorts in no text is the key of whatever has it, in whose own partitions nobody asks for that.
     if placed.number {
         return OwnKeys { partition: partition && !open, sort };
@@ -156,6 +185,7 @@ fn templates(entity: &Entity, (stem, prefix): (&str, &str), owners: &[&String], 
         partition,
         sort,
         own: OwnKeys::default(),
+        holds: None,
     }
 }
 
@@ -164,8 +194,8 @@ fn templates(entity: &Entity, (stem, prefix): (&str, &str), owners: &[&String], 
 fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
     let kept = &design.problem.kept.keys;
     let mut stems: BTreeMap<Vec<String>, String> = BTreeMap::new();
-    for placed in &design.placed {
-        let by = &placed.view.partition;
+    let sentinels: Vec<View> = design.sentinels.iter().map(Sentinel::view).collect();
+    for by in design.placed.iter().map(|own| &own.view).chain(&sentinels).map(|view| &view.partition) {
         if stems.contains_key(by) {
             continue;
         }

@@ -157,6 +157,8 @@ pub struct Entity {
     pub parents: Vec<String>,
     /// The attributes that together identify one item.
     pub id: Vec<String>,
+    /// Further attributes of which no two items may have the same values, as puts are to keep.
+    pub uniques: Vec<Vec<String>>,
     /// The attribute that says whose an item is: at equal cost partition keys open with it.
     pub owner: Option<String>,
     /// The attributes of which all writes of now have one value, times and sequences: at equal cost they are no partition key.

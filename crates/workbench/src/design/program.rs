@@ -16,6 +16,7 @@ use good_lp::{
 use super::layout::{Layout, Offer, layout};
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::slots::{Numbering, alike, any, is_any, is_at, numbered};
+use super::unique::Sentinel;
 use super::view::{Candidate, Tariff, View, whole_bytes};
 use crate::price::Money;
 
@@ -70,6 +71,8 @@ pub(super) struct Choice {
     pub(super) asked: Vec<(usize, Slot, usize)>,
     /// The writes that must read their item first.
     pub(super) reading: Vec<usize>,
+    /// What is kept unique by small second items.
+    pub(super) sentinels: Vec<Sentinel>,
     pub(super) cost: Money,
     pub(super) nodes: u64,
     pub(super) pivots: u64,
@@ -138,6 +141,10 @@ pub(super) struct Program {
     pub(super) copied: Vec<(usize, Variable, Money)>,
     /// Writes that must read their item before they can keep some entry current, and what that costs.
     pub(super) reading: Vec<(usize, Variable, Money)>,
+    /// Small second items that keep something unique.
+    pub(super) sentinels: Vec<(Sentinel, Variable, Money)>,
+    /// Writes that become transactions for these alone, and what that costs more.
+    pub(super) paired: Vec<(usize, Variable, Money)>,
     /// Second items that a local index by a number as it is has as well, and what these entries cost.
     pub(super) doubled: Vec<(Variable, Money)>,
     pub(super) constraints: Vec<Constraint>,
@@ -169,6 +176,7 @@ pub(super) fn solve(
         .iter()
         .map(|(slot, present)| weight(*slot) * *present)
         .chain(copies.map(|place| COPY_WEIGHT * place.chosen))
+        .chain(program.sentinels.iter().map(|(_, chosen, _)| COPY_WEIGHT * *chosen))
         .sum();
     let entries: Expression = program
         .x
@@ -243,6 +251,8 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         z: Vec::new(),
         copied: Vec::new(),
         reading: Vec::new(),
+        sentinels: Vec::new(),
+        paired: Vec::new(),
         doubled: Vec::new(),
         constraints: Vec::new(),
     };
@@ -293,11 +303,32 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         let chosen = program.binary();
         program.reading.push((place, chosen, tariff.reading_first(entity, write)));
     }
+    sentinels(problem, tariff, part, &mut program);
     doubled(problem, tariff, part, &mut program);
     super::constraints::add(problem, part, &mut program);
     let cuts: Vec<Constraint> = cuts.iter().flat_map(|cut| forbidden(&program, cut)).collect();
     program.constraints.extend(cuts);
     program
+}
+
+/// For all that is unique besides an identity a small second item is offered.
+fn sentinels(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
+    for &entity in &part.entities {
+        let Some(own) = problem.entities.get(entity) else { continue };
+        if own.uniques.is_empty() || problem.kept.key(entity, Slot::Table).is_some() {
+            continue;
+        }
+        for unique in &own.uniques {
+            let chosen = program.binary();
+            let cost = tariff.sentinel(problem, own, unique);
+            program.sentinels.push((Sentinel { entity, unique: unique.clone() }, chosen, cost));
+        }
+        for (place, write) in problem.writes.iter().enumerate().filter(|(_, write)| write.entity == own.name)
+        {
+            let chosen = program.binary();
+            program.paired.push((place, chosen, tariff.transaction(own, write)));
+        }
+    }
 }
 
 /// Whatever has the number by which a local index sorts has an entry there: second items, and other entities with theirs.
@@ -354,8 +385,11 @@ fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool 
         Slot::Table => own.base,
         Slot::Copy => {
             let host = own.serves.is_empty() && locals;
-            let guards = entity.is_some_and(|entity| own.view.is_identity(entity))
+            let identifies = entity.is_some_and(|entity| own.view.is_identity(entity))
                 && problem.is_guarded(own.view.entity);
+            let guards = identifies
+                || entity
+                    .is_some_and(|entity| entity.uniques.iter().any(|unique| own.view.is_unique(unique)));
             own.copy && own.projected == Projected::All && (guards || host || !own.serves.is_empty())
         }
         Slot::Local(_) | Slot::Global(_) => kept || own.index && !own.serves.is_empty(),
@@ -436,6 +470,8 @@ fn dearest(program: &Program, part: &Part) -> Money {
     let places = program.x.iter().map(|place| place_cost(part, place));
     let copied = program.copied.iter().chain(&program.reading).map(|(_, _, cost)| *cost);
     let copied = copied.chain(program.doubled.iter().map(|(_, cost)| *cost));
+    let copied = copied.chain(program.sentinels.iter().map(|(_, _, cost)| *cost));
+    let copied = copied.chain(program.paired.iter().map(|(_, _, cost)| *cost));
     places.chain(copied).chain(program.z.iter().map(|ask| ask.cost)).max().unwrap_or(Money::ZERO)
 }
 
@@ -443,6 +479,8 @@ fn cost(program: &Program, part: &Part, scale: f64) -> Expression {
     let places = program.x.iter().map(|place| (place.chosen, place_cost(part, place)));
     let copied = program.copied.iter().chain(&program.reading).map(|(_, chosen, cost)| (*chosen, *cost));
     let copied = copied.chain(program.doubled.iter().copied());
+    let copied = copied.chain(program.sentinels.iter().map(|(_, chosen, cost)| (*chosen, *cost)));
+    let copied = copied.chain(program.paired.iter().map(|(_, chosen, cost)| (*chosen, *cost)));
     let reads = program.z.iter().map(|ask| (ask.chosen, ask.cost));
     places.chain(copied).chain(reads).map(|(chosen, cost)| float(cost.as_nanos()) * scale * chosen).sum()
 }
@@ -466,6 +504,13 @@ fn read(problem: &Problem, program: &Program, part: &Part, solution: &impl good_
         choice.cost += *cost;
     }
     for (_, cost) in program.doubled.iter().filter(|(both, _)| chosen(*both)) {
+        choice.cost += *cost;
+    }
+    for (own, _, cost) in program.sentinels.iter().filter(|(_, sentinel, _)| chosen(*sentinel)) {
+        choice.sentinels.push(own.clone());
+        choice.cost += *cost;
+    }
+    for (_, _, cost) in program.paired.iter().filter(|(_, paired, _)| chosen(*paired)) {
         choice.cost += *cost;
     }
     for (write, _, cost) in program.reading.iter().filter(|(_, reading, _)| chosen(*reading)) {

@@ -10,17 +10,24 @@ use super::to_model::slot;
 use super::{Design, Named, Slot, View};
 use crate::model::{self, Condition, Entity, IndexKind, Model, Operation, Pattern, Table, Write, WriteKind};
 
+/// As long as a UUID is.
+const ID_BYTES: u64 = 36;
+/// The names of a table's key attributes and what its texts begin with.
+const KEY_WORDS_BYTES: u64 = 16;
+const SIZE_STEP_BYTES: u64 = 10;
+
 /// The reason of a step of a transaction that did not fail.
 const NO_FAULT: &str = "None";
 
 /// The entity that second items are: `Follower` by `followedId` is `FollowerByFollowedId`.
 fn copy_name(entity: &str, by: &[String]) -> String {
-    let capital = |name: &String| {
-        let mut letters = name.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        format!("{first}{}", letters.as_str())
-    };
-    format!("{entity}By{}", by.iter().map(capital).collect::<String>())
+    format!("{entity}By{}", by.iter().map(|name| capital(name)).collect::<String>())
+}
+
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}", letters.as_str())
 }
 
 /// Second items: entities whose attributes are copies, written by the transactions that write the first, and read by the
@@ -29,16 +36,19 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
     for copy in named.iter().filter(|named| named.slot == Slot::Copy) {
         let Some(original) = model.entity(&copy.entity).cloned() else { continue };
         let Some(table) = model.table(&original.table).cloned() else { continue };
-        let mut second = Entity {
-            name: copy_name(&copy.entity, &copy.by),
-            text: Some(format!(
-                "{} under a second key; whoever writes the one writes the other",
-                copy.entity
-            )),
-            key: slot(&table, None, copy)?,
-            slots: locals(&table, copy, named)?,
-            parents: Vec::new(),
-            ..original.clone()
+        let mut second = match &copy.holds {
+            None => Entity {
+                name: copy_name(&copy.entity, &copy.by),
+                text: Some(format!(
+                    "{} under a second key; whoever writes the one writes the other",
+                    copy.entity
+                )),
+                key: slot(&table, None, copy)?,
+                slots: locals(&table, copy, named)?,
+                parents: Vec::new(),
+                ..original.clone()
+            },
+            Some(held) => sentinel(&original, slot(&table, None, copy)?, copy, held),
         };
         for attribute in &mut second.attributes {
             attribute.copy_of = Some((copy.entity.clone(), attribute.name.clone()));
@@ -48,7 +58,7 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
             let view_of = |view: &View| design.problem.entities.get(view.entity).map(|own| &own.name);
             let here = design.asked.iter().any(|asked| {
                 let mine = |view: &View| view.partition == copy.by && view_of(view) == Some(&copy.entity);
-                asked.pattern == pattern.id && asked.copies.iter().any(mine)
+                copy.holds.is_none() && asked.pattern == pattern.id && asked.copies.iter().any(mine)
             });
             if let (true, Operation::Read(read)) = (here, &mut pattern.operation) {
                 let original = read.entities.iter_mut().filter(|name| **name == copy.entity);
@@ -59,6 +69,34 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
         model.entities.push(second);
     }
     Ok(())
+}
+
+/// The entity that keeps something unique: what is so of `User` by `email` is `EmailOfUser`.
+fn sentinel(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> Entity {
+    let unique: Vec<String> = held.iter().filter(|name| copy.by.contains(name)).cloned().collect();
+    let mut own = Entity {
+        name: format!("{}Of{}", unique.iter().map(|name| capital(name)).collect::<String>(), original.name),
+        text: Some(format!("keeps {} of {} unique", unique.join(" and "), original.name)),
+        key,
+        slots: Vec::new(),
+        parents: Vec::new(),
+        size_bytes: Some(sentinel_bytes(original, held, &unique)),
+        unique: vec![unique],
+        owner: original.owner.clone().filter(|name| held.contains(name)),
+        ..original.clone()
+    };
+    own.attributes.retain(|attribute| held.contains(&attribute.name));
+    own.skew.retain(|(name, _)| held.contains(name));
+    own
+}
+
+/// What such an item takes with its keys, rounded up: values of which nobody says the size are as long as ids are.
+fn sentinel_bytes(original: &Entity, held: &[String], unique: &[String]) -> u64 {
+    let long = |name: &String| u64::try_from(name.len()).unwrap_or(0);
+    let value = |name: &String| original.attribute(name).and_then(|own| own.size_bytes).unwrap_or(ID_BYTES);
+    let values: u64 = held.iter().map(|name| long(name) + value(name)).sum();
+    let keys: u64 = unique.iter().map(value).sum::<u64>() + KEY_WORDS_BYTES;
+    (values + keys).next_multiple_of(SIZE_STEP_BYTES)
 }
 
 /// The local indexes of second items' collections.
@@ -108,6 +146,11 @@ impl<'a> Pair<'a> {
                 WriteKind::Update if touched(step).iter().any(|name| self.more.contains(name)) => {
                     self.moved(step, &known)
                 }
+                WriteKind::Update
+                    if touched(step).iter().all(|name| self.second.attribute(name).is_none()) =>
+                {
+                    Vec::new()
+                }
                 WriteKind::Update => vec![self.updated(step)],
                 WriteKind::Delete => vec![self.deleted(step)],
                 WriteKind::Check | WriteKind::Get => Vec::new(),
@@ -151,8 +194,9 @@ impl<'a> Pair<'a> {
     /// The second item goes from its key and comes under another one, whole: what it is made of must be as it was known.
     fn moved(&self, step: &mut Write, known: &BTreeSet<String>) -> Vec<Write> {
         let assigned = super::knows::assigned(step.set.as_deref().unwrap_or_default());
-        let made =
-            self.changing.iter().filter(|name| !self.more.contains(*name) && !assigned.contains(*name));
+        let held = |name: &&String| self.second.attribute(name).is_some();
+        let made = self.changing.iter().filter(held);
+        let made = made.filter(|name| !self.more.contains(*name) && !assigned.contains(*name));
         guard(step, known, &made.cloned().collect());
         let bare = Write { set: None, remove: None, add: None, examples: Vec::new(), ..self.other(step) };
         let gone = Write {

@@ -110,7 +110,9 @@ pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
     for (second, first) in &seconds {
         let firsts = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&first.name));
         found.extend(firsts.filter_map(|sample| {
-            let item = data::complete(model, second, bare(first, &sample.item)).ok()?;
+            let mut own = bare(first, &sample.item);
+            own.retain(|name, _| first.attribute(name).is_none() || second.attribute(name).is_some());
+            let item = data::complete(model, second, own).ok()?;
             Some(Sample {
                 table: second.table.clone(),
                 entity: Some(second.name.clone()),

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::knows::{moves, read_first, unknown};
 use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
+use super::unique::written as sentinels;
 use crate::cost::Class;
 use crate::price::{Item, Money, Prices};
 
@@ -195,6 +196,25 @@ impl Tariff {
             + self.kept_safe(entity, entity.size_bytes, present)
     }
 
+    /// The monthly cost of small second items that keep something unique.
+    pub(super) fn sentinel(&self, problem: &Problem, entity: &Entity, unique: &[String]) -> Money {
+        let bytes = |names: &[String]| -> u64 {
+            let own = names.iter().filter_map(|name| entity.attribute(name));
+            own.map(|own| own.size_bytes + u64::try_from(own.name.len()).unwrap_or(0)).sum()
+        };
+        let bytes = 2 * bytes(unique) + bytes(&entity.id) + KEY_PREFIX_BYTES;
+        let units = |write: &Write| i128::from(2 * sentinels(write, unique) * write_units(bytes));
+        self.written(problem, entity, units)
+            + self.stored(entity, bytes, ALL_PPM)
+            + self.kept_safe(entity, bytes, ALL_PPM)
+    }
+
+    /// What it costs more a month that one write becomes a transaction.
+    pub(super) fn transaction(&self, entity: &Entity, write: &Write) -> Money {
+        let units = if write.transactional { 0 } else { i128::from(write_units(entity.size_bytes)) };
+        self.write.times(i128::from(write.rate.0) * units * MONTH_SECONDS, MICRO)
+    }
+
     fn written(&self, problem: &Problem, entity: &Entity, units: impl Fn(&Write) -> i128) -> Money {
         let own = problem.writes.iter().filter(|write| write.entity == entity.name);
         let units: i128 = own.map(|write| i128::from(write.rate.0) * units(write)).sum();
@@ -257,6 +277,11 @@ impl View {
     /// Whether nothing but the identity is in it.
     pub(super) fn is_identity(&self, entity: &Entity) -> bool {
         self.names().all(|name| entity.id.contains(name))
+    }
+
+    /// Whether nothing is in it but attributes of which no two items have the same values, as puts are to keep.
+    pub(super) fn is_unique(&self, unique: &[String]) -> bool {
+        self.names().all(|name| unique.contains(name))
     }
 
     /// Whether its sort key is one number that cannot be padded: in a text it tells items apart, as a number it also sorts.
@@ -388,6 +413,9 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
     let Some(entity) = problem.entities.get(place) else { return Vec::new() };
     let mut views = BTreeSet::new();
     add_views(problem, entity, place, &entity.id, None, &mut views);
+    for unique in &entity.uniques {
+        add_views(problem, entity, place, unique, None, &mut views);
+    }
     for pattern in problem.patterns.iter().filter(|pattern| pattern.entities.contains(&entity.name)) {
         if pattern.entities.len() > 1 {
             let mut partition = pattern.equal.clone();
@@ -629,7 +657,8 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
         .map(|(place, _)| place)
         .collect();
     let text = form == Form::Text;
-    let unique = entity.id.iter().all(|name| view.names().any(|own| own == name));
+    let tells = |names: &Vec<String>| names.iter().all(|name| view.names().any(|own| own == name));
+    let unique = tells(&entity.id) || entity.uniques.iter().any(tells);
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     let kept_entry = problem.kept.keys.iter().any(|kept| kept.view == view);
     let spread = |writing| spreads(problem, entity, &view.partition, writing).contains(&view.shards);

@@ -19,6 +19,7 @@ pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
         parent: None,
         parents: Vec::new(),
         id: owned(id),
+        uniques: Vec::new(),
         owner: None,
         counts_up: std::collections::BTreeSet::new(),
         attributes: id.iter().chain(others).map(|name| attribute(name)).collect(),
