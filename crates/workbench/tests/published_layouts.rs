@@ -5,13 +5,16 @@
 
 mod support;
 
+use keywright_workbench::exchange::create_table::write_request;
+use keywright_workbench::exchange::item_json::write_item;
 use keywright_workbench::exchange::json::Json;
 use keywright_workbench::exchange::live::{LiveTable, draft};
+use keywright_workbench::exchange::of_model::{definition, stored_items};
 use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::model::{parse, write};
 use keywright_workbench::run::Outcome;
 
-use support::no_files;
+use support::{examples, no_files};
 
 /// An item in short: `name=text`, `name=n:1` for a number.
 fn item(attributes: &[String]) -> Json {
@@ -601,4 +604,51 @@ fn numbers_that_keys_pad_are_their_attributes() {
         ("get: invoice, given: {customer: eq, invoiceNo: eq}", 1),
         ("query: invoice, given: {customer: eq, invoiceNo: ge}, example: {customer: bob, invoiceNo: 10}", 2),
     ]);
+}
+
+/// A few items of each example, of which the description counts as many: a design's illustration rather than a sample.
+#[test]
+fn the_examples_come_back_from_live_tables_as_models_that_pass() {
+    for (name, model) in examples() {
+        let stored = stored_items(&model);
+        let tables: Vec<LiveTable> = model
+            .tables
+            .iter()
+            .map(|own| {
+                let items: Vec<Json> =
+                    stored.get(&own.name).into_iter().flatten().map(|item| write_item(item, &[])).collect();
+                let Json::Object(mut description) = write_request(&definition(own)) else {
+                    panic!("{name}: no request")
+                };
+                let bytes = items.len() * 100;
+                description
+                    .push(("ItemCount".to_owned(), Json::number(u64::try_from(items.len()).expect("few"))));
+                description
+                    .push(("TableSizeBytes".to_owned(), Json::number(u64::try_from(bytes).expect("few"))));
+                LiveTable { description: Json::Object(description), ..table(&own.name, &["x"], &[], items) }
+            })
+            .collect();
+        imported(&tables);
+    }
+}
+
+/// Of two orders one is in the sample whole, of the other only its place under its customer.
+#[test]
+fn what_only_some_items_repeat_is_no_parent_and_makes_no_keys_too_few() {
+    let items = vec![
+        item!("PK=USER#u1", "SK=~PROFILE", "userId=u1", "name=Ada"),
+        item!("PK=USER#u1", "SK=ORDER#o100", "userId=u1", "orderId=o100", "total=n:5", "day=1"),
+        item!("PK=USER#u1", "SK=ORDER#o200", "userId=u1", "orderId=o200", "total=n:6", "day=2"),
+        item!("PK=ORDER#o100", "SK=META", "orderId=o100", "shipTo=x", "paidBy=y"),
+        item!("PK=ORDER#o100", "SK=ITEM#p100", "orderId=o100", "productId=p100", "quantity=n:1"),
+        item!("PK=ORDER#o100", "SK=ITEM#p200", "orderId=o100", "productId=p200", "quantity=n:2"),
+        item!("PK=ORDER#o100", "SK=ITEM#p300", "orderId=o100", "productId=p300", "quantity=n:3"),
+        item!("PK=USER#u1", "SK=ORDER#o300", "userId=u1", "orderId=o300", "total=n:7", "day=3"),
+        item!("PK=PRODUCT#p100", "SK=DETAILS", "productId=p100", "price=n:5", "title=x"),
+    ];
+    let found = imported(&[table("Shop", &["PK", "SK"], &[], items)]);
+    let entities = found.entities();
+    for wanted in ["< USER: USER#{userId} / ORDER#{orderId}", "< ORDER: ORDER#{orderId} / ITEM#{productId}"] {
+        assert!(entities.iter().any(|own| own.contains(wanted)), "{wanted}: {entities:?}");
+    }
 }

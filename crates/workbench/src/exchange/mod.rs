@@ -18,6 +18,7 @@ pub mod json;
 pub mod lines;
 pub mod live;
 pub mod of_model;
+mod settle;
 pub mod tables;
 pub mod to_model;
 pub mod workbench_json;

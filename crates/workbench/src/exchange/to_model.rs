@@ -14,6 +14,7 @@ use super::infer::{Entity as Inferred, key_value_type, says_type};
 use super::item_json::write_item;
 use super::json::Json;
 use super::of_model::CLOUDFORMATION_EXTENSION;
+use super::settle::settle;
 use super::tables::{self, AutoScaling, TableDefinition};
 use crate::model::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,
@@ -35,7 +36,7 @@ pub fn to_model(draft: &Draft) -> Made {
     }
     let text = Some(draft.description.clone()).filter(|text| !text.is_empty());
     let data = DataSource { items: maker.items, ..DataSource::default() };
-    let model = Model {
+    let mut model = Model {
         name: draft.name.clone(),
         text,
         tables: maker.tables,
@@ -44,6 +45,7 @@ pub fn to_model(draft: &Draft) -> Made {
         extensions: extensions(draft),
         ..Model::default()
     };
+    settle(&mut model, draft);
     Made { model, notes: maker.notes }
 }
 

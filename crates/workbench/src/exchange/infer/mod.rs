@@ -21,7 +21,7 @@ use agree::{Agreed, agree};
 pub(crate) use classify::{Group, classify, identifier};
 use lexicon::Lexicon;
 pub(crate) use lexicon::says_type;
-pub(crate) use relate::relate;
+pub(crate) use relate::{relate, values};
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
 

@@ -54,7 +54,7 @@ fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Key
     }
 }
 
-fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String, String> {
+pub(crate) fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     for (key, template) in templates {
         let Some(text) = item.get(*key).and_then(key_text) else { continue };
@@ -89,7 +89,22 @@ fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
             None => chosen.push(own),
         }
     }
-    chosen.into_iter().map(|own| own.name.clone()).collect()
+    let mut kept: Vec<&Keyed> = Vec::new();
+    for own in chosen {
+        if !leaves_too_few(child, &kept, own) {
+            kept.push(own);
+        }
+    }
+    kept.into_iter().map(|own| own.name.clone()).collect()
+}
+
+/// Whether an entity's keys would be made of nothing but those of its parents, and these are too few to tell its items apart:
+/// then one of them only looks like a parent.
+fn leaves_too_few(child: &Keyed, parents: &[&Keyed], one_more: &Keyed) -> bool {
+    let all = || parents.iter().copied().chain([one_more]);
+    let covered = child.variables.iter().all(|name| all().any(|own| own.variables.contains(name)));
+    let pairs = all().fold(1_usize, |product, own| product.saturating_mul(own.values.len()));
+    covered && pairs < child.values.len()
 }
 
 fn is_called_like(own: &Keyed) -> bool {
@@ -97,12 +112,16 @@ fn is_called_like(own: &Keyed) -> bool {
     own.variables.iter().any(|variable| variable.to_lowercase().starts_with(&name))
 }
 
-/// Whether most of an entity's items repeat the key of an item of the other.
+/// Items of which some may repeat what a sample does not show.
+const MANY_ITEMS: usize = 10;
+
+/// Whether an entity's items repeat the keys of items of the other: all of a few, most of many.
 fn is_repeated(other: &Keyed, child: &Keyed) -> bool {
     let of = |values: &BTreeMap<String, String>| -> Option<Vec<String>> {
         other.variables.iter().map(|name| values.get(name).cloned()).collect()
     };
     let there: BTreeSet<Vec<String>> = other.values.iter().filter_map(of).collect();
     let repeating = child.values.iter().filter_map(of).filter(|key| there.contains(key)).count();
-    repeating > 0 && repeating * 2 >= child.values.len()
+    let all = child.values.len();
+    repeating > 0 && (repeating == all || all >= MANY_ITEMS && repeating * 2 >= all)
 }

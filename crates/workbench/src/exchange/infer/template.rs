@@ -294,8 +294,10 @@ impl Naming<'_> {
         else {
             return;
         };
+        let keys = self.around.table.key_attributes();
         let holds = |name: &&String| {
-            !says_type(name) && items.clone().all(|item| text(item, name.as_str()) == Some(word.as_str()))
+            let own = !says_type(name) && !keys.iter().any(|key| key.name == **name);
+            own && items.clone().all(|item| text(item, name.as_str()) == Some(word.as_str()))
         };
         let Some(name) = first.keys().find(holds).filter(|_| items.next().is_some()) else { return };
         self.doubts.push(format!(
