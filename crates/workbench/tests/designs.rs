@@ -435,6 +435,29 @@ fn what_a_result_is_ordered_by_stands_in_its_sort_key_and_the_answer_comes_so() 
 }
 
 #[test]
+fn an_order_of_one_item_asks_nothing_of_the_key() {
+    let made = |unique: &str| {
+        support::designed(&format!(
+            "
+format: 1
+model: posts
+tables: {{Blog: {{key: {{pk: S, sk: S}}}}}}
+entities:
+  Post: {{count: 1000, size: 100, unique: [{unique}], attrs: {{post: S, slug: S, placed: {{type: S, format: iso8601}}}}}}
+patterns:
+  - {{id: Q, query: Post, given: {{slug: eq}}, order: {{by: placed, direction: desc}}, rate: 1}}
+  - {{id: G, get: Post, given: {{post: eq}}, rate: 1}}
+"
+        ))
+    };
+    let sorts = |(found, _): &(design::Design, Model)| -> Vec<bool> {
+        found.placed.iter().map(|own| own.view.sort.contains(&"placed".to_owned())).collect()
+    };
+    assert!(!sorts(&made("[post], [slug]")).contains(&true));
+    assert!(sorts(&made("[post]")).contains(&true));
+}
+
+#[test]
 fn an_order_of_nothing_is_said_and_not_made_up() {
     let text = NEWEST_FIRST.replace("{by: createdAt, direction: desc}", "desc");
     let (found, model) = support::designed(&text);

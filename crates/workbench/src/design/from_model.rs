@@ -52,7 +52,9 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         match &own.operation {
             Operation::Read(read) => {
                 faults.extend(ordered_elsewise(own, read));
-                patterns.push(pattern(table, own, read, rate));
+                let mut asked = pattern(table, own, read, rate);
+                asked.order = asked.order.filter(|_| !asks_for_one(model, read));
+                patterns.push(asked);
             }
             Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
                 let steps = own.steps().iter().filter(|step| named(&step.entity));
@@ -73,6 +75,16 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     let backed_up = table.pitr == Some(true);
     let problem = Problem { entities, patterns, writes, gsi_max: GSI_MAX, kept, class, backed_up };
     if faults.is_empty() { Ok(problem) } else { Err(faults) }
+}
+
+/// Whether what identifies an item is given, so that at most one comes, in any order.
+fn asks_for_one(model: &Model, read: &model::Read) -> bool {
+    let [name] = read.entities.as_slice() else { return false };
+    let Some(entity) = model.entity(name) else { return false };
+    let fixed =
+        |name: &String| read.given.iter().any(|given| given.op == GivenOp::Eq && given.attribute == *name);
+    let identities = entity.unique.iter().cloned().chain([identity(entity)]);
+    identities.filter(|own| !own.is_empty()).any(|own| own.iter().all(fixed))
 }
 
 /// A key sorts by what a range is given of; what comes after it in the key orders only items that are equal in it.
