@@ -652,3 +652,32 @@ fn what_only_some_items_repeat_is_no_parent_and_makes_no_keys_too_few() {
         assert!(entities.iter().any(|own| own.contains(wanted)), "{wanted}: {entities:?}");
     }
 }
+
+/// A country's name is no word of the design because there is only one, and a word may end with a hyphen.
+#[test]
+fn keys_named_after_what_they_hold_hold_values_and_words_may_end_with_a_hyphen() {
+    let stores = ["NY", "CA", "WA"].into_iter().flat_map(|state| {
+        (0..4).map(move |at| item!("Country=USA", "Location={state}#CITY{at}#1000{at}", "name=store {at}"))
+    });
+    let found = imported(&[table("Stores", &["Country", "Location"], &[], stores.collect())]);
+    assert_eq!(found.entities(), ["Stores: {Country} / {id}#{id2}#{id3}"]);
+    let mut items = Vec::new();
+    for name in NAMES {
+        items.push(item!("pk={name}", "sk=root", "entity=Customer", "name={name}", "plan=gold"));
+        for order in 10..13 {
+            items.push(item!(
+                "pk={name}",
+                "sk=order-{order}",
+                "entity=Order",
+                "orderId={order}",
+                "total=n:5"
+            ));
+        }
+    }
+    let found = imported(&[table("app", &["pk", "sk"], &[], items)]);
+    assert_eq!(found.entities(), ["Customer: {name} / root", "Order < Customer: {name} / order-{orderId}"]);
+    found.asked(&[
+        ("get: Order, given: {name: eq, orderId: eq}", 1),
+        ("query: [Customer, Order], given: {name: eq}", 4),
+    ]);
+}

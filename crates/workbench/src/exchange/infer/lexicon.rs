@@ -14,6 +14,7 @@ use keywright_semantics::value::Item;
 use super::classify::{TYPE_ATTRIBUTES, is_self, text};
 use super::labelled::Labels;
 use super::shape::{Cut, Role, cut, delimiter, reads_like_a_word, segments};
+use super::template::is_generic;
 use crate::exchange::tables::TableDefinition;
 
 /// Up to so many words stand at one place of a key, unless each of them is frequent.
@@ -88,6 +89,8 @@ struct Around<'a> {
     tenants: BTreeSet<&'a str>,
     tenants_words: BTreeSet<&'a str>,
     composed: bool,
+    /// Whether the key that is read has a name of its own, as `Country`, and is not just called a key.
+    named: bool,
     /// What type attributes hold, in lower case.
     types: BTreeSet<String>,
     /// First segments that are values above others: the states of cities.
@@ -131,6 +134,7 @@ impl Lexicon {
                 let delimiter = delimiter(text);
                 rows.push(Row { item, delimiter, segments: segments(text, delimiter), words: Vec::new() });
             }
+            around.named = !is_generic(name);
             read(&mut around, role, &mut rows);
             own.extend(rows.into_iter().map(|row| {
                 let delimiter = row.delimiter.map(String::from).unwrap_or_default();
@@ -275,7 +279,8 @@ impl<'a> Around<'a> {
         let types = items.iter().flat_map(|item| TYPE_ATTRIBUTES.iter().filter_map(|name| text(item, name)));
         let types = types.map(str::to_lowercase).collect();
         let levels = BTreeSet::new();
-        Self { items, attributes, partitions, values, tenants, tenants_words, composed, types, levels }
+        let named = false;
+        Self { items, attributes, partitions, values, tenants, tenants_words, composed, named, types, levels }
     }
 
     fn partitions_of(&self, items: &[usize]) -> usize {
@@ -469,8 +474,11 @@ impl<'a> Found<'a, '_> {
     }
 
     /// A partition key of one segment is an identifier, but where other partition keys are composed and this one is not,
-    /// or where it repeats.
+    /// or where it repeats. A key that is named after what it holds, holds values.
     fn whole_partitions(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
+        if self.around.named && !self.around.composed {
+            return Vec::new();
+        }
         let all = candidates.len() == self.by_text.len();
         let upper = candidates.iter().all(|word| is_upper(word) && word.len() > 2);
         let repeated = candidates.iter().all(|word| self.items_of(word).len() > 1);

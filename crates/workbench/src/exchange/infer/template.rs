@@ -312,7 +312,11 @@ impl Naming<'_> {
         for piece in pieces {
             match piece {
                 Piece::Word(word) => printed.push_str(&word),
-                Piece::Hole { column, prefix, hint } => {
+                Piece::Hole { mut column, mut prefix, hint } => {
+                    if let Some((word, rest)) = self.behind_prefix(place, &column) {
+                        printed.push_str(&word);
+                        (column, prefix) = (rest, Some(word));
+                    }
                     let lead = lead(&printed);
                     let agreed = self.agreed.get(&(place.name.to_owned(), lead.clone())).cloned();
                     let name = match agreed {
@@ -332,6 +336,30 @@ impl Naming<'_> {
             }
         }
         printed
+    }
+
+    /// What all values begin with, and the rest of each, where an attribute holds that rest: `order-17` of the order 17.
+    fn behind_prefix(&mut self, place: &KeyPlace<'_>, column: &Column) -> Option<(String, Column)> {
+        let first = column.values().next().filter(|_| column.len() > 1 && place.alias.is_none())?;
+        let shared = column.values().fold(first.as_str(), |shared, value| {
+            let letters = shared.char_indices().zip(value.chars());
+            let equal = letters.take_while(|((_, one), other)| one == other).last();
+            let end = equal.map_or(0, |((at, letter), _)| at + letter.len_utf8());
+            shared.get(..end).unwrap_or_default()
+        });
+        let end = shared.rfind(['-', '_', '.'])? + 1;
+        let word = shared.get(..end).filter(|word| word.starts_with(char::is_alphabetic))?.to_owned();
+        let rest: Column = column
+            .iter()
+            .filter_map(|(at, value)| Some((*at, value.strip_prefix(&word)?.to_owned())))
+            .filter(|(_, rest)| !rest.is_empty())
+            .collect();
+        let told = self.doubts.len();
+        let whole = self.attribute_of(place, column, None, &[]).is_some();
+        let held =
+            !whole && rest.len() == column.len() && self.attribute_of(place, &rest, None, &[]).is_some();
+        self.doubts.truncate(told);
+        held.then_some((word, rest))
     }
 
     /// A name that other entities have for the same place of the same key. If the entity has the value as an attribute of
