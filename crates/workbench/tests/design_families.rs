@@ -87,3 +87,27 @@ data: {generate: {seed: 2, sample: 300}}
     let asked = report.patterns.iter().filter(|own| own.operation == OperationKind::Query);
     assert!(asked.clone().count() == 3 && asked.into_iter().all(|own| own.strangers.is_empty()));
 }
+
+#[test]
+fn items_of_several_kinds_sort_together_where_a_question_wants_them_in_one_order() {
+    let (design, written) = designed(
+        "format: 1
+model: desk
+tables: {Desk: {key: {pk: S, sk: S}}}
+entities:
+  Ticket: {count: 10000, size: 600, unique: [[ticketId]], attrs: {ticketId: {type: S, format: uuid}, title: S}}
+  Comment: {count: 90000, size: 400, parent: Ticket, unique: [[commentId]], attrs: {ticketId: S, commentId: {type: S, format: ulid}, at: {type: S, format: iso8601}, body: S}}
+  Change: {count: 50000, size: 150, parent: Ticket, unique: [[changeId]], attrs: {ticketId: S, changeId: {type: S, format: ulid}, at: {type: S, format: iso8601}, what: S}}
+patterns:
+  - {id: Q1, get: Ticket, given: {ticketId: eq}, rate: 10}
+  - {id: Q2, query: [Comment, Change], given: {ticketId: eq}, order: {by: at}, returns: {avg: 14, max: 100}, rate: 5}
+  - {id: Q3, query: [Comment, Change], given: {ticketId: eq, at: ge}, returns: {avg: 4, max: 100}, rate: 5}
+  - {id: Q4, query: [Ticket, Comment, Change], given: {ticketId: eq}, returns: {avg: 15, max: 100}, rate: 5}
+  - {id: W1, put: Comment, if: not-exists, rate: 2}
+  - {id: W2, put: Change, if: not-exists, rate: 1}
+data: {generate: {seed: 3, sample: 200}}
+",
+    );
+    assert_eq!(design.gsis, 0);
+    proved(&written);
+}

@@ -21,6 +21,17 @@ pub struct Billed {
 }
 
 impl Billed {
+    /// The patterns that did not run, of which nothing was metered.
+    pub fn left_out(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        for note in &self.bill.notes {
+            if let Note::NotRun { pattern, .. } | Note::NotFailed { pattern, .. } = note {
+                found.push(pattern.as_str());
+            }
+        }
+        found
+    }
+
     /// Why its bill is not its price: the patterns that did not run, of which nothing was metered, and why.
     pub fn unmetered(&self) -> Option<String> {
         let left_out = |note: &&Note| matches!(note, Note::NotRun { .. } | Note::NotFailed { .. });

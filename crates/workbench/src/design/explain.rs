@@ -126,7 +126,13 @@ fn forced(problem: &Problem, prices: &Prices, best: &Design) -> Result<Vec<Force
 
 fn placed(solved: &Solved, candidate: usize, slot: Slot) -> Option<Placed> {
     let own = solved.part.candidates.get(candidate)?;
-    Some(Placed { slot, view: own.view.clone(), projected: own.projected.clone(), number: own.is_number() })
+    Some(Placed {
+        slot,
+        view: own.view.clone(),
+        projected: own.projected.clone(),
+        number: own.is_number(),
+        strip: own.strip(),
+    })
 }
 
 fn reasons(problem: &Problem, solved: &[Solved]) -> Result<Vec<KeyReason>, Fault> {

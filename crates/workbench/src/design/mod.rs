@@ -117,6 +117,8 @@ pub struct Placed {
     pub projected: Projected,
     /// Whether its sort key is a number as it is, since no text would sort it.
     pub number: bool,
+    /// The pattern, by index in the problem, in whose order it sorts together with other entities.
+    pub strip: Option<usize>,
 }
 
 /// Where a pattern is asked.
@@ -297,7 +299,8 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         for (candidate, slot) in &choice.placed {
             let Some(key) = own.part.candidates.get(*candidate) else { continue };
             let (view, projected) = (key.view.clone(), key.projected.clone());
-            design.placed.push(Placed { slot: *slot, view, projected, number: key.is_number() });
+            let (number, strip) = (key.is_number(), key.strip());
+            design.placed.push(Placed { slot: *slot, view, projected, number, strip });
         }
         let answers: Vec<(usize, Asked)> =
             choice.asked.iter().filter_map(|asked| answer(problem, own, *asked)).collect();

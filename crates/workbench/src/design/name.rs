@@ -44,7 +44,8 @@ pub struct OwnKeys {
 /// The templates of every view of a design; what is kept has the text it had.
 pub fn name(design: &Design) -> Vec<Named> {
     let problem = &design.problem;
-    let prefixes = beside(design, &prefixes(problem));
+    let own_prefixes = prefixes(problem);
+    let prefixes = beside(design, &own_prefixes);
     let stems = stems(design);
     let owners: Vec<&String> = problem.entities.iter().filter_map(|entity| entity.owner.as_ref()).collect();
     design
@@ -56,7 +57,8 @@ pub fn name(design: &Design) -> Vec<Named> {
             let stem = stems.get(&placed.view.partition)?;
             let bare = is_alone(design, placed) && !placed.view.sort.is_empty();
             let prefix = if bare { String::new() } else { format!("{prefix}#") };
-            let mut named = templates(entity, (stem, &prefix), &owners, placed);
+            let mark = own_prefixes.get(placed.view.entity).filter(|_| placed.strip.is_some());
+            let mut named = templates(entity, (stem, &prefix, mark), &owners, placed);
             let kept = &problem.kept;
             // An entry of a local index is in its item's partition.
             let slot = if matches!(placed.slot, Slot::Local(_)) { Slot::Table } else { placed.slot };
@@ -95,8 +97,8 @@ fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&
         let all: Vec<Vec<String>> = own.unique.iter().map(|name| words(name)).collect();
         let prefix = shortest(&all, |text| taken.iter().any(|other| other == text));
         let projected = Projected::Only(own.holds(problem).into_iter().collect());
-        let placed = Placed { slot: Slot::Copy, view, projected, number: false };
-        let named = templates(entity, (stem, &format!("{prefix}#")), owners, &placed);
+        let placed = Placed { slot: Slot::Copy, view, projected, number: false, strip: None };
+        let named = templates(entity, (stem, &format!("{prefix}#"), None), owners, &placed);
         taken.push(prefix);
         found.push(Named { holds: Some(own.holds(problem)), ..named });
     }
@@ -159,7 +161,13 @@ fn same<'a>(problem: &'a Problem, placed: &Placed, slot: Slot) -> Option<&'a sup
     })
 }
 
-fn templates(entity: &Entity, (stem, prefix): (&str, &str), owners: &[&String], placed: &Placed) -> Named {
+/// Templates by what opens the partition key and the sort key, and what in an order of several entities tells whose an item is.
+fn templates(
+    entity: &Entity,
+    (stem, prefix, mark): (&str, &str, Option<&String>),
+    owners: &[&String],
+    placed: &Placed,
+) -> Named {
     let view = &placed.view;
     let own = |name: &String| match entity.attribute(name) {
         Some(attribute) if attribute.number && !attribute.unpaddable => {
@@ -177,7 +185,11 @@ fn templates(entity: &Entity, (stem, prefix): (&str, &str), owners: &[&String], 
     if let (true, Some(id)) = (view.shards > 1, spreading.next()) {
         partition = format!("{partition}#{{{id}|shard({})}}", view.shards);
     }
-    let sort = format!("{prefix}{}", joined(&view.sort));
+    let mut sort: Vec<String> = view.sort.iter().map(own).collect();
+    if let Some(mark) = mark {
+        sort.insert(sort.len().min(1), mark.clone());
+    }
+    let sort = format!("{prefix}{}", sort.join("#"));
     Named {
         entity: entity.name.clone(),
         slot: placed.slot,
@@ -217,7 +229,14 @@ fn stems(design: &Design) -> BTreeMap<Vec<String>, String> {
 /// The opening of each sort key, in the order of the design's keys: the entity's own, or where questions for several
 /// entities would then find strangers between theirs, or a page without its parent, one that sorts it to where it belongs.
 fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
-    let own = |placed: &Placed| prefixes.get(placed.view.entity).cloned().unwrap_or_default();
+    let together = |placed: &Placed| -> Option<String> {
+        let pattern = design.problem.patterns.get(placed.strip?)?;
+        let taken = |text: &str| prefixes.iter().any(|other| other == text);
+        Some(shortest(&[words(pattern.sorted_by()?)], taken))
+    };
+    let own = |placed: &Placed| {
+        together(placed).or_else(|| prefixes.get(placed.view.entity).cloned()).unwrap_or_default()
+    };
     let mut found: Vec<String> = design.placed.iter().map(own).collect();
     if !design.problem.kept.is_empty() {
         return found;
@@ -228,10 +247,22 @@ fn beside(design: &Design, prefixes: &[String]) -> Vec<String> {
         collections.entry((own.slot.location(), partition, *shards)).or_default().push(place);
     }
     for (collection, places) in collections {
-        let entity = |place: usize| design.placed.get(place).map(|own| own.view.entity);
+        // What sorts in one order is one.
+        let entity = |place: usize| {
+            let own = design.placed.get(place)?;
+            let one = own.strip.and_then(|pattern| design.problem.patterns.get(pattern));
+            one.and_then(|one| design.problem.places(&one.entities).first().copied())
+                .or(Some(own.view.entity))
+        };
+        let one = |of: usize| -> usize {
+            let here = places
+                .iter()
+                .filter(|place| design.placed.get(**place).is_some_and(|own| own.view.entity == of));
+            here.copied().find_map(entity).unwrap_or(of)
+        };
         let names: BTreeMap<usize, String> =
             places.iter().filter_map(|place| Some((entity(*place)?, found.get(*place)?.clone()))).collect();
-        let Some(names) = sorted(design, collection, &names) else { continue };
+        let Some(names) = sorted(design, collection, &names, one) else { continue };
         for place in places {
             let name = entity(place).and_then(|entity| names.get(&entity));
             if let (Some(own), Some(name)) = (found.get_mut(place), name) {
@@ -248,6 +279,7 @@ fn sorted(
     design: &Design,
     (slot, partition, shards): (Slot, &Vec<String>, u64),
     names: &BTreeMap<usize, String>,
+    one: impl Fn(usize) -> usize,
 ) -> Option<BTreeMap<usize, String>> {
     let problem = &design.problem;
     let asked = design
@@ -256,8 +288,13 @@ fn sorted(
         .filter(|own| own.slot == slot && own.partition == *partition && own.shards == shards);
     let asked = asked.filter_map(|own| problem.patterns.iter().find(|pattern| pattern.id == own.pattern));
     let asked: Vec<&Pattern> = asked.filter(|pattern| pattern.entities.len() > 1).collect();
-    let sets: Vec<BTreeSet<usize>> = asked.iter().map(|own| problem.places(&own.entities)).collect();
-    let before: Vec<(usize, usize)> = asked.iter().flat_map(|own| parents_first(problem, own)).collect();
+    let places = |own: &&Pattern| problem.places(&own.entities).into_iter().map(&one).collect();
+    let sets: Vec<BTreeSet<usize>> = asked.iter().map(places).collect();
+    let before = asked.iter().flat_map(|own| parents_first(problem, own));
+    let before: Vec<(usize, usize)> = before
+        .map(|(parent, child)| (one(parent), one(child)))
+        .filter(|(parent, child)| parent != child)
+        .collect();
     let by_name = |names: &BTreeMap<usize, String>| -> Vec<usize> {
         let mut places: Vec<usize> = names.keys().copied().collect();
         places.sort_by_key(|place| names.get(place).map(|own| format!("{own}#")));
@@ -295,7 +332,7 @@ fn sorted(
 
 /// Of a question that reads no more than a page each parent before its children, seen from where it begins.
 fn parents_first(problem: &Problem, pattern: &Pattern) -> Vec<(usize, usize)> {
-    let Some(end) = pattern.page_from else { return Vec::new() };
+    let Some(end) = pattern.page_from.filter(|_| pattern.sorted_by().is_none()) else { return Vec::new() };
     let places = problem.places(&pattern.entities);
     let own = || places.iter().filter_map(|place| Some((*place, problem.entities.get(*place)?)));
     let pairs = own().flat_map(|(child, entity)| {

@@ -110,6 +110,14 @@ impl Candidate {
         self.form == Form::Number
     }
 
+    /// The pattern in whose order it sorts together with other entities.
+    pub(super) fn strip(&self) -> Option<usize> {
+        match self.form {
+            Form::Strip(pattern) => Some(pattern),
+            Form::Text | Form::Number => None,
+        }
+    }
+
     /// How many different keys its partition has at the most.
     pub(super) fn partitions(&self, entity: &Entity) -> u64 {
         let values =
@@ -289,6 +297,22 @@ impl View {
         matches!(self.sort.as_slice(), [name] if is_odd(entity, name))
     }
 
+    /// Whether one request answers the pattern where the key's items sort together with those of the others for which another
+    /// pattern asks in one order: such items cannot be asked for without the others, unless each by its whole key.
+    fn serves_in_strip(&self, entity: &Entity, strip: &Pattern, pattern: &Pattern) -> bool {
+        if self.shards > 1 && !pattern.scatter || self.shards < read_shards(entity, pattern, &self.partition)
+        {
+            return false;
+        }
+        let equal: BTreeSet<&String> = pattern.equal.iter().collect();
+        if pattern.entities.len() < 2 {
+            return pattern.sorted_by().is_none() && self.names().all(|name| equal.contains(name));
+        }
+        let all = || strip.entities.iter().all(|name| pattern.entities.contains(name));
+        self.partition.iter().collect::<BTreeSet<_>>() == equal
+            && (sorts_alike(strip, pattern) || pattern.sorted_by().is_none() && all())
+    }
+
     /// Whether one request (or one per shard, where the pattern allows it) answers the pattern.
     pub(super) fn serves(&self, entity: &Entity, pattern: &Pattern) -> bool {
         if self.shards > 1 && !pattern.scatter || self.shards < read_shards(entity, pattern, &self.partition)
@@ -420,13 +444,45 @@ pub(super) fn all(problem: &Problem, tariff: &Tariff, place: usize) -> Vec<Candi
         if pattern.entities.len() > 1 {
             let mut partition = pattern.equal.clone();
             partition.sort();
-            views.extend(complete(problem, entity, place, &partition, Vec::new()));
+            if pattern.sorted_by().is_none() {
+                views.extend(complete(problem, entity, place, &partition, Vec::new()));
+            }
         } else {
             add_views(problem, entity, place, &pattern.equal, pattern.sorted_by(), &mut views);
         }
     }
     views.extend(problem.kept.keys.iter().map(|own| own.view.clone()).filter(|view| view.entity == place));
-    views.iter().flat_map(|view| candidates(problem, tariff, entity, view)).collect()
+    let mut found: Vec<Candidate> =
+        views.iter().flat_map(|view| candidates(problem, tariff, entity, view)).collect();
+    for (number, pattern) in problem.patterns.iter().enumerate() {
+        if pattern.entities.contains(&entity.name) && strip(problem, pattern) == Some(number) {
+            let mut partition = pattern.equal.clone();
+            partition.sort();
+            let sort = pattern.sorted_by().cloned().into_iter().collect();
+            for view in complete(problem, entity, place, &partition, sort) {
+                found.extend(held(problem, tariff, entity, (&view, Form::Strip(number))));
+            }
+        }
+    }
+    found
+}
+
+/// The first pattern that asks for the same entities in the same order, where it is of several: their items sort together.
+fn strip(problem: &Problem, pattern: &Pattern) -> Option<usize> {
+    let by = pattern.sorted_by()?;
+    let entities = problem.places(&pattern.entities);
+    let sortable = |entity: &usize| problem.entities.get(*entity).is_some_and(|own| !is_odd(own, by));
+    if entities.len() < 2 || !problem.kept.is_empty() || !entities.iter().all(sortable) {
+        return None;
+    }
+    problem.patterns.iter().position(|other| sorts_alike(other, pattern))
+}
+
+fn sorts_alike(one: &Pattern, other: &Pattern) -> bool {
+    let set = |names: &[String]| names.iter().cloned().collect::<BTreeSet<String>>();
+    set(&one.entities) == set(&other.entities)
+        && set(&one.equal) == set(&other.equal)
+        && one.sorted_by() == other.sorted_by()
 }
 
 /// Keys of nothing but the identity under partitions in which no serving key can be an item's, as what it sorts by changes,
@@ -550,6 +606,8 @@ pub(super) enum Form {
     Text,
     /// One number as it is, in an index that has entries of its entity alone.
     Number,
+    /// Made of attributes, with those of other entities in one order: of this pattern, which asks for several so.
+    Strip(usize),
 }
 
 /// A view as key of everything, and as index entry of less where some of its patterns say what they read.
@@ -650,13 +708,19 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
         .patterns
         .iter()
         .enumerate()
-        .filter(|(_, pattern)| pattern.entities.contains(&entity.name) && view.serves(entity, pattern))
+        .filter(|(_, pattern)| pattern.entities.contains(&entity.name))
+        .filter(|(_, pattern)| match form {
+            Form::Strip(strip) => {
+                problem.patterns.get(strip).is_some_and(|strip| view.serves_in_strip(entity, strip, pattern))
+            }
+            Form::Text | Form::Number => view.serves(entity, pattern),
+        })
         .filter(|(_, pattern)| {
             form == Form::Number || pattern.sorted_by().is_none_or(|name| !is_odd(entity, name))
         })
         .map(|(place, _)| place)
         .collect();
-    let text = form == Form::Text;
+    let text = form != Form::Number;
     let tells = |names: &Vec<String>| names.iter().all(|name| view.names().any(|own| own == name));
     let unique = tells(&entity.id) || entity.uniques.iter().any(tells);
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);

@@ -84,7 +84,8 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
 
 pub(super) fn costly_copy(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (_, entity) in context.entities() {
+    // What keeps something unique is not there to be read.
+    for (_, entity) in context.entities().filter(|(_, own)| !context.model.keeps_unique(own)) {
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
             let updates: u64 = context

@@ -16,6 +16,10 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
         if first == Some(owner.name.as_str()) || !asked(context, table, index, entity) {
             return;
         }
+        // What is unique among all owners has a key without them.
+        if index.is_none() && context.model.keeps_unique(entity) {
+            return;
+        }
         let somewhere = templates.iter().flat_map(Template::attributes).any(|name| name == owner.name);
         let key = match index {
             None => format!("partition key of {}", entity.name),

@@ -78,6 +78,15 @@ impl Model {
         self.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
     }
 
+    /// Whether an entity is a second item that keeps something unique: its key is that and nothing else.
+    pub fn keeps_unique(&self, entity: &Entity) -> bool {
+        let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
+        let mut seconds = self.seconds().into_iter();
+        entity.unique.iter().any(key)
+            && seconds
+                .any(|(own, first)| own.name == entity.name && own.attributes.len() < first.attributes.len())
+    }
+
     /// What an attribute is said to repeat.
     fn repeated<'a>(&'a self, own: Origin<'a>) -> Option<Origin<'a>> {
         let of = |entity: &'a Entity, name: &str| Some(Origin { entity, attribute: entity.attribute(name)? });

@@ -30,12 +30,13 @@ pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &
     let (design, problem) = (&own.design, &own.design.problem);
     let sums = billed.bill.parts(|name| own.tables.iter().any(|table| table == name));
     let mut lines = vec![format!(
-        "{}: {}, {} a month at {} ({}).",
+        "{}: {}, {} a month at {} ({}){}.",
         own.table,
         counted(design.gsis, "global secondary index", "es"),
         sums.total(),
         prices.name,
-        kinds(&sums)
+        kinds(&sums),
+        left_out(billed)
     )];
     lines.push(proof(&design.proof, besides, problem));
     lines.extend(shapes(design));
@@ -48,6 +49,12 @@ pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &
     lines.push(String::new());
     lines.extend(costs(own, &billed.model, &billed.bill));
     lines.join("\n")
+}
+
+/// Whose cost is not in the sum, as they did not run.
+fn left_out(billed: &Billed) -> String {
+    let patterns = billed.left_out();
+    if patterns.is_empty() { String::new() } else { format!(" without {}, not run", patterns.join(", ")) }
 }
 
 /// What the bill rests on that the model does not say; what many patterns leave out is said once.
