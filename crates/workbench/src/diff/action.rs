@@ -35,8 +35,28 @@ pub enum Action {
     DeleteFormer {
         entity: String,
     },
-    /// Whatever writes what second items are made of keeps them beside, whole, both at once.
+    /// Whatever writes what second items are made of keeps them beside, both at once: whole, or without touching what they
+    /// have of their own.
     KeepSecond {
+        entity: String,
+        apart: Vec<String>,
+    },
+    /// Updates write second items as they write what those are made of: all are there.
+    SecondsThere {
+        entity: String,
+    },
+    /// What second items have of their own is written from now on.
+    BeginOwn {
+        entity: String,
+        attributes: Vec<String>,
+    },
+    /// The attributes go by the second items from now on; they are kept in what had them, too.
+    MoveOver {
+        entity: String,
+        attributes: Vec<String>,
+    },
+    /// Whatever writes new items writes them; an update takes the rest from where they were until now, and puts them whole.
+    WriteNew {
         entity: String,
     },
     /// From now on that is taken from the new place.
@@ -70,6 +90,11 @@ pub enum Action {
     /// A question is asked the old way and the new way; it takes each item once, and only what answers it.
     AskBoth {
         pattern: String,
+    },
+    /// A question asks for the entity no more, and passes over what it meets of it.
+    AskWithout {
+        pattern: String,
+        entity: String,
     },
     /// A question passes over the items of the entity that have their new key already.
     PassNew {

@@ -58,7 +58,7 @@ fn a_new_name_of_an_entity_or_of_what_its_key_is_made_of_moves_and_deletes_nothi
     let renamed = with_orders(&ORDER.replace("orderId", "ordId"));
     let plan = diff(&base(), &renamed).plan;
     // The attribute gets its new name; the items stay where they are.
-    assert_eq!(kinds(&plan), [WriteBoth, Backfill, Verify]);
+    assert_eq!(kinds(&plan), [WriteBoth, Backfill, Verify, SwitchReads]);
     assert!(
         clauses(&plan, Backfill)[0].contains("set ordId of the 400000 items of Order from orderId"),
         "{plan:#?}"
@@ -288,7 +288,10 @@ fn attributes_that_are_copies_or_that_questions_need_are_filled() {
             .iter()
             .any(|text| text.contains("whatever changes bio of User sets userBio"))
     );
-    assert_eq!(clauses(&plan, SwitchReads), ["R9, which is new, asks table Shop"]);
+    assert_eq!(
+        clauses(&plan, SwitchReads),
+        ["R3 counts on userBio of Order", "R9, which is new, asks table Shop"]
+    );
     assert_eq!(plan.units().map(Units::writes), Some(400_000));
     let plan = diff(&base(), &with_orders(&ORDER.replace("body", "text"))).plan;
     assert!(

@@ -6,6 +6,7 @@
 mod action;
 mod changes;
 mod former;
+mod makeup;
 mod of_model;
 mod pairs;
 mod passages;
@@ -111,7 +112,11 @@ mod cases;
 #[cfg(test)]
 mod mirror;
 #[cfg(test)]
+mod origin_cases;
+#[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod question_cases;
 #[cfg(test)]
 mod seconds_cases;
 #[cfg(test)]

@@ -70,6 +70,7 @@ fn pattern(pattern: &Pattern) -> SubjectPattern {
         uses: pattern.uses.clone(),
         reading: reading(pattern),
         entities,
+        given: given(pattern),
         needs: needs(pattern),
         whole: matches!(&pattern.operation, Operation::Read(read) if read.attributes.is_empty()),
         touches: touches(pattern),
@@ -87,6 +88,13 @@ fn reading(pattern: &Pattern) -> Reading {
         },
         Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => Reading::Get,
     }
+}
+
+fn given(pattern: &Pattern) -> Vec<String> {
+    let Operation::Read(read) = &pattern.operation else { return Vec::new() };
+    let mut names: Vec<String> = read.given.iter().map(|given| given.attribute.clone()).collect();
+    names.sort();
+    names
 }
 
 fn needs(pattern: &Pattern) -> Vec<String> {

@@ -5,10 +5,12 @@
 //! Where two models cannot tell, nothing is moved and nothing is deleted, and the comparison says so.
 
 use super::changes::slot_text;
+use super::former::variables;
+use super::makeup::{Found, Makeup, Search};
 use super::planner::must_be_copied;
 use super::shape::Shape;
-use super::slots::made_of;
 use super::subject::{Subject, SubjectEntity, SubjectTable};
+use super::words::and;
 
 /// An entity where it is.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +28,7 @@ pub(super) enum Bond<'a> {
     Moves(Side<'a>, Side<'a>),
     New(Side<'a>),
     /// Second items that the new design adds: each is made of an item, the first side, that is there.
-    Second(Side<'a>, Side<'a>),
+    Second(Side<'a>, Side<'a>, Makeup),
     Gone(Side<'a>),
     /// The models do not tell; the sentence says what they leave open. It is kept with one of those that it is about.
     Unknown {
@@ -47,7 +49,9 @@ impl<'a> Bond<'a> {
 
     pub(super) const fn after(&self) -> Option<Side<'a>> {
         match self {
-            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Second(_, new) => Some(*new),
+            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Second(_, new, _) => {
+                Some(*new)
+            }
             Self::Gone(_) => None,
             Self::Unknown { new, .. } => *new,
         }
@@ -176,35 +180,69 @@ impl<'a> Finder<'a> {
             }
         }
         for bond in &mut self.bonds {
-            if let Bond::New(new) | Bond::Second(_, new) = *bond
-                && doubted.iter().any(|other| other.is(&new))
+            if let Bond::New(new) | Bond::Second(_, new, _) = bond
+                && doubted.iter().any(|other| other.is(new))
             {
-                *bond = Bond::Unknown { old: None, new: Some(new), why: None };
+                *bond = Bond::Unknown { old: None, new: Some(*new), why: None };
             }
         }
         self.doubt_seconds();
+        self.doubt_new();
     }
 
-    /// What the new design alone has may be made of items that are there: that is no data from elsewhere.
+    /// What the new design alone has may be made of items that are there: that is no data from elsewhere. One may be known
+    /// by another that is made of the same.
     fn find_seconds(&mut self) {
-        let source = |new: &Side<'a>| {
-            let of = made_from(new)?;
-            self.bonds.iter().find_map(|bond| match bond {
-                Bond::Stays(old, first) | Bond::Moves(old, first) if first.entity.name == of => Some(*old),
-                _ => None,
-            })
-        };
-        let found: Vec<Option<Bond<'a>>> = self
+        for _ in 0..self.bonds.len() {
+            let search = Search { after: self.after, bonds: &self.bonds };
+            let found = self.bonds.iter().enumerate().find_map(|(at, bond)| {
+                let Bond::New(new) = bond else { return None };
+                match search.source(new) {
+                    Some(Found::Source(old, makeup)) => Some((at, Bond::Second(old, *new, makeup))),
+                    Some(Found::Perhaps(..)) | None => None,
+                }
+            });
+            match found.and_then(|(at, second)| Some((self.bonds.get_mut(at)?, second))) {
+                Some((bond, second)) => *bond = second,
+                None => break,
+            }
+        }
+    }
+
+    /// What looks like second items, and nothing says so, is neither loaded from elsewhere nor made.
+    fn doubt_new(&mut self) {
+        let search = Search { after: self.after, bonds: &self.bonds };
+        let doubts: Vec<Option<Bond<'a>>> = self
             .bonds
             .iter()
-            .map(|bond| match bond {
-                Bond::New(new) => source(new).map(|old| Bond::Second(old, *new)),
-                _ => None,
+            .map(|bond| {
+                let Bond::New(new) = bond else { return None };
+                let Some(Found::Perhaps(old, moved)) = search.source(new) else {
+                    let of = search.unknown(new)?;
+                    let why = format!(
+                        "cannot be told: {} is made of {of}, of which it is not known what becomes: nothing of it is written",
+                        new.described()
+                    );
+                    return Some(Bond::Unknown { old: None, new: Some(*new), why: Some(why) });
+                };
+                let (one, other) = (new.described(), old.described());
+                let why = if moved.is_empty() {
+                    format!(
+                        "cannot be told: {one} has nothing but what {other} has, and may be made of it: nothing of it is written; if it is, say so with `copyOf`, if not, give the model what writes it"
+                    )
+                } else {
+                    let (names, was) = (and(&moved), if moved.len() > 1 { "were" } else { "was" });
+                    format!(
+                        "cannot be told: {names} of {one} may be what {was} {names} of {other}: nothing of it is written; if so, say with `copyOf` what its key is a copy of, if not, compare with a model in which {} alone has lost it, then that one with this",
+                        old.entity.name
+                    )
+                };
+                Some(Bond::Unknown { old: None, new: Some(*new), why: Some(why) })
             })
             .collect();
-        for (bond, second) in self.bonds.iter_mut().zip(found) {
-            if let Some(second) = second {
-                *bond = second;
+        for (bond, doubt) in self.bonds.iter_mut().zip(doubts) {
+            if let Some(doubt) = doubt {
+                *bond = doubt;
             }
         }
     }
@@ -219,17 +257,25 @@ impl<'a> Finder<'a> {
                 _ => None,
             })
             .collect();
+        let (before, after) = (self.before, self.after);
         for bond in &mut self.bonds {
-            if let Bond::Second(source, new) = *bond
-                && unknown.iter().any(|old| old.is(&source))
-            {
-                let why = format!(
+            let Bond::Second(source, new, makeup) = &*bond else { continue };
+            let why = if unknown.iter().any(|old| old.is(source)) {
+                format!(
                     "cannot be told: {} is made of {}, of which it is not known what becomes: nothing of it is written",
                     new.described(),
                     source.described()
-                );
-                *bond = Bond::Unknown { old: None, new: Some(new), why: Some(why) };
-            }
+                )
+            } else if let Some(moving) = carried(before, after, source, new, makeup) {
+                format!(
+                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the former key; make its key of what does not change",
+                    new.described(),
+                    source.described()
+                )
+            } else {
+                continue;
+            };
+            *bond = Bond::Unknown { old: None, new: Some(*new), why: Some(why) };
         }
     }
 
@@ -252,9 +298,23 @@ impl<'a> Finder<'a> {
                 old.described(),
                 first.described()
             )
+        } else if let Some((name, side)) = self.merged(old).filter(|_| own.is_none()) {
+            let why = format!(
+                "cannot be told: {name} of {} may have become {name} of {}: nothing of it is deleted; compare with a model that has both and where the second is a `copyOf` of the first, then that one with this",
+                old.described(),
+                side.described()
+            );
+            return Some((Bond::Unknown { old: Some(*old), new: None, why: Some(why) }, Vec::new()));
         } else {
             let is_new = |new: &Side<'a>| {
-                self.bonds.iter().any(|bond| matches!(bond, Bond::New(known) if known.is(new)))
+                self.bonds.iter().any(|bond| match bond {
+                    Bond::New(known) => known.is(new),
+                    // What has something of its own does not come from its source alone.
+                    Bond::Second(_, known, makeup) => {
+                        known.is(new) && (!makeup.said || !makeup.own().is_empty())
+                    }
+                    _ => false,
+                })
             };
             let like: Vec<Side<'a>> = others()
                 .filter(|new| own.is_none() && is_new(new) && resembles(old.entity, new.entity))
@@ -277,6 +337,23 @@ impl<'a> Finder<'a> {
             return Some((Bond::Unknown { old: Some(*old), new: None, why: Some(why) }, like));
         };
         Some((Bond::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
+    }
+
+    /// An attribute of items that go which items of the same identity get: it may have gone over to them.
+    fn merged(&self, gone: &Side<'a>) -> Option<(String, Side<'a>)> {
+        let own = &gone.entity.attributes;
+        self.bonds.iter().find_map(|bond| {
+            let (Bond::Stays(old, new) | Bond::Moves(old, new)) = bond else { return None };
+            let tells = variables(old).iter().all(|name| own.contains_key(name))
+                && variables(gone).iter().all(|name| old.entity.attributes.contains_key(name));
+            let mut gets = own.iter().filter(|(name, kind)| {
+                !gone.entity.copies.contains_key(*name)
+                    && new.entity.attributes.get(*name) == Some(*kind)
+                    && !old.entity.attributes.contains_key(*name)
+                    && !old.table.definition.key_attributes().iter().any(|key| key.name == **name)
+            });
+            gets.next().filter(|_| tells).map(|(name, _)| (name.clone(), *new))
+        })
     }
 
     /// Whether items of another entity that is gone may have become the same.
@@ -302,16 +379,32 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The entity whose items tell the key of each item of this one: all that its key is made of is a copy of theirs.
-fn made_from<'a>(new: &Side<'a>) -> Option<&'a str> {
-    let entity = new.entity;
-    let mut names = Vec::new();
-    for key in new.table.definition.schema.key.attributes() {
-        names.extend(made_of(&entity.template_of(&key.name)?).map(str::to_owned));
+/// What the key of second items is made of and something changes, where they have what would have to be carried along.
+fn carried(
+    before: &Subject,
+    after: &Subject,
+    source: &Side<'_>,
+    new: &Side<'_>,
+    makeup: &Makeup,
+) -> Option<String> {
+    if makeup.own().is_empty() && makeup.moved().is_empty() {
+        return None;
     }
-    let mut sources = names.iter().map(|name| entity.copies.get(name).map(|(of, _)| of.as_str()));
-    let first = sources.next()??;
-    (first != entity.name && sources.all(|other| other == Some(first))).then_some(first)
+    let keys = variables(new);
+    let fixed = variables(source);
+    let mut changing =
+        makeup.of_source().filter(|(name, from)| keys.contains(*name) && !fixed.contains(*from));
+    let patterns = || before.patterns.iter().chain(&after.patterns);
+    let sets = |from: &String| {
+        let names = std::slice::from_ref(from);
+        patterns().any(|pattern| {
+            let own = [source.entity.name.as_str(), new.entity.name.as_str()];
+            own.iter()
+                .any(|name| pattern.sets(name, names) && (pattern.updates(name) || pattern.replaces(name)))
+        })
+    };
+    let unknown = !patterns().any(|pattern| pattern.changes(&source.entity.name));
+    changing.find(|(_, from)| unknown || sets(from)).map(|(name, _)| name.clone())
 }
 
 fn knows(subject: &Subject, entity: &str) -> bool {

@@ -18,7 +18,7 @@ use super::changes::{index_text, slot_text};
 use super::pairs::{Bond, Side, bonds};
 use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
 use super::readers::Readers;
-use super::settings::{calls, place};
+use super::settings::{calls, place, refused_stream};
 use super::slots::{
     Move, MoveKind, Needed, changed_types, filled, held_types, made_of, moves, needed, new_name, retyped,
     templates, total,
@@ -45,7 +45,7 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     for table in &after.tables {
         planner.table(table);
     }
-    for bond in &bonds {
+    for bond in planner.bonds {
         planner.bond(bond);
     }
     planner.exports();
@@ -56,8 +56,13 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     }
     planner.new_patterns();
     planner.lost();
-    for said in (Readers { before, after, bonds: &bonds }).said() {
+    let readers = Readers { before, after, bonds: &bonds };
+    for said in readers.said() {
         planner.act(said.kind, said.text, said.actions);
+    }
+    for text in readers.refused() {
+        planner.refused = true;
+        planner.summary.push(text);
     }
     planner.side_effects();
     planner.reckoned();
@@ -201,7 +206,7 @@ impl<'a> Planner<'a> {
         };
         let stays = self.after.table(name).is_some_and(|now| !must_be_copied(was, now));
         let coming = self.bonds.iter().filter(|_| stays).filter_map(|bond| {
-            let (Bond::Moves(_, new) | Bond::Second(_, new) | Bond::New(new)) = bond else { return None };
+            let (Bond::Moves(_, new) | Bond::Second(_, new, _) | Bond::New(new)) = bond else { return None };
             let count = bond.before().map_or(new.entity.count, |old| old.entity.count);
             let here = new.table.definition.name == *name;
             here.then(|| SubjectEntity { count, ..new.entity.clone() }.table_bytes())
@@ -255,6 +260,9 @@ impl<'a> Planner<'a> {
                 vec![Action::CreateTable { table: name, anew: true }],
             ),
             Some(was) => {
+                if was.definition.stream != table.definition.stream {
+                    self.summary.extend(refused_stream(&table.definition));
+                }
                 for (kind, text) in calls(&was.definition, &table.definition) {
                     self.act(kind, text, Vec::new());
                 }
@@ -263,7 +271,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn bond(&mut self, bond: &Bond<'_>) {
+    fn bond(&mut self, bond: &'a Bond<'a>) {
         match bond {
             Bond::Stays(old, new) => {
                 if old.entity.name != new.entity.name {
@@ -276,7 +284,7 @@ impl<'a> Planner<'a> {
             }
             Bond::Moves(old, new) => self.moved(*old, *new),
             Bond::New(new) => self.loaded(*new),
-            Bond::Second(source, new) => self.second(*source, *new),
+            Bond::Second(source, new, makeup) => self.second(*source, *new, makeup),
             Bond::Gone(old) => self.gone(*old),
             Bond::Unknown { why, .. } => self.summary.extend(why.clone()),
         }
@@ -291,20 +299,53 @@ impl<'a> Planner<'a> {
             items(entity.count, &entity.name),
             new.table.key_name()
         );
-        let writers: Vec<&SubjectPattern> =
-            self.writes().filter(|pattern| pattern.changes(&entity.name)).collect();
-        if !writers.is_empty() {
-            let who = Subjects::of(writers.into_iter(), String::new);
-            self.act(
-                StepKind::WriteBoth,
-                format!("{} {}", who.each("writes", "write"), entity.name),
-                Vec::new(),
-            );
-        }
+        self.written_new(new);
         let was = self.stood(new.table);
         let units = put(entity, None, &standing(was, new.table, StepKind::LoadItems));
         let actions = vec![Action::Load { entity: entity.name.clone() }];
         self.consume(StepKind::LoadItems, new.table, text, units, actions);
+    }
+
+    /// Who writes items that no table had, and how, as long as some may be elsewhere.
+    fn written_new(&mut self, new: Side<'_>) {
+        let (name, entity) = (&new.table.definition.name, new.entity);
+        let writers: Vec<&SubjectPattern> =
+            self.writes().filter(|pattern| pattern.changes(&entity.name)).collect();
+        for (own, (of, from)) in &entity.copies {
+            let names = std::slice::from_ref(from);
+            let setters = self.writes().filter(|pattern| pattern.updates(of) && pattern.sets(of, names));
+            let who = Subjects::of(setters, || format!("whatever changes {from} of {of}"));
+            let text = format!("{} {own} of its {} too", who.each("sets", "set"), entity.name);
+            self.act(StepKind::WriteBoth, text, Vec::new());
+        }
+        if writers.is_empty() {
+            return;
+        }
+        let updates: Vec<&SubjectPattern> =
+            writers.iter().filter(|pattern| pattern.updates(&entity.name)).copied().collect();
+        let who = Subjects::of(writers.into_iter(), String::new);
+        self.act(
+            StepKind::WriteBoth,
+            format!("{} {}", who.each("writes", "write"), entity.name),
+            vec![Action::WriteNew { entity: entity.name.clone() }],
+        );
+        if !updates.is_empty() {
+            let who = Subjects::of(updates.into_iter(), String::new);
+            let text = format!(
+                "as long as some {} is elsewhere, {} it whole, with what is there: an update alone would leave in {name} an item that lacks the rest, over which the load passes",
+                entity.name,
+                who.each("puts", "put")
+            );
+            self.act(StepKind::WriteBoth, text, Vec::new());
+        }
+        let text = format!(
+            "compare every {} with what it is where it came from, if that was still written: what is missing or differs is put again, and what is there no more is deleted; again until none is found",
+            entity.name
+        );
+        let reads = entity.table_bytes().map(|bytes| bytes.div_ceil(SCAN_UNIT_BYTES));
+        let units = reads.map(|reads| Units { reads, ..Units::default() });
+        let action = Action::Compare { entity: entity.name.clone() };
+        self.consume(StepKind::Verify, new.table, text, units, vec![action]);
     }
 
     /// A table as it was, if it is the same table.
@@ -468,7 +509,7 @@ impl<'a> Planner<'a> {
         self.consumed(StepKind::Backfill, old, &counted, table, &staying, &changed);
         let mut changed = Vec::new();
         for one in leaving.iter().filter(|one| !one.written.is_empty()) {
-            self.left(one, &counted, table);
+            self.left(one, old, &counted, table);
             changed.extend(one.written.clone());
         }
         self.consumed(StepKind::DeleteItems, old, &counted, table, &leaving, &changed);
@@ -536,7 +577,7 @@ impl<'a> Planner<'a> {
         );
         let action = Action::Fill { entity: entity.name.clone(), attributes: names.clone(), guard };
         self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
-        self.compared(entity, table, moves, &names);
+        self.compared(entity, table, moves, (&names, needed));
         names
     }
 
@@ -651,15 +692,28 @@ impl<'a> Planner<'a> {
         entity: &SubjectEntity,
         table: &SubjectTable,
         moves: &[Move<'_>],
-        names: &[String],
+        (names, needed): (&[String], &[Needed]),
     ) {
         let name = &table.definition.name;
         let action = Action::CompareFilled { entity: entity.name.clone(), attributes: names.to_vec() };
+        let copy = |name: &String| {
+            let one = needed.iter().find(|one| one.name == *name)?;
+            entity.copies.get(&one.name)
+        };
+        let own: Vec<String> = names.iter().filter(|name| copy(name).is_none()).cloned().collect();
+        let mut made: Vec<String> = Vec::new();
+        if !own.is_empty() {
+            let them = if own.len() > 1 { "them" } else { "it" };
+            made.push(format!("{} as its attributes make {them}", and(&own)));
+        }
+        let copied = names.iter().filter_map(|name| Some((name, copy(name)?)));
+        made.extend(copied.map(|(name, (of, from))| {
+            format!("{name} as {from} of its {of}, which is read and checked in the same transaction")
+        }));
         let text = format!(
-            "scan {name}: every {} has {} as its attributes make {}; what has not is set again, on condition that it is still what was read; again until none is found",
+            "scan {name}: every {} has {}; what has not is set again, on condition that it is still what was read; again until none is found",
             entity.name,
-            and(names),
-            if names.len() > 1 { "them" } else { "it" },
+            and(&made),
         );
         self.scan(StepKind::Verify, table, text, Some(Units::default()), vec![action]);
         for one in moves.iter().filter(|one| one.kind == MoveKind::Enters) {
@@ -705,11 +759,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Items of an entity leave an index.
-    fn left(&mut self, one: &Move<'_>, entity: &SubjectEntity, table: &SubjectTable) {
+    fn left(&mut self, one: &Move<'_>, old: Side<'_>, entity: &SubjectEntity, table: &SubjectTable) {
         let written = and(&one.written);
-        let setters: Vec<&SubjectPattern> =
-            self.writes().filter(|pattern| pattern.sets(&entity.name, &one.written)).collect();
-        let who = Subjects::of(setters.into_iter(), || format!("whatever writes {}", entity.name));
+        // Whatever changes what the attributes are made of sets them until now.
+        let mut sources = one.written.clone();
+        for template in one.written.iter().filter_map(|name| old.entity.template_of(name)) {
+            sources.extend(made_of(&template).map(str::to_owned));
+        }
+        let setters = self.writes().filter(|pattern| sets(pattern, old, entity, &sources));
+        let who = Subjects::of(setters, || format!("whatever writes {}", entity.name));
         let (name, attributes) = (entity.name.clone(), one.written.clone());
         self.act(
             StepKind::StopWrites,
@@ -780,11 +838,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Whatever writes while the plan is under way: also what will be asked no more.
+    /// Whatever writes while the plan is under way: as it shall be and as it was until now, also what will be asked no more.
     pub(super) fn writes(&self) -> impl Iterator<Item = &'a SubjectPattern> + use<'a> {
-        let (before, after) = (self.before, self.after);
-        let goes = |was: &&SubjectPattern| !after.patterns.iter().any(|pattern| pattern.id == was.id);
-        after.patterns.iter().chain(before.patterns.iter().filter(goes))
+        self.after.patterns.iter().chain(&self.before.patterns)
     }
 
     fn readers(&self, entity: &str) -> Subjects {

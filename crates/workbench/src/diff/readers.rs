@@ -12,8 +12,9 @@ use super::pairs::{Bond, Side};
 use super::plan::StepKind;
 use super::planner::{must_be_copied, written};
 use super::shape::Shape;
-use super::slots::{altered, moves, needed};
+use super::slots::{altered, made_of, moves, needed};
 use super::subject::{Reading, Subject, SubjectEntity, SubjectPattern};
+use super::words::and;
 
 /// What the application does to its questions.
 pub(super) struct Said {
@@ -90,6 +91,40 @@ impl<'a> Readers<'a> {
         found
     }
 
+    /// Questions that would have no answer for a while: what they ask until now goes before what they ask in the end is there.
+    pub(super) fn refused(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for pattern in &self.after.patterns {
+            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
+            let Some(was) = known.and_then(|known| Question::of(known, self.before)) else { continue };
+            if was.pattern.given != now.pattern.given {
+                continue;
+            }
+            let Some(gone) = was.sources.iter().find(|source| self.ends_early(source, &was, &now)) else {
+                continue;
+            };
+            let stays = was.sources.iter().any(|source| self.followed(source, &was, &now).is_some())
+                || self.gained(&was, &now).iter().any(|source| !self.is_new(source, now.pattern));
+            let made = |source: &Source<'a>| match self.bond_of_new(&source.side) {
+                Some(Bond::Second(of, ..)) => of.is(&gone.side),
+                _ => false,
+            };
+            let gained = self.gained(&was, &now);
+            let Some(then) = gained.iter().find(|source| made(source)).or(gained.first().filter(|_| !stays))
+            else {
+                continue;
+            };
+            let (id, old, new) = (&pattern.id, &gone.side.entity.name, &then.side.entity.name);
+            found.push(format!(
+                "no plan: {id} asks for {old} by {} and shall ask for {new} instead, and the key of {old} in {} changes before {new} is there: compare with a model that adds {new} and keeps that key, then that one with this; until then nothing is moved or deleted",
+                gone.key(),
+                gone.place_name()
+            ));
+        }
+        found
+    }
+
     fn bond_of_old(&self, side: &Side<'_>) -> Option<&Bond<'a>> {
         self.bonds.iter().find(|bond| bond.before().is_some_and(|old| old.is(side)))
     }
@@ -117,9 +152,16 @@ impl<'a> Readers<'a> {
     fn meets_both(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
         for source in &was.sources {
-            if self.alters(source) {
-                let to = self.followed(source, now);
-                found.push(Self::asks_both(id, source, to));
+            if self.ends_early(source, was, now) {
+                let entity = self.named(source).to_owned();
+                let text = format!(
+                    "{id} asks {} for {entity} no more, and passes over what it meets of it: its key there changes",
+                    source.asked()
+                );
+                let action = Action::AskWithout { pattern: id.clone(), entity };
+                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+            } else if self.alters(source) {
+                found.push(Self::asks_both(id, source, self.followed(source, was, now)));
             }
             if let Some(Bond::Moves(_, new)) = self.bond_of_old(&source.side)
                 && self.doubles(source, was)
@@ -165,13 +207,54 @@ impl<'a> Readers<'a> {
 
     /// Whether a question finds for a time what it does not find in the end.
     fn meets_more(&self, now: &Question<'a>) -> bool {
-        self.strangers(now, Bond::after).iter().any(|(bond, source)| remains(bond, source, now).is_some())
+        self.strangers(now, Bond::after)
+            .iter()
+            .any(|(bond, source)| remains(bond, source, now).is_some() || lingers(bond, source, now))
     }
 
-    /// The source that a question has instead of an old one.
-    fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
+    /// The source that a question has instead of an old one. Where it is asked by something else in the end, it is another
+    /// question as far as the keys go that change.
+    fn followed<'q>(
+        &self,
+        source: &Source<'_>,
+        was: &Question<'_>,
+        now: &'q Question<'a>,
+    ) -> Option<&'q Source<'a>> {
         let new = self.bond_of_old(&source.side)?.after()?;
-        now.sources.iter().find(|source| source.side.is(&new))
+        let alters = self.alters(source);
+        let asked = &was.pattern.given;
+        now.sources.iter().find(|source| source.side.is(&new)).filter(|to| {
+            let partition = to.key_schema().partition.iter();
+            let mut templates = partition.filter_map(|key| to.side.entity.template_of(&key.name));
+            !alters
+                || *asked == now.pattern.given
+                || templates
+                    .all(|template| made_of(&template).all(|name| asked.iter().any(|given| given == name)))
+        })
+    }
+
+    /// Whether a question can ask for an entity only until its keys change.
+    fn ends_early(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'a>) -> bool {
+        self.alters(source) && self.followed(source, was, now).is_none()
+    }
+
+    /// What a question asks in the end and not until now.
+    fn gained<'q>(&self, was: &Question<'a>, now: &'q Question<'a>) -> Vec<&'q Source<'a>> {
+        let kept: Vec<Side<'a>> = was
+            .sources
+            .iter()
+            .filter_map(|source| self.followed(source, was, now))
+            .map(|source| source.side)
+            .collect();
+        now.sources.iter().filter(|source| !kept.iter().any(|side| side.is(&source.side))).collect()
+    }
+
+    /// What items lack until now that a question takes of them in the end.
+    fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
+        let Some(Bond::Stays(old, new)) = self.bond_of_old(&source.side) else { return Vec::new() };
+        let one = std::slice::from_ref(now.pattern);
+        let lacks = needed(old.entity, new.entity, new.table, one).into_iter().map(|one| one.name);
+        lacks.filter(|name| now.pattern.whole || !was.pattern.needs.contains(name)).collect()
     }
 
     fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> Said {
@@ -208,19 +291,37 @@ impl<'a> Readers<'a> {
         } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
             vec![format!("{id} asks the new {to}")]
         } else {
-            let texts = losses.iter().map(|(source, loss)| {
+            let stays = |source: &Source<'a>| self.followed(source, was, now).is_some();
+            let texts = losses.iter().filter(|(source, _)| !self.ends_early(source, was, now));
+            let texts = texts.map(|(source, loss)| {
                 let entity = self.named(source);
                 match (loss, source.index) {
-                    (Loss::Key, None) => format!("{id} asks {to} by the new key"),
-                    (Loss::Key, Some(_)) => format!("{id} takes {entity} from {to} under the new key alone"),
-                    (Loss::Slot, _) => format!("{id} asks {to} for {entity} by the new key alone"),
-                    (Loss::Place | Loss::Entity | Loss::Entries, _) => {
-                        format!("{id} looks for no {entity} in {to} any more")
+                    (Loss::Key, None) if stays(source) => format!("{id} asks {to} by the new key"),
+                    (Loss::Key, Some(_)) if stays(source) => {
+                        format!("{id} takes {entity} from {to} under the new key alone")
                     }
+                    (Loss::Slot, _) if stays(source) => {
+                        format!("{id} asks {to} for {entity} by the new key alone")
+                    }
+                    _ => format!("{id} looks for no {entity} in {to} any more"),
                 }
             });
-            texts.collect()
+            let mut texts: Vec<String> = texts.collect();
+            let gained = self
+                .gained(was, now)
+                .into_iter()
+                .filter(|source| !self.is_left_alone(source) && self.is_new(source, now.pattern));
+            texts.extend(gained.map(|source| {
+                format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name)
+            }));
+            texts
         };
+        for source in &was.sources {
+            let names = self.lacked(source, was, now);
+            if self.followed(source, was, now).is_some() && !names.is_empty() {
+                told.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
+            }
+        }
         told.dedup();
         let mut actions = vec![Action::AskNew { pattern: id.clone() }];
         if !told.is_empty() {
@@ -229,7 +330,7 @@ impl<'a> Readers<'a> {
             }
         }
         // Who asks both ways asks the new way from then on.
-        let both = was.sources.iter().any(|source| self.alters(source));
+        let both = was.sources.iter().any(|source| self.alters(source) && !self.ends_early(source, was, now));
         self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
     }
 
@@ -343,6 +444,10 @@ impl<'a> Readers<'a> {
         &bond.and_then(Bond::after).unwrap_or(source.side).entity.name
     }
 
+    fn is_left_alone(&self, source: &Source<'_>) -> bool {
+        matches!(self.bond_of_new(&source.side), Some(Bond::Unknown { .. }))
+    }
+
     fn is_unknown(&self, source: &Source<'_>) -> bool {
         matches!(self.bond_of_old(&source.side), Some(Bond::Unknown { .. }))
     }
@@ -422,6 +527,14 @@ fn remains<'a>(bond: &Bond<'a>, source: &Source<'a>, question: &Question<'a>) ->
         Bond::New(_) | Bond::Second(..) | Bond::Unknown { .. } => false,
     };
     (here && goes && source.finds(&old, &source.side, question)).then_some(old)
+}
+
+/// Whether entries stand where a question asks until the plan gives them another key.
+fn lingers(bond: &Bond<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+    let (Bond::Stays(old, new), Some(index)) = (bond, source.index) else { return false };
+    old.table.definition.name == source.side.table.definition.name
+        && altered(old.entity, index, &written(old, new))
+        && source.finds(old, &source.side, question)
 }
 
 fn is_same_table(old: &Side<'_>, new: &Side<'_>) -> bool {

@@ -9,22 +9,22 @@ use super::StepKind::{
 use super::cases::{clauses, kinds, subject};
 use super::*;
 
-const TEAM: &str =
+pub(super) const TEAM: &str =
     "Team: {count: 500, size: 400, key: {pk: \"t#{teamId}\", sk: \"t\"}, attrs: {teamId: S, name: S}}";
-const MEMBER: &str = "Member: {count: 20000, size: 900, key: {pk: \"t#{teamId}\", sk: \"m#{userId}\"}, attrs: {teamId: S, userId: S, role: S}}";
-const USER_TEAM: &str = "UserTeam: {count: 20000, size: 900, key: {pk: \"u#{userId}\", sk: \"t#{teamId}\"}, attrs: {teamId: {type: S, copyOf: Member.teamId}, userId: {type: S, copyOf: Member.userId}, role: {type: S, copyOf: Member.role}}}";
-const ALONE: &str = "  - {id: R1, query: [Team, Member], given: {teamId: eq}, rate: 5}
+pub(super) const MEMBER: &str = "Member: {count: 20000, size: 900, key: {pk: \"t#{teamId}\", sk: \"m#{userId}\"}, attrs: {teamId: S, userId: S, role: S}}";
+pub(super) const USER_TEAM: &str = "UserTeam: {count: 20000, size: 900, key: {pk: \"u#{userId}\", sk: \"t#{teamId}\"}, attrs: {teamId: {type: S, copyOf: Member.teamId}, userId: {type: S, copyOf: Member.userId}, role: {type: S, copyOf: Member.role}}}";
+pub(super) const ALONE: &str = "  - {id: R1, query: [Team, Member], given: {teamId: eq}, rate: 5}
   - {id: W1, put: Member, if: not-exists, rate: 2}
   - {id: W2, update: Member, set: \"role = :t\", if: exists, rate: 2}
   - {id: W3, delete: Member, if: exists, rate: 1}
 ";
-const BOTH: &str = "  - {id: R1, query: [Team, Member], given: {teamId: eq}, rate: 5}
+pub(super) const BOTH: &str = "  - {id: R1, query: [Team, Member], given: {teamId: eq}, rate: 5}
   - {id: W1, transact: [{put: Member, if: not-exists}, {put: UserTeam}], rate: 2}
   - {id: W2, transact: [{update: Member, set: \"role = :t\", if: exists}, {update: UserTeam, set: \"role = :t\"}], rate: 2}
   - {id: W3, transact: [{delete: Member, if: exists}, {delete: UserTeam}], rate: 1}
   - {id: R2, query: UserTeam, given: {userId: eq}, rate: 5}
 ";
-const APP: &str = "App: {key: {pk: S, sk: S}}";
+pub(super) const APP: &str = "App: {key: {pk: S, sk: S}}";
 
 #[test]
 fn second_items_are_kept_by_the_writers_before_they_are_loaded_compared_and_asked() {

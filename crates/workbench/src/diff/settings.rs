@@ -1,7 +1,7 @@
 //! Settings of a table that change, each at its time: what adds capacity, protection or copies before anything else, what
 //! takes them away when everything else is done.
 
-use keywright_semantics::request::parts::TableClass;
+use keywright_semantics::request::parts::{StreamViewType, TableClass};
 
 use super::plan::StepKind::{ChangeSetting as First, LowerSetting as Last};
 use super::plan::{Place, StepKind};
@@ -65,7 +65,8 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
                 }
             }
             "stream" => {
-                let kind = if old.stream.is_none() { First } else { Last };
+                // Replicas are fed from a stream of both images, which is there before them.
+                let kind = if old.stream.is_none() || !new.replicas.is_empty() { First } else { Last };
                 let how = if old.stream.is_some() && new.stream.is_some() {
                     "UpdateTable; another view is a new stream, by way of off: whoever reads the old one reads it to its end first"
                 } else {
@@ -122,8 +123,22 @@ fn ttl(table: &TableDefinition) -> String {
     table.ttl.clone().unwrap_or_else(|| "off".to_owned())
 }
 
+/// The view of a table's stream; replicas need one of both images, whatever a model says (developer guide: global tables).
 fn stream(table: &TableDefinition) -> String {
-    table.stream.map_or("off".to_owned(), |view| view.name().to_owned())
+    let needed = (!table.replicas.is_empty()).then_some(StreamViewType::NewAndOldImages);
+    needed.or(table.stream).map_or("off".to_owned(), |view| view.name().to_owned())
+}
+
+/// What a model says of a table's stream and replicas do not let be.
+pub(super) fn refused_stream(table: &TableDefinition) -> Option<String> {
+    let view = table.stream.filter(|view| *view != StreamViewType::NewAndOldImages)?;
+    (!table.replicas.is_empty()).then(|| {
+        format!(
+            "not planned: the stream of {} cannot be {}, as replicas need one of new and old images: write `stream: new-and-old`",
+            table.name,
+            view.name()
+        )
+    })
 }
 
 fn class(table: &TableDefinition) -> String {

@@ -31,6 +31,14 @@ pub(super) enum Naive {
     LeavesFormer,
     /// Second items are loaded, and nobody keeps them.
     LoadsAlone,
+    /// Second items are put whole, over what they have of their own.
+    PutsWhole,
+    /// What a question asks no more it goes on asking until the reads move.
+    AsksOn,
+    /// A question that asks otherwise in the end does so at once.
+    AsksAtOnce,
+    /// What has moved is changed in its new place alone as soon as the reads move.
+    GoesByBoth,
 }
 
 /// What went wrong.
@@ -72,6 +80,15 @@ struct Release {
     /// Whose former copies are deleted, and which second items are kept.
     former: BTreeSet<usize>,
     seconds: BTreeSet<usize>,
+    /// Second items whose own attributes are left alone, whose updates are done in place, whose own attributes are written,
+    /// and which have taken over an attribute.
+    apart: BTreeSet<usize>,
+    there: BTreeSet<usize>,
+    begun: BTreeSet<usize>,
+    over: BTreeSet<usize>,
+    /// New items from elsewhere that are written.
+    news: BTreeSet<usize>,
+    without: BTreeSet<(String, usize)>,
     ways: BTreeMap<String, Way>,
     pass_new: BTreeSet<(String, usize)>,
     pass_old: BTreeSet<(String, usize)>,
@@ -84,6 +101,12 @@ struct World<'a> {
     stores: BTreeMap<String, Store>,
     /// What there is, by bond and id, as an application thinks of it.
     truth: BTreeMap<(usize, String), Row>,
+    /// What second items have of their own.
+    own: BTreeMap<(usize, String), String>,
+    /// What second items are made of, by what the models mean.
+    made: Meant,
+    /// Questions that a plan does not say when to ask: somebody asks them both ways all the time.
+    untold: BTreeSet<String>,
     now: Release,
     /// The release that goes out beside it.
     next: Option<Release>,
@@ -93,14 +116,18 @@ struct World<'a> {
     mirror: Option<Mirror>,
 }
 
+/// What second items are made of, as a pair of models means it: the name of theirs, then that of the others, both as the
+/// new model has them; where the others are themselves second ones that come, they are made of the same.
+pub(super) type Meant = BTreeMap<String, String>;
+
 pub(super) fn carry_out(
     before: &Subject,
     after: &Subject,
     plan: &Plan,
-    seed: u64,
-    naive: Naive,
+    (seed, naive): (u64, Naive),
+    made: &Meant,
 ) -> Result<(), Fault> {
-    World::new(before, after, seed, naive, None).run(plan)
+    World::new(before, after, (seed, naive), made, None).run(plan)
 }
 
 /// The same on the engine.
@@ -109,6 +136,7 @@ pub(super) fn carry_out_on_the_engine(
     after: &Subject,
     plan: &Plan,
     seed: u64,
+    made: &Meant,
 ) -> Result<(), Fault> {
     let mut sorts = BTreeMap::new();
     for table in &before.tables {
@@ -119,17 +147,19 @@ pub(super) fn carry_out_on_the_engine(
         let anew = before.table(name).is_some_and(|was| must_be_copied(was, table));
         sorts.insert(if anew { format!("{name}+") } else { name.clone() }, store(table).sort);
     }
-    World::new(before, after, seed, Naive::No, Some(Mirror::new(sorts))).run(plan)
+    World::new(before, after, (seed, Naive::No), made, Some(Mirror::new(sorts))).run(plan)
 }
 
 impl World<'_> {
     fn run(self, plan: &Plan) -> Result<(), Fault> {
         let mut world = self;
         let naive = world.naive;
-        world.check("before anything")?;
         if plan.extent == Extent::None {
+            world.check("before anything")?;
             return if plan.steps.is_empty() { Ok(()) } else { Err(Fault("a plan that is none".to_owned())) };
         }
+        world.leave_untold(plan);
+        world.check("before anything")?;
         let mut steps: Vec<&Step> = plan.steps.iter().collect();
         if naive == Naive::DeletesFirst {
             steps.sort_by_key(|step| (step.kind != StepKind::DeleteIndex, step.kind));
@@ -145,7 +175,13 @@ impl World<'_> {
 }
 
 impl<'a> World<'a> {
-    fn new(before: &'a Subject, after: &'a Subject, seed: u64, naive: Naive, mirror: Option<Mirror>) -> Self {
+    fn new(
+        before: &'a Subject,
+        after: &'a Subject,
+        (seed, naive): (u64, Naive),
+        made: &Meant,
+        mirror: Option<Mirror>,
+    ) -> Self {
         let known = bonds(before, after);
         let questions = before.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered);
         let now = Release {
@@ -156,6 +192,12 @@ impl<'a> World<'a> {
             stopped: BTreeSet::new(),
             former: BTreeSet::new(),
             seconds: BTreeSet::new(),
+            apart: BTreeSet::new(),
+            there: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            over: BTreeSet::new(),
+            news: BTreeSet::new(),
+            without: BTreeSet::new(),
             ways: questions.map(|pattern| (pattern.id.clone(), Way::Old)).collect(),
             pass_new: BTreeSet::new(),
             pass_old: BTreeSet::new(),
@@ -171,11 +213,48 @@ impl<'a> World<'a> {
         });
         let stores = stores.collect();
         let (truth, next, random) = (BTreeMap::new(), None, seed | 1);
-        let mut world = Self { before, after, bonds: known, stores, truth, now, next, random, naive, mirror };
+        let (own, untold, made) = (BTreeMap::new(), BTreeSet::new(), made.clone());
+        let mut world = Self {
+            before,
+            after,
+            bonds: known,
+            stores,
+            truth,
+            own,
+            made,
+            untold,
+            now,
+            next,
+            random,
+            naive,
+            mirror,
+        };
         for _ in 0..12 {
             world.write();
         }
         world
+    }
+
+    /// What a plan leaves open is done as soon as somebody likes.
+    fn leave_untold(&mut self, plan: &Plan) {
+        let actions: Vec<&Action> = plan.steps.iter().flat_map(|step| &step.actions).collect();
+        for pattern in self.after.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered) {
+            let told = actions
+                .iter()
+                .any(|action| matches!(action, Action::AskNew { pattern: id } if *id == pattern.id));
+            if !told {
+                self.untold.insert(pattern.id.clone());
+            }
+        }
+        for at in 0..self.bonds.len() {
+            let Some(new) = self.bonds[at].after() else { continue };
+            let told = actions.iter().any(
+                |action| matches!(action, Action::BeginOwn { entity, .. } if *entity == new.entity.name),
+            );
+            if self.source_of(at).is_some() && !told {
+                self.now.begun.insert(at);
+            }
+        }
     }
 
     fn draw(&mut self, below: usize) -> usize {
@@ -210,6 +289,11 @@ impl<'a> World<'a> {
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Fault> {
+        if self.naive == Naive::AsksAtOnce && step.kind == StepKind::ReadBoth {
+            let ids: Vec<String> = self.now.ways.keys().cloned().collect();
+            let both = |id: &String| pattern(self.before, id).zip(pattern(self.after, id)).is_some();
+            self.untold.extend(ids.into_iter().filter(both));
+        }
         let what = format!("{:?} {:?}", step.kind, step.actions);
         match step.kind.who() {
             Who::Application => {
@@ -279,7 +363,23 @@ impl<'a> World<'a> {
             Action::DeleteFormer { .. } if self.naive == Naive::LeavesFormer => {}
             Action::DeleteFormer { entity } => next.former.extend(self.of(entity)),
             Action::KeepSecond { .. } if self.naive == Naive::LoadsAlone => {}
-            Action::KeepSecond { entity } => next.seconds.extend(self.of(entity)),
+            Action::KeepSecond { entity, apart } => {
+                next.seconds.extend(self.of(entity));
+                if !apart.is_empty() && self.naive != Naive::PutsWhole {
+                    next.apart.extend(self.of(entity));
+                }
+            }
+            Action::SecondsThere { entity } => next.there.extend(self.of(entity)),
+            Action::BeginOwn { entity, .. } => next.begun.extend(self.of(entity)),
+            Action::MoveOver { entity, .. } => {
+                next.over.extend(self.of(entity));
+                next.there.extend(self.of(entity));
+            }
+            Action::WriteNew { entity } => next.news.extend(self.of(entity)),
+            Action::AskWithout { .. } if self.naive == Naive::AsksOn => {}
+            Action::AskWithout { pattern, entity } => {
+                next.without.extend(self.of(entity).into_iter().map(|at| (pattern.clone(), at)));
+            }
             Action::GoByNew { .. } if self.naive == Naive::GoesByOldToTheEnd => {}
             Action::GoByNew { entity } => copies(entity, Copies::BothByNew),
             Action::KeepNew { entity } => copies(entity, Copies::New),
@@ -301,6 +401,7 @@ impl<'a> World<'a> {
                 next.ways.insert(pattern.clone(), Way::Both);
             }
             Action::AskNew { pattern } => {
+                next.without.retain(|(id, _)| id != pattern);
                 next.ways.insert(pattern.clone(), Way::New);
             }
             Action::AskNoMore { pattern } => {
@@ -322,18 +423,26 @@ impl<'a> World<'a> {
 impl World<'_> {
     /// One write of one of the releases that run.
     fn write(&mut self) {
-        let ats: Vec<usize> = (0..self.bonds.len()).filter(|at| self.bonds[*at].before().is_some()).collect();
+        let ats: Vec<usize> = (0..self.bonds.len()).collect();
         if ats.is_empty() {
             return;
         }
         let at = ats[self.draw(ats.len())];
         let newer = self.draw(2) == 0;
         let release = self.next.clone().filter(|_| newer).unwrap_or_else(|| self.now.clone());
+        let id = format!("{}", self.draw(4));
+        let value = format!("{}", self.draw(3));
+        if self.bonds[at].before().is_none() {
+            if self.source_of(at).is_some() {
+                self.write_own(&release, at, &id, &value);
+            } else if matches!(self.bonds[at], Bond::New(_)) {
+                self.write_new(&release, at, &id, &value);
+            }
+            return;
+        }
         if release.stopped.contains(&at) {
             return;
         }
-        let id = format!("{}", self.draw(4));
-        let value = format!("{}", self.draw(3));
         let key = (at, id.clone());
         match self.draw(6) {
             0 | 1 => {
@@ -349,6 +458,11 @@ impl World<'_> {
             2 => {
                 self.change(&release, at, &id, None);
                 self.truth.remove(&key);
+                for second in 0..self.bonds.len() {
+                    if self.source_of(second) == Some(at) {
+                        self.own.remove(&(second, id.clone()));
+                    }
+                }
             }
             op => {
                 let name = ["a", "b", "v"][op - 3];
@@ -358,6 +472,54 @@ impl World<'_> {
                 }
             }
         }
+    }
+
+    /// An update of what a second item has of its own, on condition that it is there where it is said to be.
+    fn write_own(&mut self, release: &Release, at: usize, id: &str, value: &str) {
+        let Some(new) = self.bonds[at].after() else { return };
+        let has = new.entity.attributes.contains_key("w");
+        let name = self.new_store(&new);
+        let of = self.source_of(at).expect("a second one");
+        let Some(row) = self.truth.get(&(of, id.to_owned())).map(|row| with_owner(row, at)) else { return };
+        if !has || !release.begun.contains(&at) || !self.stores.contains_key(&name) {
+            return;
+        }
+        let key = key_of(&new, &row);
+        let mut there = self.stores[&name].rows.get(&key).cloned().unwrap_or_else(|| {
+            let known = ["pk", "sk", "sk2", "e"];
+            let mut row = image(&new, &row);
+            row.retain(|name, _| known.contains(&name.as_str()));
+            row
+        });
+        there.insert("w".to_owned(), value.to_owned());
+        self.put_at(&name, there);
+        self.own.insert((at, id.to_owned()), value.to_owned());
+    }
+
+    /// A write of what is elsewhere until now.
+    fn write_new(&mut self, release: &Release, at: usize, id: &str, value: &str) {
+        let new = self.bonds[at].after().expect("it is new");
+        let key = (at, id.to_owned());
+        let former = self.truth.get(&key).cloned();
+        let row = match (self.draw(3), &former) {
+            (0, _) => Some(logical(at, id, value, "1", "new")),
+            (1, _) => None,
+            (_, Some(former)) => {
+                let mut row = former.clone();
+                row.insert("v".to_owned(), value.to_owned());
+                Some(row)
+            }
+            (_, None) => return,
+        };
+        if release.news.contains(&at) {
+            let store = self.new_store(&new);
+            let put = row.as_ref().map(|row| image(&new, row));
+            self.transact(vec![Part::new(store, &new, former.as_ref(), put)]);
+        }
+        match row {
+            Some(row) => self.truth.insert(key, row),
+            None => self.truth.remove(&key),
+        };
     }
 
     /// Whether the key by which a release finds an item is made of `a`.
@@ -372,15 +534,34 @@ impl World<'_> {
 
     /// The bond of the items that second items are made of.
     fn source_of(&self, at: usize) -> Option<usize> {
-        let Bond::Second(source, _) = &self.bonds[at] else { return None };
-        self.bonds.iter().position(|bond| bond.before().is_some_and(|old| old.is(source)))
+        if !matches!(self.bonds[at], Bond::New(_) | Bond::Second(..)) {
+            return None;
+        }
+        let mut name = &self.bonds[at].after()?.entity.name;
+        loop {
+            name = self.made.get(name)?;
+            let of = self
+                .bonds
+                .iter()
+                .position(|bond| bond.after().is_some_and(|side| side.entity.name == *name))?;
+            if self.bonds[of].before().is_some() {
+                return Some(of);
+            }
+        }
     }
 
     /// What there is of an entity.
     fn true_rows(&self, at: usize) -> Vec<Row> {
         let of = self.source_of(at).unwrap_or(at);
         let own = self.truth.iter().filter(|((known, _), _)| *known == of);
-        own.map(|(_, row)| with_owner(row, at)).collect()
+        let row = |((_, id), row): (&(usize, String), &Row)| {
+            let mut row = with_owner(row, at);
+            if let Some(value) = self.own.get(&(at, id.clone())) {
+                row.insert("w".to_owned(), value.clone());
+            }
+            row
+        };
+        own.map(row).collect()
     }
 
     /// A row as a release writes it where it stays.
@@ -400,6 +581,10 @@ impl World<'_> {
 
     /// Puts an item, or deletes it, wherever the release keeps it.
     fn change(&mut self, release: &Release, at: usize, id: &str, row: Option<&Row>) {
+        self.changed(release, at, id, (row, false));
+    }
+
+    fn changed(&mut self, release: &Release, at: usize, id: &str, (row, updates): (Option<&Row>, bool)) {
         let former = self.truth.get(&(at, id.to_owned())).cloned();
         let blind = logical(at, id, "", "", "");
         // By the key by which it finds the item a release also knows what was there; of a copy it may not.
@@ -431,7 +616,7 @@ impl World<'_> {
             }
         }
         self.transact(parts);
-        self.keep_seconds(release, at, former.as_ref(), &blind, row);
+        self.keep_seconds(release, at, former.as_ref(), &blind, (row, updates));
     }
 
     fn keep_seconds(
@@ -440,18 +625,60 @@ impl World<'_> {
         of: usize,
         former: Option<&Row>,
         blind: &Row,
-        row: Option<&Row>,
+        (row, updates): (Option<&Row>, bool),
     ) {
         for at in 0..self.bonds.len() {
             if self.source_of(at) != Some(of) || !release.seconds.contains(&at) {
                 continue;
             }
+            if updates && release.there.contains(&at) {
+                continue;
+            }
             let new = self.bonds[at].after().expect("it is new");
             let known = if release.former.contains(&at) { former } else { row.is_none().then_some(blind) };
             let known = known.map(|row| with_owner(row, at));
-            let image = row.map(|row| image(&new, &with_owner(row, at)));
-            self.transact(vec![Part::new(self.new_store(&new), &new, known.as_ref(), image)]);
+            let mut image = row.map(|row| image(&new, &with_owner(row, at)));
+            let store = self.new_store(&new);
+            if let (true, Some(image)) = (release.apart.contains(&at), &mut image)
+                && let Some(there) = self.stores[&store].rows.get(&key_of(&new, image))
+                && let Some(value) = there.get("w")
+            {
+                image.insert("w".to_owned(), value.clone());
+            }
+            self.transact(vec![Part::new(store, &new, known.as_ref(), image)]);
         }
+    }
+
+    /// An update of second items in place, as the new model has it: where none is, it makes one that lacks the rest.
+    fn update_seconds(&mut self, of: usize, former: &Row, name: &str, value: &str, there: &BTreeSet<usize>) {
+        for at in 0..self.bonds.len() {
+            if self.source_of(at) != Some(of) || !there.contains(&at) {
+                continue;
+            }
+            let new = self.bonds[at].after().expect("it is new");
+            if !new.entity.attributes.contains_key(name) {
+                continue;
+            }
+            let store = self.new_store(&new);
+            let former = with_owner(former, at);
+            let key = key_of(&new, &former);
+            let found = self.stores[&store].rows.get(&key).cloned();
+            let mut row = found.unwrap_or_else(|| {
+                let mut row = image(&new, &former);
+                row.retain(|name, _| ["pk", "sk", "sk2", "e", "id"].contains(&name.as_str()));
+                row
+            });
+            row.insert(name.to_owned(), value.to_owned());
+            if row.contains_key("grp") {
+                row = image(&new, &row);
+            }
+            self.transact(vec![Part::new(store, &new, Some(&former), Some(row))]);
+        }
+    }
+
+    /// Whether an entity has an attribute in what a release goes by.
+    fn has_moved(&self, release: &Release, of: usize) -> bool {
+        release.over.iter().any(|at| self.source_of(*at) == Some(of))
     }
 
     /// One transaction: deletes rows that others may have taken the place of, and puts those.
@@ -490,6 +717,10 @@ impl World<'_> {
     fn update(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
         let Some(key_row) = self.truth.get(&(at, id.to_owned())).cloned() else { return };
         let bond = self.bonds[at].clone();
+        self.update_seconds(at, &key_row, name, value, &release.there);
+        if name == "v" && self.has_moved(release, at) && self.naive == Naive::GoesByBoth {
+            return;
+        }
         let Bond::Moves(old, new) = &bond else {
             self.update_in_place(release, at, &key_row, name, value);
             return self.keep_seconds_of(release, at, id, name, value);
@@ -518,7 +749,7 @@ impl World<'_> {
         let Some(mut row) = found else { return };
         row.insert(name.to_owned(), value.to_owned());
         let row = only_logical(&row);
-        self.change(release, at, id, Some(&row));
+        self.changed(release, at, id, (Some(&row), true));
     }
 
     /// What an update of an item that stays does to what is made of it: the whole item is read.
@@ -527,7 +758,7 @@ impl World<'_> {
         let mut row = former.clone();
         row.insert(name.to_owned(), value.to_owned());
         let blind = logical(at, id, "", "", "");
-        self.keep_seconds(release, at, Some(&former), &blind, Some(&row));
+        self.keep_seconds(release, at, Some(&former), &blind, (Some(&row), true));
     }
 
     fn update_in_place(&mut self, release: &Release, at: usize, key_row: &Row, name: &str, value: &str) {
@@ -625,12 +856,7 @@ impl World<'_> {
                         self.load_second(at, source, what)?;
                         continue;
                     }
-                    let new = self.bonds[at].after().expect("new");
-                    for id in ["0", "1"] {
-                        let row = logical(at, id, "1", "2", "load");
-                        self.put_at(&self.new_store(&new), image(&new, &row));
-                        self.truth.insert((at, id.to_owned()), row);
-                    }
+                    self.load_new(at, what)?;
                 }
                 Ok(())
             }
@@ -697,6 +923,40 @@ impl World<'_> {
         Ok(())
     }
 
+    /// Puts what is elsewhere, where nothing is yet.
+    fn load_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
+        let new = self.bonds[at].after().expect("new");
+        let store = self.new_store(&new);
+        for row in self.true_rows(at) {
+            self.write();
+            self.check(what)?;
+            if !self.stores[&store].rows.contains_key(&key_of(&new, &row)) {
+                self.put_at(&store, image(&new, &row));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes what was loaded what it is elsewhere.
+    fn compare_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
+        let new = self.bonds[at].after().expect("new");
+        let store = self.new_store(&new);
+        for _ in 0..2 {
+            self.write();
+            self.check(what)?;
+            let rows: Vec<Row> = self.true_rows(at).iter().map(|row| image(&new, row)).collect();
+            for (key, _) in self.rows_of(&store, at) {
+                if rows.iter().all(|row| key_of(&new, row) != key) {
+                    self.remove_at(&store, &key);
+                }
+            }
+            for row in rows {
+                self.put_at(&store, row);
+            }
+        }
+        Ok(())
+    }
+
     fn rows_of(&self, store: &str, at: usize) -> Vec<(Key, Row)> {
         let at = at.to_string();
         copied(self.stores[store].rows.iter().filter(|(_, row)| row["e"] == at))
@@ -706,17 +966,28 @@ impl World<'_> {
     fn compare(&mut self, at: usize, what: &str, quiet: bool) -> Result<(), Fault> {
         let (source, old, new) = match self.bonds[at].clone() {
             Bond::Moves(old, new) => (at, old, new),
-            Bond::Second(old, new) => (self.source_of(at).expect("it is there"), old, new),
+            Bond::Second(old, new, _) => {
+                (self.source_of(at).ok_or_else(|| Fault(format!("made of {}", old.entity.name)))?, old, new)
+            }
+            Bond::New(_) if self.source_of(at).is_none() => return self.compare_new(at, what),
             _ => return Ok(()),
         };
         let (first, second) = (Self::old_store(&old), self.new_store(&new));
         let as_copy = |row: &Row| image(&new, &with_owner(&only_logical(row), at));
+        let has_own = new.entity.attributes.contains_key("w");
         let mut olds = self.rows_of(&first, source);
         olds.retain(|(key, row)| key_of(&old, row) == *key);
         for (from, read) in olds {
-            let (wanted, to) = (as_copy(&read), key_of(&new, &read));
-            let there = self.stores[&second].rows.get(&to).cloned();
+            let (mut wanted, to) = (as_copy(&read), key_of(&new, &read));
+            let mut there = self.stores[&second].rows.get(&to).cloned();
             self.pause(what, quiet)?;
+            if has_own && self.naive != Naive::PutsWhole {
+                // What differs is set: what is not compared stays as it is by then.
+                there = self.stores[&second].rows.get(&to).cloned();
+                if let Some(value) = there.as_ref().and_then(|row| row.get("w")) {
+                    wanted.insert("w".to_owned(), value.clone());
+                }
+            }
             let is_own = first == second && from == to;
             if there.as_ref() != Some(&wanted)
                 && !is_own
@@ -784,8 +1055,27 @@ impl World<'_> {
                 self.answers(release, pattern, *way, was, now)
                     .map_err(|Fault(text)| Fault(format!("{id} {way:?} in {what}: {text}")))?;
             }
+            for id in &self.untold {
+                let (was, now) = (pattern(self.before, id), pattern(self.after, id));
+                self.answers(release, now.expect("it is asked"), Way::New, was, now)
+                    .map_err(|Fault(text)| Fault(format!("{id} untold in {what}: {text}")))?;
+            }
         }
         Ok(())
+    }
+
+    /// What an entity has in the design by which it is asked, and what it has of keys.
+    fn shown(&self, release: &Release, way: Way, row: &Row) -> Row {
+        let at: usize = row["e"].parse().expect("a number");
+        let bond = &self.bonds[at];
+        let side = if way == Way::New { bond.after() } else { bond.before() };
+        let side = side.or(bond.before()).or(bond.after()).expect("a side");
+        let mut row = only_logical(row);
+        row.retain(|name, _| {
+            name == "e"
+                || side.entity.attributes.contains_key(name) && !(name == "v" && self.has_moved(release, at))
+        });
+        row
     }
 
     fn answers(
@@ -800,8 +1090,11 @@ impl World<'_> {
             let side = if way == Way::New { self.bonds[*at].after() } else { self.bonds[*at].before() };
             side.is_some_and(|side| pattern.entities.contains(&side.entity.name))
         };
+        let left = |at: &usize| way == Way::New || !release.without.contains(&(pattern.id.clone(), *at));
         let ats: Vec<usize> = (0..self.bonds.len()).filter(own).collect();
-        if ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. })) {
+        let unknown = ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. }));
+        let ats: Vec<usize> = ats.into_iter().filter(left).collect();
+        if unknown || ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. })) {
             return Ok(());
         }
         let by = pattern.needs[0].as_str();
@@ -821,8 +1114,10 @@ impl World<'_> {
                 }
             }
             let answers = |row: &Row| way != Way::Both || matches(row);
-            let mut found: Vec<Row> = found.into_values().map(|row| only_logical(&row)).collect();
+            let mut found: Vec<Row> = found.into_values().collect();
             found.retain(answers);
+            found = found.iter().map(|row| self.shown(release, way, row)).collect();
+            expected = expected.iter().map(|row| self.shown(release, way, row)).collect();
             found.sort();
             expected.sort();
             if found != expected {
@@ -844,6 +1139,9 @@ impl World<'_> {
     ) -> Result<(), Fault> {
         let bond = &self.bonds[at];
         let Some(side) = (if new { bond.after() } else { bond.before() }) else { return Ok(()) };
+        if !pattern.entities.contains(&side.entity.name) {
+            return Ok(());
+        }
         let name = if new { self.new_store(&side) } else { Self::old_store(&side) };
         let store = self.stores.get(&name).ok_or_else(|| Fault(format!("no table {name}")))?;
         let known: Row = match pattern.needs[0].as_str() {
@@ -875,13 +1173,19 @@ impl World<'_> {
         for (key, row) in rows {
             let of: usize = row["e"].parse().expect("a number");
             let other = of != at;
-            if other && (ats.contains(&of) || self.is_expected(of, &name, &request, new)) {
+            // What is asked as before goes on knowing what it may meet.
+            let expects = |new: bool| self.is_expected(of, &name, &request, new);
+            let untold = new && self.untold.contains(&pattern.id) && pattern_of(self.before, &pattern.id);
+            if other && (ats.contains(&of) || expects(new) || untold && expects(false)) {
                 continue;
             }
             let bond = &self.bonds[of];
             let is = |side: Option<Side<'_>>| side.is_some_and(|side| key_of(&side, &row) == key);
             let (old_key, new_key) = (is(bond.before()), is(bond.after()));
             let asks = (pattern.id.clone(), of);
+            if !new && release.without.contains(&asks) {
+                continue;
+            }
             let passed = release.pass_new.contains(&asks) && !new && new_key && (other || !old_key)
                 || release.pass_old.contains(&asks) && new && old_key && (other || !new_key);
             if !passed {
@@ -924,7 +1228,7 @@ impl World<'_> {
                 Bond::Gone(_) => None,
                 Bond::Unknown { old: Some(old), .. } => Some((*old, Self::old_store(old))),
                 Bond::Unknown { old: None, .. } => continue,
-                Bond::Stays(_, new) | Bond::Moves(_, new) | Bond::New(new) | Bond::Second(_, new) => {
+                Bond::Stays(_, new) | Bond::Moves(_, new) | Bond::New(new) | Bond::Second(_, new, _) => {
                     Some((*new, self.new_store(new)))
                 }
             };
@@ -939,13 +1243,17 @@ impl World<'_> {
                 was.is_some_and(|was| now.is_none_or(|now| must_be_copied(was, now)))
             };
             let is_new = !matches!(bond, Bond::Unknown { .. });
+            let lean = |(name, key, row): (String, Key, Row)| {
+                let is_new = self.bonds[at].after().is_some();
+                (name, key, if is_new { self.shown(&self.now, Way::New, &row) } else { row })
+            };
             let found: BTreeSet<(String, Key, Row)> =
-                own.filter(|(name, ..)| !(is_new && left(name))).collect();
+                own.filter(|(name, ..)| !(is_new && left(name))).map(lean).collect();
             let expected: BTreeSet<(String, Key, Row)> = match &side {
                 None => BTreeSet::new(),
                 Some((side, store)) => {
                     let own = self.true_rows(at).into_iter();
-                    own.map(|row| (store.clone(), key_of(side, &row), row)).collect()
+                    own.map(|row| lean((store.clone(), key_of(side, &row), row))).collect()
                 }
             };
             if found != expected {
@@ -1010,6 +1318,10 @@ fn pattern<'a>(subject: &'a Subject, id: &str) -> Option<&'a SubjectPattern> {
     subject.patterns.iter().find(|pattern| pattern.id == id)
 }
 
+fn pattern_of(subject: &Subject, id: &str) -> bool {
+    pattern(subject, id).is_some_and(|pattern| pattern.answered)
+}
+
 fn store(table: &SubjectTable) -> Store {
     Store { sort: table.definition.schema.key.sort[0].name.clone(), ..Store::default() }
 }
@@ -1028,7 +1340,7 @@ fn logical(at: usize, id: &str, a: &str, b: &str, v: &str) -> Row {
 }
 
 fn only_logical(row: &Row) -> Row {
-    let own = |name: &str| ["e", "id", "k", "grp", "a", "b", "v"].contains(&name);
+    let own = |name: &str| ["e", "id", "k", "grp", "a", "b", "v", "w"].contains(&name);
     row.iter().filter(|(name, _)| own(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

@@ -89,6 +89,8 @@ pub struct SubjectPattern {
     pub reading: Reading,
     /// The entities it returns or writes.
     pub entities: Vec<String>,
+    /// The attributes whose values it is asked with.
+    pub given: Vec<String>,
     /// The attributes it asks by, filters by or returns; it returns whole items where `whole` says so.
     pub needs: Vec<String>,
     pub whole: bool,

@@ -97,6 +97,7 @@ fn pattern(id: &str, uses: Option<&str>, entity: &str) -> SubjectPattern {
         uses: uses.map(str::to_owned),
         reading: Reading::Query,
         entities: vec![entity.to_owned()],
+        given: Vec::new(),
         needs: Vec::new(),
         whole: false,
         touches: Vec::new(),
@@ -293,6 +294,7 @@ fn replicas_multiply_what_a_plan_costs_and_a_plan_needs_no_step_it_does_not_need
     assert_eq!(
         told(&diff(&alone, &before).plan),
         [
+            "table: set stream of Orders to NEW_AND_OLD_IMAGES (UpdateTable)",
             "table: set replicas of Orders to eu-west-1 (UpdateTable, one replica at a time; a new one is paid by the gigabyte)"
         ]
     );

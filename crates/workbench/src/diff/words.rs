@@ -13,7 +13,13 @@ impl Subjects {
         patterns: impl Iterator<Item = &'p SubjectPattern>,
         unknown: impl FnOnce() -> String,
     ) -> Self {
-        let ids: Vec<String> = patterns.map(|pattern| pattern.id.clone()).collect();
+        let mut ids: Vec<String> = Vec::new();
+        for pattern in patterns {
+            // Two versions of one pattern are one in words.
+            if !ids.contains(&pattern.id) {
+                ids.push(pattern.id.clone());
+            }
+        }
         let names = if ids.is_empty() { unknown() } else { and(&ids) };
         Self { names, many: ids.len() > 1 }
     }

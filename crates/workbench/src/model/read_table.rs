@@ -58,6 +58,14 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
     let class = fields
         .get("class")
         .and_then(|node| reader.choice(node, "`class`", &[("standard", false), ("infrequent-access", true)]));
+    let stream = fields.get("stream").and_then(|node| reader.choice(node, "`stream`", STREAMS));
+    if let (Some(told), Some(node)) = (stream, fields.get("stream"))
+        && told != Some(StreamView::NewAndOld)
+        && !replicas.is_empty()
+    {
+        let text = "replicas need a stream of new and old images: write `stream: new-and-old`";
+        reader.fault(node.at, text.to_owned());
+    }
     let mut table = Table {
         name: name.to_owned(),
         at,
@@ -66,7 +74,7 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
         sort: key.next(),
         billing: fields.get("billing").map(|node| billing(reader, node)).unwrap_or_default(),
         ttl: reader.optional_text(&fields, "ttl"),
-        stream: fields.get("stream").and_then(|node| reader.choice(node, "`stream`", STREAMS)).flatten(),
+        stream: stream.flatten(),
         pitr: reader.optional_bool(&fields, "pitr"),
         deletion_protection: reader.optional_bool(&fields, "deletionProtection"),
         infrequent_access: class.unwrap_or_default(),

@@ -1,0 +1,149 @@
+//! Questions that drop or gain an entity, or mean something else, while its keys change; and indexes that entities leave.
+
+use super::StepKind::{ChangeSetting, LowerSetting, ReadBoth, StopWrites, SwitchReads};
+use super::cases::{clauses, subject};
+use super::*;
+
+const TABLE: &str = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}}}";
+const PAY: &str = "Pay: {count: 50000, size: 300, key: {pk: \"u#{userId}\", sk: \"p#{payId}\"}, gsi1: {g: \"d#{day}\", h: \"p#{payId}\"}, attrs: {userId: S, payId: S, day: S}}";
+const WRITES: &str = "  - {id: W1, put: Order, if: not-exists, rate: 2}
+  - {id: W2, update: Order, set: \"status = :t\", if: exists, rate: 2}
+";
+const BOTH: &str = "  - {id: Q4, query: [Order, Pay], given: {day: eq}, uses: gsi1, rate: 1}\n";
+const PAYS: &str = "  - {id: Q4, query: Pay, given: {day: eq}, uses: gsi1, rate: 1}\n";
+const ORDERS: &str = "  - {id: Q4, query: Order, given: {day: eq}, uses: gsi1, rate: 1}\n";
+
+fn order(sort: &str, slot: &str) -> String {
+    let slot = if slot.is_empty() {
+        String::new()
+    } else {
+        format!(" gsi1: {{g: \"{slot}\", h: \"o#{{orderId}}\"}},")
+    };
+    format!(
+        "Order: {{count: 100000, size: 700, key: {{pk: \"u#{{userId}}\", sk: \"{sort}\"}},{slot} attrs: {{userId: S, orderId: S, day: S, status: S}}}}"
+    )
+}
+
+fn model(order: &str, questions: &str) -> Subject {
+    subject(TABLE, &[order, PAY], &format!("{questions}{WRITES}"))
+}
+
+#[test]
+fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
+    let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
+    let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), PAYS)).plan;
+    assert_eq!(
+        clauses(&plan, ReadBoth),
+        [
+            "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order no more, and passes over what it meets of it: its key there changes"
+        ]
+    );
+    assert!(!format!("{plan:?}").contains("by the new key"), "{plan:#?}");
+    // It still asks for the others as it did.
+    assert_eq!(clauses(&plan, SwitchReads), [""; 0]);
+}
+
+#[test]
+fn a_question_drops_what_goes_out_of_its_place_when_the_reads_move() {
+    let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
+    let moved = model(&order("ord#{orderId}", ""), PAYS);
+    let switched = clauses(&diff(&before, &moved).plan, SwitchReads);
+    assert!(
+        switched.contains(&"Q4 looks for no Order in index gsi1 of App any more".to_owned()),
+        "{switched:?}"
+    );
+    assert!(!switched.iter().any(|text| text.contains("Q4 takes Order")), "{switched:?}");
+}
+
+#[test]
+fn a_question_asks_for_what_it_gains_when_all_of_it_is_there() {
+    let after = model(&order("o#{orderId}", "d#{day}"), BOTH);
+    let asks = "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order from now on";
+    for before in [order("o#{orderId}", ""), order("ord#{orderId}", ""), order("o#{orderId}", "s#{status}")] {
+        let switched = clauses(&diff(&model(&before, PAYS), &after).plan, SwitchReads);
+        assert!(switched.contains(&asks.to_owned()), "{before}: {switched:?}");
+    }
+    // What is there all the time can be asked at any time.
+    let same = order("o#{orderId}", "d#{day}");
+    assert_eq!(diff(&model(&same, PAYS), &model(&same, BOTH)).plan.steps, []);
+}
+
+#[test]
+fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_plan() {
+    let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"d#{day}\", sk: \"o#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
+    let asked = "  - {id: Q4, query: OrderOf, given: {day: eq}, rate: 1}\n";
+    let whole = |order: &str, questions: &str, second: &[&str]| {
+        let mut entities = vec![order];
+        entities.extend(second);
+        subject(TABLE, &entities, &format!("{questions}{WRITES}"))
+    };
+    let (day, status) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
+    let (before, after) = (whole(&day, ORDERS, &[]), whole(&status, asked, &[second]));
+    let plan = diff(&before, &after).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
+    // What it says to do instead.
+    let between = whole(&day, asked, &[second]);
+    for (one, other) in [(&before, &between), (&between, &after)] {
+        assert_eq!(diff(one, other).plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
+fn a_question_that_means_something_else_is_not_asked_by_a_key_that_it_does_not_know() {
+    let asked =
+        |by: &str| format!("  - {{id: Q4, query: Order, given: {{{by}: eq}}, uses: gsi1, rate: 1}}\n");
+    let before = model(&order("o#{orderId}", "d#{day}"), &asked("day"));
+    let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), &asked("status"))).plan;
+    assert!(clauses(&plan, ReadBoth)[0].contains("for Order no more"), "{plan:#?}");
+    assert_eq!(
+        clauses(&plan, SwitchReads),
+        ["Q4 asks index gsi1 of App by s#{status}, o#{orderId} for Order from now on"]
+    );
+}
+
+#[test]
+fn a_question_counts_on_an_attribute_when_all_items_have_it() {
+    let asked = |filter: &str| {
+        format!(
+            "  - {{id: R3, query: Order, given: {{userId: eq}}, {filter}attributes: [orderId], rate: 5}}\n"
+        )
+    };
+    let own = order("o#{orderId}", "");
+    let copied = own.replace("status: S", "status: S, payDay: {type: S, copyOf: Pay.day}");
+    let plan = diff(&model(&own, &asked("")), &model(&copied, &asked("filter: \"payDay <> :x\", "))).plan;
+    assert_eq!(clauses(&plan, SwitchReads), ["R3 counts on payDay of Order"]);
+    let verified = clauses(&plan, StepKind::Verify);
+    assert!(verified[0].contains("payDay as day of its Pay, which is read"), "{verified:?}");
+}
+
+#[test]
+fn whoever_changes_what_an_index_key_is_made_of_stops_setting_it_when_the_entity_leaves() {
+    let plan = diff(
+        &model(&order("o#{orderId}", "s#{status}"), "  []\n".trim_start_matches("  []\n")),
+        &model(&order("o#{orderId}", ""), ""),
+    )
+    .plan;
+    assert_eq!(clauses(&plan, StopWrites), ["W1 and W2 no longer set g and h of Order"]);
+}
+
+#[test]
+fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() {
+    let table = |settings: &str| {
+        subject(&format!("App: {{{settings}key: {{pk: S, sk: S}}}}"), &[&order("o#{orderId}", "")], WRITES)
+    };
+    let (keys, both) = (table("stream: keys-only, "), table("stream: new-and-old, replicas: [eu-west-1], "));
+    let raised = clauses(&diff(&keys, &both).plan, ChangeSetting);
+    assert!(raised[0].starts_with("set stream of App to NEW_AND_OLD_IMAGES"), "{raised:?}");
+    assert!(raised[1].starts_with("set replicas of App to eu-west-1"), "{raised:?}");
+    assert_eq!(clauses(&diff(&keys, &both).plan, LowerSetting), [""; 0]);
+    let lowered = clauses(&diff(&both, &keys).plan, LowerSetting);
+    assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
+    assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
+    // A document that was read elsewhere may say what no table can be.
+    let mut other = both.clone();
+    other.tables[0].definition.stream = Some(keywright_semantics::request::parts::StreamViewType::NewImage);
+    let plan = diff(&both, &other).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
+    assert!(plan.summary[0].starts_with("not planned: the stream of App cannot be NEW_IMAGE"));
+}
