@@ -84,3 +84,15 @@ fn what_a_writer_would_have_to_know_is_said() {
         ]
     );
 }
+
+/// One is the item's key and the other that of a whole second item, which is read: neither may be a stored user's.
+#[test]
+fn what_has_three_unique_attributes_is_put_with_new_ones_and_found_by_each() {
+    let three = USER.replace("[email]]", "[email], [name]]");
+    let reads = "  - {id: Q1, query: User, given: {name: eq}, returns: {avg: 1, max: 1}, rate: 30}
+  - {id: Q2, query: User, given: {email: eq}, returns: {avg: 1, max: 1}, rate: 1}
+  - {id: W1, put: User, if: not-exists, rate: 0.5}";
+    let (found, written) = designed(&of(&three, reads));
+    assert_eq!((found.gsis, found.sentinels.len()), (0, 0));
+    proved(&written);
+}

@@ -668,10 +668,11 @@ impl<'a> Maker<'a> {
         pad(self.model, &Entity { size_bytes, ..entity.clone() }, item)
     }
 
-    /// New texts for the attributes of the key that no parent gives.
+    /// New texts for the attributes of the key, and of what else is unique, that no parent gives.
     fn renew(entity: &Entity, inherited: &Item, item: &mut Item, place: u64) {
-        let names = entity.key_attributes();
-        for name in names.filter(|name| !inherited.contains_key(*name)) {
+        let unique = entity.unique.iter().flatten().map(String::as_str);
+        let names: BTreeSet<&str> = entity.key_attributes().chain(unique).collect();
+        for name in names.into_iter().filter(|name| !inherited.contains_key(*name)) {
             if let Some(keywright_semantics::value::AttributeValue::S(text)) = item.get_mut(name) {
                 *text = format!("{text}-{place}");
             }
