@@ -174,6 +174,23 @@ fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
 }
 
 #[test]
+fn what_goes_over_from_items_to_others_that_are_there_is_not_filled_from_nothing_in_silence() {
+    let model = |user: &str, own: &str| {
+        let user = USER.replace(", bio: S", user);
+        let asked = "  - {id: R7, get: Profile, given: {userId: eq}, rate: 3}\n";
+        subject(APP, &[&user, &profile(&format!("userId: S{own}"))], &format!("{WRITES}{asked}"))
+    };
+    let (before, after) = (model(", bio: S", ", theme: S"), model("", ", theme: S, bio: S"));
+    let plan = diff(&before, &after).plan;
+    assert_eq!(plan.extent, Extent::Part);
+    assert!(plan.summary.iter().any(|line| line.contains("`copyOf: User.bio`")), "{:?}", plan.summary);
+    let between = model(", bio: S", ", theme: S, bio: {type: S, copyOf: User.bio}");
+    for (one, other) in [(&before, &between), (&between, &after)] {
+        assert_eq!(diff(one, other).plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
 fn a_second_item_that_others_than_its_source_feed_is_loaded_and_compared_with_all_of_them() {
     let team = USER_TEAM.replace("role: {type", "teamName: {type: S, copyOf: Team.name}, role: {type");
     let patterns = format!("{ALONE}  - {{id: W7, update: Team, set: \"name = :n\", rate: 1}}\n");

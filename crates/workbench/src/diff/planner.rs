@@ -15,6 +15,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema};
 
 use super::action::{Action, Guard};
 use super::changes::{index_text, slot_text};
+use super::former::variables;
 use super::pairs::{Bond, Side, bonds};
 use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
 use super::readers::Readers;
@@ -504,6 +505,7 @@ impl<'a> Planner<'a> {
         let (leaving, staying): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|one| one.kind == MoveKind::Leaves);
         let needed = needed(old.entity, entity, table, &self.after.patterns);
+        self.gone_over(new, &needed);
         let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
         changed.extend(self.types(old, &counted, table));
         self.consumed(StepKind::Backfill, old, &counted, table, &staying, &changed);
@@ -513,6 +515,25 @@ impl<'a> Planner<'a> {
             changed.extend(one.written.clone());
         }
         self.consumed(StepKind::DeleteItems, old, &counted, table, &leaving, &changed);
+    }
+
+    /// What items get that others have no more: where its values would come from, the models do not say.
+    fn gone_over(&mut self, new: Side<'_>, needed: &[Needed]) {
+        for one in needed.iter().filter(|one| one.from.is_none()) {
+            let kind = new.entity.attributes.get(&one.name);
+            let loses = self.bonds.iter().find_map(|bond| {
+                let (Bond::Stays(was, now) | Bond::Moves(was, now)) = bond else { return None };
+                let tells = variables(was).iter().all(|key| new.entity.attributes.contains_key(key));
+                let had = tells && kind.is_some() && was.entity.attributes.get(&one.name) == kind;
+                (had && !now.entity.attributes.contains_key(&one.name)).then_some(now.entity)
+            });
+            if let Some(other) = loses {
+                let (name, of, entity) = (&one.name, &other.name, &new.entity.name);
+                self.summary.push(format!(
+                    "not planned: {name} of {entity} may be what was {name} of {of}, and is filled from nothing: if so, compare with a model that has both, that of {entity} as `copyOf: {of}.{name}`, then that one with this"
+                ));
+            }
+        }
     }
 
     /// What a job writes that rewrites all items of an entity.

@@ -140,7 +140,15 @@ fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() 
     let lowered = clauses(&diff(&both, &keys).plan, LowerSetting);
     assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
     assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
-    // A document that was read elsewhere may say what no table can be.
+    // A model says what a table can be; a document that was read elsewhere may say more.
+    for (stream, is_told) in [("new", true), ("none", true), ("new-and-old", false)] {
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  App: {{stream: {stream}, replicas: [eu-west-1], key: {{pk: S}}}}\nentities:\n  E: {{key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
+        );
+        let faults = crate::model::parse(&text).err().unwrap_or_default();
+        let told = faults.iter().any(|fault| fault.text.starts_with("replicas need a stream of new and old"));
+        assert_eq!(told, is_told, "{stream}: {faults:?}");
+    }
     let mut other = both.clone();
     other.tables[0].definition.stream = Some(keywright_semantics::request::parts::StreamViewType::NewImage);
     let plan = diff(&both, &other).plan;
