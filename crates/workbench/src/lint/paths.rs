@@ -299,12 +299,17 @@ pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
             continue;
         }
         let entities: Vec<_> = read.entities.iter().filter_map(|name| context.model.entity(name)).collect();
+        let sorted = read.order_by.is_some() || read.given.iter().any(|given| given.op != GivenOp::Eq);
         for child in &entities {
             for parent in entities.iter().filter(|parent| child.parents.contains(&parent.name)) {
                 let sort = |entity| {
                     context.sort_of(entity, report).first().map(|template| template.prefix().to_owned())
                 };
                 let (Some(first), Some(other)) = (sort(parent), sort(child)) else { continue };
+                // What opens alike sorts together by what the question names.
+                if first == other && sorted {
+                    continue;
+                }
                 let descending = read.order == Some(crate::model::Order::Descending);
                 let at_start = if descending { first > other } else { first < other };
                 if !at_start {

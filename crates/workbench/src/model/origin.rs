@@ -82,9 +82,7 @@ impl Model {
     pub fn keeps_unique(&self, entity: &Entity) -> bool {
         let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
         let mut seconds = self.seconds().into_iter();
-        entity.unique.iter().any(key)
-            && seconds
-                .any(|(own, first)| own.name == entity.name && own.attributes.len() < first.attributes.len())
+        entity.unique.iter().any(key) && seconds.any(|(own, _)| own.name == entity.name)
     }
 
     /// What an attribute is said to repeat.
