@@ -231,3 +231,28 @@ data: {generate: {seed: 2, sample: 100}}
         );
     }
 }
+
+/// Orders whose state changes often, asked for by state over all shards.
+const STATES: &str = "format: 1
+model: hot
+tables: {Hot: {key: {pk: S, sk: S}}}
+entities:
+  Order: {count: 20000000, size: 600, unique: [[orderId]], attrs: {orderId: {type: S, format: uuid}, status: {type: S, values: [new, paid, sent, done, void]}, placedAt: {type: S, format: iso8601}}}
+patterns:
+  - {id: Q1, get: Order, given: {orderId: eq}, rate: 100}
+  - {id: Q2, scatter-gather: Order, given: {status: eq}, order: {by: placedAt}, returns: {avg: 100, max: 5000, page: 100}, rate: 0.5}
+  - {id: W1, put: Order, if: not-exists, rate: {avg: 300, peak: PEAK}}
+  - {id: W2, update: Order, set: 'status = :s', if: 'status = :o', rate: {avg: 300, peak: 3000}}
+data: {generate: {seed: 3, sample: 400}}
+";
+
+#[test]
+fn a_key_whose_entries_move_is_spread_for_both_writes_of_a_move() {
+    for peak in ["1000", "6000"] {
+        let (_, written) = designed(&STATES.replace("PEAK", peak));
+        let checked = check(&written);
+        let hot: Vec<&str> =
+            checked.findings.iter().filter(|own| own.rule == "L021").map(|own| own.text.as_str()).collect();
+        assert!(hot.is_empty(), "{hot:?}");
+    }
+}

@@ -212,8 +212,9 @@ fn sentinels(problem: &Problem, part: &Part, program: &Program) -> Vec<Constrain
 /// Whether a key sustains its entity's writes when all of them are transactions.
 fn spread(problem: &Problem, own: &Candidate) -> bool {
     let entity = problem.entities.get(own.view.entity);
-    entity
-        .is_some_and(|entity| own.view.shards >= shards(problem, entity, &own.view.partition, Writing::Pairs))
+    entity.is_some_and(|entity| {
+        own.view.shards >= shards(problem, entity, (&own.view.partition, &own.view.sort), Writing::Pairs)
+    })
 }
 
 /// An index entry is kept current by writes that know what its keys are made of.

@@ -101,8 +101,16 @@ fn embedded(problem: &Problem, children: &[&Entity]) -> Option<(Vec<Embedded>, P
         for pattern in left.patterns.iter_mut().filter(|pattern| pattern.entities.contains(&child.name)) {
             read_with_parent(pattern, child, parent, each);
         }
+        let before = left.writes.clone();
         left.writes =
-            left.writes.iter().filter_map(|write| with_parent(&left, write, child, parent, &list)).collect();
+            before.iter().filter_map(|write| with_parent(&left, write, child, parent, &list)).collect();
+        for gone in before.iter().filter(|write| is_part(&before, write, child, parent)) {
+            for write in left.writes.iter_mut().filter(|write| write.id == gone.id) {
+                write.others = write.others.saturating_sub(gone.items);
+                // What is left alone needs no transaction.
+                write.transactional = write.transactional && write.items + write.others > 1;
+            }
+        }
         left.entities.retain(|entity| entity.name != child.name);
         done.push(Embedded { child: child.name.clone(), parent: parent.name.clone(), list });
     }
@@ -122,6 +130,17 @@ fn read_with_parent(pattern: &mut Pattern, child: &Entity, parent: &Entity, each
     pattern.reads = None;
 }
 
+/// Whether a write is one of the child whose parent the same pattern writes as a whole, its list included.
+fn is_part(writes: &[Write], write: &Write, child: &Entity, parent: &Entity) -> bool {
+    let whole = match &write.kind {
+        WriteKind::Put | WriteKind::Update { .. } => WriteKind::Put,
+        WriteKind::Delete => WriteKind::Delete,
+    };
+    let of_parent =
+        |other: &Write| other.entity == parent.name && other.id == write.id && other.kind == whole;
+    write.entity == child.name && writes.iter().any(of_parent)
+}
+
 /// A write of the child as one of its parent; none where the parent is written by the same pattern anyway.
 fn with_parent(
     problem: &Problem,
@@ -133,14 +152,7 @@ fn with_parent(
     if write.entity != child.name {
         return Some(write.clone());
     }
-    let together = |other: &Write| {
-        let whole = match &write.kind {
-            WriteKind::Put | WriteKind::Update { .. } => other.kind == WriteKind::Put,
-            WriteKind::Delete => other.kind == WriteKind::Delete,
-        };
-        other.entity == parent.name && other.id == write.id && whole
-    };
-    if problem.writes.iter().any(together) {
+    if is_part(&problem.writes, write, child, parent) {
         return None;
     }
     Some(Write {

@@ -271,7 +271,7 @@ fn kept_key(
 /// The parent of an entity of which no more than a known number belong to each.
 fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
     let [parent] = own.parents.as_slice() else { return None };
-    if !appends_only(model, &own.name, parent) {
+    if !appends_only(model, &own.name, parent) || named_by(model, &own.name).is_some() {
         return None;
     }
     let reads = model
@@ -292,6 +292,15 @@ fn parent(model: &Model, own: &model::Entity) -> Option<Parent> {
 /// the whole parent is part of it; a condition is then the parent's.
 fn appends_only(model: &Model, child: &str, parent: &str) -> bool {
     alone(model, child, parent).is_none()
+}
+
+/// The first other entity that belongs to this one or copies of it, and so needs it as an entity.
+fn named_by<'a>(model: &'a Model, name: &str) -> Option<&'a model::Entity> {
+    let names = |other: &model::Entity| {
+        let mut copied = other.attributes.iter().filter_map(|own| own.copy_of.as_ref());
+        other.parents.iter().any(|parent| parent == name) || copied.any(|(source, _)| source == name)
+    };
+    model.entities.iter().find(|other| other.name != name && names(other))
 }
 
 /// The first pattern that writes one child in a way that a list cannot say.
@@ -335,6 +344,11 @@ pub fn unlisted(model: &Model, design: &Design) -> Vec<String> {
             said.push(format!(
                 "{child} is not a list in its {parent}, as {} writes one alone or under a condition, which an element of a list cannot have.",
                 pattern.id
+            ));
+        } else if let Some(other) = named_by(model, child) {
+            said.push(format!(
+                "{child} is not a list in its {parent}, as {} belongs to it or copies what it has.",
+                other.name
             ));
         } else if let Some((pattern, _)) = unbounded {
             said.push(format!(
@@ -477,6 +491,8 @@ fn write(own: &model::Pattern, step: &model::Write, rate: Rate, entity: &model::
         rate: times(rate.average),
         peak: times(rate.peak),
         transactional: matches!(own.operation, Operation::Transact(_)),
+        items: step.n,
+        others: own.steps().iter().map(|other| other.n).sum::<u64>().saturating_sub(step.n),
         knows: knows(own, step, entity),
     })
 }

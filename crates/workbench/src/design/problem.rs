@@ -255,6 +255,10 @@ pub struct Write {
     pub peak: MicroPerSecond,
     /// Whether it is part of a transaction, which costs twice in the table.
     pub transactional: bool,
+    /// How many items it writes each time its pattern runs.
+    pub items: u64,
+    /// How many items the others of its pattern write or check each time.
+    pub others: u64,
     /// What its writer knows of the item besides what identifies it.
     pub knows: Knows,
 }
@@ -348,9 +352,15 @@ impl fmt::Display for Fault {
                 let entities = entities.join(", ");
                 let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
                 if *more_help {
-                    write!(f, "{entities} need more than {more}, even with second items and local indexes")?;
+                    write!(
+                        f,
+                        "{entities} need more than {more}, even with second items of whole records and local indexes"
+                    )?;
                 } else {
-                    write!(f, "no number of indexes lets one request answer every pattern of {entities}")?;
+                    write!(
+                        f,
+                        "no number of indexes lets one request answer every pattern of {entities}, even with second items of whole records"
+                    )?;
                     if !strong.is_empty() {
                         let strong = strong.join(", ");
                         write!(f, ": global indexes are not strongly consistent, as {strong} must be")?;

@@ -262,6 +262,15 @@ fn embed(model: &mut Model, embedded: &Embedded) {
                 }
             }
         }
+        if let Operation::Transact(steps) = &mut pattern.operation
+            && let [step] = steps.as_mut_slice()
+            && step.n == 1
+            && step.entity == embedded.parent
+        {
+            // Its children are in it, and what is alone needs no transaction.
+            pattern.example.extend(step.examples.drain(..).flatten());
+            pattern.operation = Operation::Write(step.clone());
+        }
     }
 }
 

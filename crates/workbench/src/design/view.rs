@@ -391,11 +391,23 @@ pub(super) enum Writing {
     Pairs,
 }
 
-/// How many shards the writes on the busiest value of these partition attributes need: each key sustains 1000 write units
-/// a second.
-pub(super) fn shards(problem: &Problem, entity: &Entity, partition: &[String], writing: Writing) -> u64 {
+/// How many shards the writes on the busiest value of the partition attributes of a key need: each key sustains 1000 write
+/// units a second, and an entry that moves is deleted and put.
+pub(super) fn shards(
+    problem: &Problem,
+    entity: &Entity,
+    (partition, sort): (&[String], &[String]),
+    writing: Writing,
+) -> u64 {
+    let moves = |write: &Write| match &write.kind {
+        WriteKind::Update { changed } => {
+            changed.iter().any(|name| partition.contains(name) || sort.contains(name))
+        }
+        WriteKind::Put | WriteKind::Delete => false,
+    };
     let times = |write: &Write| match writing {
         Writing::Items if write.transactional => 2,
+        Writing::Entries if moves(write) => 2,
         Writing::Entries | Writing::Items => 1,
         Writing::Pairs => 2,
     };
@@ -556,20 +568,27 @@ fn complete(
         }
     }
     let all = [Writing::Entries, Writing::Items, Writing::Pairs];
-    let spread: BTreeSet<u64> =
-        all.into_iter().flat_map(|writing| spreads(problem, entity, partition, writing)).collect();
     let view = |sort: &Vec<String>, shards| View {
         entity: place,
         partition: partition.to_vec(),
         sort: sort.clone(),
         shards,
     };
-    spread.into_iter().flat_map(|shards| [view(&bare, shards), view(&sort, shards)]).collect()
+    let spread = |sort: &Vec<String>| -> BTreeSet<View> {
+        let shards = all.iter().flat_map(|writing| spreads(problem, entity, (partition, sort), *writing));
+        shards.map(|shards| view(sort, shards)).collect()
+    };
+    spread(&bare).into_iter().chain(spread(&sort)).collect()
 }
 
 /// Over how many partitions a key is spread that is written so: as many as that needs, or more where a gathering does.
-fn spreads(problem: &Problem, entity: &Entity, partition: &[String], writing: Writing) -> BTreeSet<u64> {
-    let writes = shards(problem, entity, partition, writing);
+fn spreads(
+    problem: &Problem,
+    entity: &Entity,
+    (partition, sort): (&[String], &[String]),
+    writing: Writing,
+) -> BTreeSet<u64> {
+    let writes = shards(problem, entity, (partition, sort), writing);
     let asked = problem.patterns.iter().filter(|pattern| pattern.entities.contains(&entity.name));
     let reads = asked.map(|pattern| read_shards(entity, pattern, partition));
     reads.chain([1]).map(|reads| reads.max(writes)).collect()
@@ -725,7 +744,8 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
     let unique = tells(&entity.id) || entity.uniques.iter().any(tells);
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     let kept_entry = problem.kept.keys.iter().any(|kept| kept.view == view);
-    let spread = |writing| spreads(problem, entity, &view.partition, writing).contains(&view.shards);
+    let spread =
+        |writing| spreads(problem, entity, (&view.partition, &view.sort), writing).contains(&view.shards);
     Candidate {
         projected: Projected::All,
         base: (always && stays && addressed && unique && text && spread(Writing::Items)) || kept(Slot::Table),

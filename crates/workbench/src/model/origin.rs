@@ -25,7 +25,10 @@ impl Origin<'_> {
             ValueType::Null => Some(1),
             _ => None,
         };
-        let identified = self.entity.identity() == Some(self.attribute.name.as_str());
+        let name = self.attribute.name.as_str();
+        let is_unique =
+            self.entity.unique.iter().any(|names| matches!(names.as_slice(), [own] if own == name));
+        let identified = is_unique || self.entity.identity() == Some(name);
         self.attribute.distinct.or(listed).or(of_type).or_else(|| self.entity.count.filter(|_| identified))
     }
 

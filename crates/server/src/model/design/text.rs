@@ -178,14 +178,15 @@ fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
     let entities = entities.join(", ");
     if unless.is_empty() {
         return format!(
-            "With {gsis} it is impossible to answer every pattern with one request, even with second items, local indexes \
-             and lists: {entities} cannot."
+            "With {gsis} it is impossible to answer every pattern with one request, even with second items of whole records, \
+             local indexes and lists: {entities} cannot."
         );
     }
     let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
     format!(
-        "With {gsis} it is impossible to answer every pattern with one request as long as updates and deletes know of an item \
-         what identifies it, what their `example` names and what their `if` asks to be equal: {entities} cannot; {}.",
+        "With {gsis} it is impossible to answer every pattern with one request, even with second items of whole records, as \
+         long as updates and deletes know of an item what identifies it, what their `example` names and what their `if` asks to be \
+         equal: {entities} cannot; {}.",
         unless.join("; ")
     )
 }

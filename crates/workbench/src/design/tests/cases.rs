@@ -75,6 +75,8 @@ pub(super) fn write(entity: &str, kind: WriteKind) -> Write {
         rate: MicroPerSecond(PER_SECOND),
         peak: MicroPerSecond(20 * PER_SECOND),
         transactional: false,
+        items: 1,
+        others: 0,
         knows: Knows::default(),
     }
 }
