@@ -174,3 +174,26 @@ data:
     let met = checked.report.patterns.iter().filter(|own| own.outcome == Outcome::Met).count();
     assert_eq!(met, 2, "{}", text(&checked, "x.yaml"));
 }
+
+#[test]
+fn an_item_on_which_a_condition_holds_with_its_example_is_added_where_the_sample_has_none() {
+    let text = "format: 1
+model: projects
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Project: {count: 20000, size: 100, unique: [[projectId]], attrs: {projectId: {type: S, format: uuid}, status: {type: S, values: [STATES]}}}
+patterns:
+  - {id: Q1, get: Project, given: {projectId: eq}, rate: 5}
+  - {id: W1, update: Project, set: 'status = :c', if: 'status = :o', example: {c: closed, o: open}, rate: 1}
+data: {generate: {seed: 6, sample: 10}}
+";
+    // Of ten projects none is open: most states are others.
+    let states = (1..400).map(|state| format!("s{state}")).chain(["open".to_owned(), "closed".to_owned()]);
+    let text = text.replace("STATES", &states.collect::<Vec<_>>().join(", "));
+    let (written, notices) = redesigned(&text);
+    assert!(
+        notices.iter().any(|own| own.contains("An item of Project that W1 can be tried on is added")),
+        "{notices:?}"
+    );
+    checked(&written);
+}
