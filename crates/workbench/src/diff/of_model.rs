@@ -4,7 +4,7 @@ use keywright_semantics::schema::{IndexSchema, Projection};
 
 use super::subject::{Count, Load, Reading, Subject, SubjectPattern, Touch, TouchKind, units};
 use crate::exchange::of_model::{Items, of_model};
-use crate::model::{Condition, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
+use crate::model::{Condition, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
 
 impl Subject {
     /// A model and its items as they are stored.
@@ -70,7 +70,8 @@ fn pattern(pattern: &Pattern) -> SubjectPattern {
         uses: pattern.uses.clone(),
         reading: reading(pattern),
         entities,
-        given: given(pattern),
+        given: given(pattern, |_| true),
+        equal: given(pattern, |op| op == GivenOp::Eq),
         needs: needs(pattern),
         whole: matches!(&pattern.operation, Operation::Read(read) if read.attributes.is_empty()),
         touches: touches(pattern),
@@ -90,9 +91,10 @@ fn reading(pattern: &Pattern) -> Reading {
     }
 }
 
-fn given(pattern: &Pattern) -> Vec<String> {
+fn given(pattern: &Pattern, how: impl Fn(GivenOp) -> bool) -> Vec<String> {
     let Operation::Read(read) = &pattern.operation else { return Vec::new() };
-    let mut names: Vec<String> = read.given.iter().map(|given| given.attribute.clone()).collect();
+    let given = read.given.iter().filter(|given| how(given.op));
+    let mut names: Vec<String> = given.map(|given| given.attribute.clone()).collect();
     names.sort();
     names
 }

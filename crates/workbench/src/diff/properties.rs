@@ -393,6 +393,7 @@ fn question(id: &str, by: &str, reading: Reading, uses: Option<&str>, entities: 
         reading,
         entities: entities.iter().map(|name| (*name).to_owned()).collect(),
         given: vec![by.to_owned()],
+        equal: vec![by.to_owned()],
         needs: vec![by.to_owned()],
         whole: false,
         touches: Vec::new(),

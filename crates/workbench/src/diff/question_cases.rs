@@ -90,16 +90,42 @@ fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_pla
 }
 
 #[test]
-fn a_question_that_means_something_else_is_not_asked_by_a_key_that_it_does_not_know() {
+fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes_under_it() {
     let asked =
-        |by: &str| format!("  - {{id: Q4, query: Order, given: {{{by}: eq}}, uses: gsi1, rate: 1}}\n");
-    let before = model(&order("o#{orderId}", "d#{day}"), &asked("day"));
-    let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), &asked("status"))).plan;
-    assert!(clauses(&plan, ReadBoth)[0].contains("for Order no more"), "{plan:#?}");
-    assert_eq!(
-        clauses(&plan, SwitchReads),
-        ["Q4 asks index gsi1 of App by s#{status}, o#{orderId} for Order from now on"]
-    );
+        |given: &str| format!("  - {{id: Q4, query: Order, given: {{{given}}}, uses: gsi1, rate: 1}}\n");
+    let slots = [
+        ("d#{day}", "day: eq"),
+        ("s#{status}", "status: eq"),
+        ("u#{userId}", "userId: eq, day: between"),
+        ("v#{userId}", "userId: eq, day: eq"),
+        ("d#{day}#{status}", "day: eq, status: eq"),
+    ];
+    for (one, before) in slots {
+        for (other, after) in slots.into_iter().filter(|(other, _)| *other != one) {
+            let model = |slot: &str, given: &str| model(&order("o#{orderId}", slot), &asked(given));
+            let plan = diff(&model(one, before), &model(other, after)).plan;
+            assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+            assert!(
+                plan.summary.iter().any(|line| line.starts_with("no plan: Q4 is asked by ")),
+                "{plan:#?}"
+            );
+        }
+    }
+    // What it says to do instead.
+    let two = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}, gsi2: {pk: k, sk: l}}}";
+    let one = "App: {key: {pk: S, sk: S}, indexes: {gsi2: {pk: k, sk: l}}}";
+    let day = order("o#{orderId}", "d#{day}");
+    let second = "gsi2: {k: \"s#{status}\", l: \"o#{orderId}\"}, attrs";
+    let both = day.replace("attrs", second);
+    let last = order("o#{orderId}", "").replace("attrs", second);
+    let status = "  - {id: Q5, query: Order, given: {status: eq}, uses: gsi2, rate: 1}\n";
+    let writes = WRITES.replace("set: \"status = :t\"", "set: \"status = :t, k = :k\"");
+    let before = subject(TABLE, &[&day], &format!("{}{WRITES}", asked("day: eq")));
+    let between = subject(two, &[&both], &format!("{}{status}{writes}", asked("day: eq")));
+    let after = subject(one, &[&last], &format!("{status}{writes}"));
+    for (one, other) in [(&before, &between), (&between, &after)] {
+        assert_eq!(diff(one, other).plan.extent, Extent::Whole);
+    }
 }
 
 #[test]

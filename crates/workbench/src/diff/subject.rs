@@ -91,6 +91,8 @@ pub struct SubjectPattern {
     pub entities: Vec<String>,
     /// The attributes whose values it is asked with.
     pub given: Vec<String>,
+    /// Those of them whose one value it is asked with.
+    pub equal: Vec<String>,
     /// The attributes it asks by, filters by or returns; it returns whole items where `whole` says so.
     pub needs: Vec<String>,
     pub whole: bool,

@@ -98,6 +98,7 @@ fn pattern(id: &str, uses: Option<&str>, entity: &str) -> SubjectPattern {
         reading: Reading::Query,
         entities: vec![entity.to_owned()],
         given: Vec::new(),
+        equal: Vec::new(),
         needs: Vec::new(),
         whole: false,
         touches: Vec::new(),
