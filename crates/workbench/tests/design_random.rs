@@ -11,32 +11,10 @@ use keywright_workbench::model::{Model, parse, write};
 use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::text;
 
-use support::{check, no_files, told};
+use support::{Dice, check, no_files, told};
 
 /// Cases that every run of the tests tries; more with `KEYWRIGHT_CASES`, from another one on with `KEYWRIGHT_SEED`.
 const CASES: u64 = 40;
-
-/// A small generator of its own: the same seed makes the same model.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % most
-    }
-
-    fn one<T: Copy>(&mut self, of: &[T]) -> T {
-        *of.get(self.below(of.len())).expect("within")
-    }
-
-    fn kind<'a>(&mut self, of: &'a [Kind]) -> &'a Kind {
-        of.get(self.below(of.len())).expect("within")
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-}
 
 /// Attributes that entities of random models can have besides their identity.
 const ATTRIBUTES: [(&str, &str); 8] = [
@@ -89,11 +67,11 @@ fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
         };
         let attributes: Vec<String> =
             id.iter().chain(&own).map(|name| format!("{name}: {}", said(name))).collect();
-        let size = dice.one(&["", "size: 200, ", "size: 3000, "]);
+        let size = *dice.of(&["", "size: 200, ", "size: 3000, "]);
         let of_ant = kinds.first().is_some_and(|ant: &Kind| ant.id == ["aid"]);
         let child = name == "Bee" && of_ant && id == ["aid", "bid"] && dice.chance(60);
         let parent = if child { "parent: Ant, " } else { "" };
-        let owner = dice.one(&all(&id, &own)).to_owned();
+        let owner = (*dice.of(&all(&id, &own))).to_owned();
         let owner = if dice.chance(25) && !OPTIONAL.contains(&owner.as_str()) {
             format!("owner: {owner}, ")
         } else {
@@ -102,7 +80,7 @@ fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
         let _ = writeln!(
             out,
             "  {name}: {{count: {}, {size}{parent}{owner}unique: [[{}]], attrs: {{{}}}}}",
-            dice.one(&["1000", "400"]),
+            *dice.of(&["1000", "400"]),
             id.join(", "),
             attributes.join(", ")
         );
@@ -113,14 +91,14 @@ fn kinds(dice: &mut Dice, out: &mut String) -> Vec<Kind> {
 
 fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
     for number in 1..=1 + dice.below(4) {
-        let kind = dice.kind(kinds);
+        let kind = dice.of(kinds);
         let strong = if dice.chance(25) { ", consistency: strong" } else { "" };
-        let rate = dice.one(&["1", "5", "50"]);
+        let rate = *dice.of(&["1", "5", "50"]);
         let both = kinds.len() == 2 && dice.chance(15);
         let all = all(&kind.id, &kind.own);
         if kind.child && dice.chance(60) {
             // Asked so, it can be a list.
-            let of = dice.one(&["Bee", "[Ant, Bee]"]);
+            let of = *dice.of(&["Bee", "[Ant, Bee]"]);
             let _ = writeln!(
                 out,
                 "  - {{id: P{number}, query: {of}, given: {{aid: eq}}, returns: {{avg: 2, max: 20}}, rate: {rate}{strong}}}"
@@ -137,7 +115,7 @@ fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
                 })
                 .collect();
             if !shared.is_empty() {
-                let by = dice.one(&shared);
+                let by = *dice.of(&shared);
                 let _ = writeln!(
                     out,
                     "  - {{id: P{number}, query: [Ant, Bee], given: {{{by}: eq}}, returns: {{avg: 4, max: 40}}, rate: {rate}{strong}}}"
@@ -155,10 +133,10 @@ fn reads(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
             );
             continue;
         }
-        let by = dice.one(&all);
+        let by = *dice.of(&all);
         let mut given = format!("{by}: eq");
         let mut order = String::new();
-        let second = dice.one(&all);
+        let second = *dice.of(&all);
         if second != by {
             match dice.below(4) {
                 0 => given = format!("{given}, {second}: eq"),
@@ -199,11 +177,11 @@ fn change(dice: &mut Dice, kind: &Kind) -> (String, Vec<String>) {
     }
     match dice.below(4) {
         0 => {
-            let condition = dice.one(&["", ", if: not-exists", ", if: not-exists", ", if: exists"]);
+            let condition = *dice.of(&["", ", if: not-exists", ", if: not-exists", ", if: exists"]);
             (format!("put: {name}{condition}"), Vec::new())
         }
         1 => {
-            let condition = dice.one(&["", ", if: exists"]);
+            let condition = *dice.of(&["", ", if: exists"]);
             let known: Vec<&str> = kind.own.iter().copied().filter(|_| !example.is_empty()).collect();
             for own in known {
                 if dice.chance(70) {
@@ -214,19 +192,19 @@ fn change(dice: &mut Dice, kind: &Kind) -> (String, Vec<String>) {
         }
         _ if kind.own.is_empty() => (format!("delete: {name}"), example),
         _ => {
-            let target = dice.one(&kind.own);
+            let target = *dice.of(&kind.own);
             let mut clause = format!("set: '{target} = :{target}'");
             if target == "n" && dice.chance(60) {
                 clause = String::from("set: 'n = n + :more'");
             } else if target == "maybe" && dice.chance(50) {
                 clause = String::from("remove: maybe");
             } else if dice.chance(25) {
-                let also = dice.one(&kind.own);
+                let also = *dice.of(&kind.own);
                 if also != target {
                     clause = format!("set: '{target} = :{target}, {also} = :{also}'");
                 }
             }
-            let asked = dice.one(&kind.own);
+            let asked = *dice.of(&kind.own);
             let condition = match dice.below(6) {
                 0 => String::new(),
                 1 => format!(", if: '{asked} = :was'"),
@@ -248,8 +226,8 @@ fn change(dice: &mut Dice, kind: &Kind) -> (String, Vec<String>) {
 
 fn writes(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
     for number in 1..=dice.below(5) {
-        let rate = dice.one(&["0.1", "1", "10"]);
-        let kind = dice.kind(kinds);
+        let rate = *dice.of(&["0.1", "1", "10"]);
+        let kind = dice.of(kinds);
         if dice.chance(10) {
             let _ =
                 writeln!(out, "  - {{id: W{number}, batch: [{{put: {}, n: 3}}], rate: {rate}}}", kind.name);
@@ -258,7 +236,7 @@ fn writes(dice: &mut Dice, kinds: &[Kind], out: &mut String) {
         let (step, example) = change(dice, kind);
         let example =
             if example.is_empty() { String::new() } else { format!(", example: {{{}}}", example.join(", ")) };
-        let other = dice.kind(kinds);
+        let other = dice.of(kinds);
         if dice.chance(15) && other.name != kind.name {
             let _ = writeln!(
                 out,

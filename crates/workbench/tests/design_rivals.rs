@@ -10,7 +10,7 @@ use keywright_workbench::design::{self, Design, Proof, billed};
 use keywright_workbench::model::{Model, Pattern, WriteKind, parse};
 use keywright_workbench::price::{Money, Prices};
 
-use support::{check, no_files, prices, problem, told};
+use support::{Dice, check, no_files, prices, problem, told};
 
 /// Models that every run of the tests tries; more with `KEYWRIGHT_CASES`.
 const CASES: u64 = 17;
@@ -21,32 +21,6 @@ const FIRST: u64 = 151;
 
 /// Rivals of each model; `KEYWRIGHT_RIVALS` for more.
 const RIVALS: u64 = 60;
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).expect("31 bits") % most
-    }
-
-    fn of<'a, T>(&mut self, them: &'a [T]) -> &'a T {
-        them.get(self.below(them.len())).expect("within")
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
-
-    fn shuffled<T: Clone>(&mut self, them: &[T]) -> Vec<T> {
-        let mut left = them.to_vec();
-        let mut found = Vec::new();
-        while !left.is_empty() {
-            found.push(left.remove(self.below(left.len())));
-        }
-        found
-    }
-}
 
 /// An entity of a random model.
 #[derive(Clone)]

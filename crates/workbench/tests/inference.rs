@@ -2,6 +2,8 @@
 
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
+mod support;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use keywright_workbench::exchange::json::Json;
@@ -9,6 +11,8 @@ use keywright_workbench::exchange::live::{LiveTable, draft};
 use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::model::{Model, parse, write};
 use proptest::prelude::*;
+
+use support::live_table;
 
 /// Thirty words that could be anything, as names are.
 const NAMES: [&str; 30] = [
@@ -51,14 +55,7 @@ fn live(items: Vec<Json>) -> LiveTable {
         r#"{{"TableName":"app","AttributeDefinitions":[{{"AttributeName":"PK","AttributeType":"S"}},{{"AttributeName":"SK","AttributeType":"S"}}{more}],"KeySchema":[{{"AttributeName":"PK","KeyType":"HASH"}},{{"AttributeName":"SK","KeyType":"RANGE"}}],"BillingModeSummary":{{"BillingMode":"PAY_PER_REQUEST"}},"ItemCount":{count},"TableSizeBytes":{}{indexes}}}"#,
         count * 100
     );
-    LiveTable {
-        description: Json::parse(&text).expect("JSON"),
-        time_to_live: None,
-        backups: None,
-        besides: Vec::new(),
-        unanswered: Vec::new(),
-        items,
-    }
+    live_table(&text, items)
 }
 
 /// The model of a live table with these items; it passes its check without a key that two items share.
@@ -384,12 +381,28 @@ fn a_table_of_pages_with_translations_and_versions_passes_its_check() {
 }
 
 #[test]
+fn a_number_between_words_is_a_version_and_the_words_stay() {
+    let sort = |tail: &str| {
+        let versions = |thing: usize| {
+            (0..2 + thing % 3).map(move |version| {
+                pair(format!("Equipment_{thing}"), format!("v{version}{tail}"), &["auditor"])
+            })
+        };
+        let model = imported((0..8).flat_map(versions).collect());
+        model.entities.iter().map(|own| own.template("SK").expect("a key").to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(sort("_Audit"), ["v{version}_Audit"]);
+    // Without a word behind it, it may be the name of something.
+    assert_eq!(sort(""), ["{id}"]);
+}
+
+#[test]
 fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
     let described = |partition: &str, sort: &str, items: Vec<Json>| {
         let text = format!(
             r#"{{"TableName":"app","AttributeDefinitions":[{{"AttributeName":"id","AttributeType":"{partition}"}},{{"AttributeName":"ts","AttributeType":"{sort}"}}],"KeySchema":[{{"AttributeName":"id","KeyType":"HASH"}},{{"AttributeName":"ts","KeyType":"RANGE"}}],"BillingMode":"PAY_PER_REQUEST"}}"#
         );
-        LiveTable { description: Json::parse(&text).expect("JSON"), ..live(items) }
+        live_table(&text, items)
     };
     let logins = (0..100).map(|at| {
         let kind = if at % 2 == 0 { "login" } else { "logout" };

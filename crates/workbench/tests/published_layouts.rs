@@ -14,7 +14,7 @@ use keywright_workbench::exchange::to_model::to_model;
 use keywright_workbench::model::{parse, write};
 use keywright_workbench::run::Outcome;
 
-use support::{examples, no_files};
+use support::{examples, live_table, no_files};
 
 /// An item in short: `name=text`, `name=n:1` for a number.
 fn item(attributes: &[String]) -> Json {
@@ -73,14 +73,7 @@ fn table(name: &str, key: &[&str], indexes: &[(&str, &[&str])], items: Vec<Json>
         parts(key),
         count * 100
     );
-    LiveTable {
-        description: Json::parse(&text).expect("JSON"),
-        time_to_live: None,
-        backups: None,
-        besides: Vec::new(),
-        unanswered: Vec::new(),
-        items,
-    }
+    live_table(&text, items)
 }
 
 /// What was imported.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use keywright_workbench::cost::{Bill, Costing, Settings, bill};
 use keywright_workbench::data::load;
 use keywright_workbench::design::{self, Design, Embedded};
+use keywright_workbench::exchange::json::Json;
+use keywright_workbench::exchange::live::LiveTable;
 use keywright_workbench::model::{Fault, Model, parse, write};
 use keywright_workbench::price::{Prices, TODAY};
 use keywright_workbench::report::Checked;
@@ -104,4 +106,43 @@ pub fn examples() -> Vec<(String, Model)> {
 pub fn example(file: &str) -> Model {
     let path = example_paths().into_iter().find(|path| path.file_name().is_some_and(|own| own == file));
     model(&std::fs::read_to_string(path.expect(file)).expect("readable"))
+}
+
+/// A live table of which nothing is known but its description and some items.
+pub fn live_table(description: &str, items: Vec<Json>) -> LiveTable {
+    LiveTable {
+        description: Json::parse(description).expect("JSON"),
+        time_to_live: None,
+        backups: None,
+        besides: Vec::new(),
+        unanswered: Vec::new(),
+        items,
+    }
+}
+
+/// A small generator: the same seed makes the same models.
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % most
+    }
+
+    pub fn of<'a, T>(&mut self, them: &'a [T]) -> &'a T {
+        them.get(self.below(them.len())).expect("within")
+    }
+
+    pub fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    pub fn shuffled<T: Clone>(&mut self, them: &[T]) -> Vec<T> {
+        let mut left = them.to_vec();
+        let mut found = Vec::new();
+        while !left.is_empty() {
+            found.push(left.remove(self.below(left.len())));
+        }
+        found
+    }
 }

@@ -313,9 +313,15 @@ impl Naming<'_> {
             match piece {
                 Piece::Word(word) => printed.push_str(&word),
                 Piece::Hole { mut column, mut prefix, hint } => {
+                    let mut hint = hint;
+                    let mut tail = String::new();
                     if let Some((word, rest)) = self.behind_prefix(place, &column) {
                         printed.push_str(&word);
                         (column, prefix) = (rest, Some(word));
+                    } else if let Some(numbered) = numbered(&column).filter(|_| place.alias.is_none()) {
+                        printed.push_str(&numbered.word);
+                        hint = hint.or_else(|| Some(numbered.name().to_owned()));
+                        (column, prefix, tail) = (numbered.numbers, Some(numbered.word), numbered.tail);
                     }
                     let lead = lead(&printed);
                     let agreed = self.agreed.get(&(place.name.to_owned(), lead.clone())).cloned();
@@ -332,6 +338,7 @@ impl Naming<'_> {
                     printed.push_str(&name);
                     printed.push_str(&pad.unwrap_or_default());
                     printed.push('}');
+                    printed.push_str(&tail);
                 }
             }
         }
@@ -572,6 +579,50 @@ impl Naming<'_> {
     fn unheld(self) -> Vec<String> {
         self.named.into_iter().filter(|known| !known.held).map(|known| known.name).collect()
     }
+}
+
+/// Texts that differ in a number between the same words: `v0_Audit`, `v1_Audit`.
+struct Numbered {
+    word: String,
+    numbers: Column,
+    tail: String,
+}
+
+impl Numbered {
+    fn name(&self) -> &'static str {
+        match self.word.trim_end_matches(['_', '-', '.']).to_lowercase().as_str() {
+            "v" | "ver" | "version" => "version",
+            "r" | "rev" | "revision" => "revision",
+            _ => "number",
+        }
+    }
+}
+
+/// The number that is all that differs between the values of a column; what follows it must be a word behind a sign, because
+/// `user1` and `user2` are two names.
+fn numbered(column: &Column) -> Option<Numbered> {
+    let cut = |text: &str| -> Option<(String, String, String)> {
+        let from = text.find(|letter: char| letter.is_ascii_digit())?;
+        let (word, rest) = text.split_at_checked(from)?;
+        let to = rest.find(|letter: char| !letter.is_ascii_digit())?;
+        let (number, tail) = rest.split_at_checked(to)?;
+        Some((word.to_owned(), number.to_owned(), tail.to_owned()))
+    };
+    let mut rows = column.iter().filter(|_| column.len() > 1).map(|(at, text)| Some((*at, cut(text)?)));
+    let (first, (word, number, tail)) = rows.next()??;
+    let behind = tail.strip_prefix(['_', '-', '.'])?;
+    if !word.starts_with(char::is_alphabetic) || !behind.starts_with(char::is_alphabetic) {
+        return None;
+    }
+    let mut numbers = Column::from([(first, number)]);
+    for row in rows {
+        let (at, (own, number, rest)) = row?;
+        if own != word || rest != tail {
+            return None;
+        }
+        numbers.insert(at, number);
+    }
+    constant(&numbers).is_none().then_some(Numbered { word, numbers, tail })
 }
 
 /// A template's text as far as it is printed, variables without their names.
