@@ -174,8 +174,9 @@ fn where_models_do_not_tell_no_plan_is_said_to_be_one() {
 #[test]
 fn figures_end_at_the_largest_number() {
     let huge = |sort: &str| {
-        let first = MEMBER.replace("20000", "18446744073709551615").replace("m#{userId}", sort);
-        subject(APP, &[&first, &TEAM.replace("500", "18446744073709551615")], ALONE)
+        let many = "1000000000000000";
+        let first = MEMBER.replace("20000", many).replace("m#{userId}", sort);
+        subject(APP, &[&first.replace("900", "18446744073709551615"), &TEAM.replace("500", many)], ALONE)
     };
     let plan = diff(&huge("m#{userId}"), &huge("x#{userId}")).plan;
     assert!(plan.units().is_some_and(|units| units.reads > 0 && units.table_writes == u64::MAX));

@@ -4,7 +4,7 @@ use keywright_semantics::value::ValueType;
 
 use super::ast::{Attribute, AttributeFormat, Entity, Skew, Slot};
 use super::fault::At;
-use super::read::{Reader, scaled};
+use super::read::{Fields, Reader, scaled};
 use super::template::Template;
 use super::yaml::{Node, NodeKind};
 
@@ -28,6 +28,8 @@ pub(super) const FORMATS: &[(&str, AttributeFormat)] = &[
 
 /// The most bytes that a number takes: 38 digits in pairs, exponent and sign (developer guide: `CapacityUnitCalculations`).
 const NUMBER_BYTES_MAX: u64 = 21;
+/// More items than a table has: at the size of the smallest they are a hundred petabytes.
+const COUNT_MAX: u64 = 1_000_000_000_000_000;
 const PARTS_DECIMALS: usize = 6;
 const MILLI_DECIMALS: usize = 3;
 const PPM: u64 = 1_000_000;
@@ -71,7 +73,7 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         at,
         text: reader.optional_text(&fields, "text"),
         table: reader.optional_text(&fields, "table").unwrap_or_default(),
-        count: reader.optional_integer(&fields, "count"),
+        count: count(reader, &fields),
         size_bytes,
         size_bytes_max,
         parents: reader.optional_texts(&fields, "parent"),
@@ -82,6 +84,15 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         unique: fields.get("unique").map(|node| unique(reader, node)).unwrap_or_default(),
         owner: reader.optional_text(&fields, "owner"),
     })
+}
+
+fn count(reader: &mut Reader, fields: &Fields<'_>) -> Option<u64> {
+    let count = reader.optional_integer(fields, "count")?;
+    if count > COUNT_MAX {
+        let text = format!("`count` is {count} here: write how many items there are, at most {COUNT_MAX}");
+        reader.fault(fields.at("count"), text);
+    }
+    Some(count)
 }
 
 fn slot(reader: &mut Reader, at: At, node: &Node) -> Slot {

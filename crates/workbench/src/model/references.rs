@@ -171,6 +171,7 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
         let at = reader.place(this.at, &["table"]);
         return unknown(reader, at, "table", &this.table, known);
     };
+    check_names(reader, table, this);
     check_slot(reader, this, &this.key, table.key_parts());
     for (name, slot) in &this.slots {
         if let Some(index) = table.index(name) {
@@ -188,6 +189,37 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
         let hint = did_you_mean(name, known.chain(fields));
         let text = format!("`{name}` is no field of an entity and no index of `{}`{hint}", table.name);
         reader.fault(slot.at, text);
+    }
+}
+
+/// An attribute of an item has one value: an entity's own cannot be called as a key attribute that something else is written
+/// into, be it by its template or, where it has no key yet, by the one that is to be found.
+fn check_names(reader: &mut Reader, table: &Table, this: &Entity) {
+    let written = |name: &str| {
+        let slots = std::iter::once(&this.key).chain(this.slots.iter().map(|(_, slot)| slot));
+        slots
+            .into_iter()
+            .find_map(|slot| slot.template(name))
+            .filter(|template| template.whole() != Some(name))
+    };
+    let keyless = table.key_parts().any(|part| this.template(&part.name).is_none());
+    for attribute in &this.attributes {
+        let name = attribute.name.as_str();
+        let text = if let Some(template) = written(name) {
+            format!(
+                "`{name}` is a key attribute of `{}`, and `{}` writes `{template}` into it: give the attribute another name, or write `{name}: \"{{{name}}}\"`",
+                table.name, this.name
+            )
+        } else if keyless && this.key.templates.is_empty() && table.key_parts().any(|part| part.name == name)
+        {
+            format!(
+                "`{name}` is a key attribute of `{}`, into which a key of `{}` is to be written: give the attribute another name",
+                table.name, this.name
+            )
+        } else {
+            continue;
+        };
+        reader.fault(attribute.at, text);
     }
 }
 
