@@ -7,10 +7,10 @@ use std::path::Path;
 
 use keywright_workbench::exchange::import::import;
 use keywright_workbench::lint::{RULES, Severity};
-use keywright_workbench::model::parse;
+use keywright_workbench::model::{Model, Template, parse};
 use keywright_workbench::report::{Checked, text};
 
-use support::no_files;
+use support::{check, model, no_files};
 
 /// What is found in a model, `Err` with what keeps it from running.
 fn found(name: &str) -> Result<Checked, String> {
@@ -64,6 +64,78 @@ fn every_further_case_of_a_rule_has_its_models() {
         wrong.extend(complaint(rule.id, &bad, &format!("{case}-good.yaml")));
     }
     assert!(cases > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The model with the templates that a fix says to write: `` `sk: "~i#{no}"` for Invoice ``.
+fn followed(mut model: Model, fix: &str) -> Model {
+    let mut written = 0;
+    for said in fix.split("` for ") {
+        let Some((key, template)) = said.rsplit('`').next().and_then(|field| field.split_once(": \"")) else {
+            continue;
+        };
+        let rest = fix.split_once(&format!("{said}` for ")).expect("an entity").1;
+        let name: String = rest.chars().take_while(|letter| letter.is_alphanumeric()).collect();
+        let entity = model.entities.iter_mut().find(|entity| entity.name == name).expect("the entity");
+        let slots = std::iter::once(&mut entity.key).chain(entity.slots.iter_mut().map(|(_, slot)| slot));
+        for (_, own) in slots.flat_map(|slot| &mut slot.templates).filter(|(own, _)| own == key) {
+            *own = Template::parse(template.trim_end_matches('"')).expect("a template");
+            written += 1;
+        }
+    }
+    assert!(written > 0, "nothing to write: {fix}");
+    model
+}
+
+const COLLECTIONS: &str = r#"
+format: 1
+model: collections
+tables: {Tab: {key: {pk: S, sk: S}, pitr: true, deletionProtection: true}}
+entities:
+  Team: {count: 10, key: {pk: "t#{team}", sk: TEAMKEY}, attrs: {team: S, name: S}}
+  Member: {count: 50, parent: Team, key: {pk: "t#{team}", sk: MEMBERKEY}, attrs: {team: S, user: S}}
+  Invoice: {count: 50, parent: Team, key: {pk: "t#{team}", sk: INVOICEKEY}, attrs: {team: S, month: {type: S, format: date}, no: N}}
+patterns:
+PATTERNS
+data: {generate: {seed: 3, sample: 100}}
+"#;
+
+#[test]
+fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_nothing_to_find() {
+    let both = "  - {id: Q, query: [Team, Member], given: {team: eq}, returns: {avg: 6, max: 100}, rate: 1}";
+    let page = "  - {id: Q, query: [Team, Member], given: {team: eq}, order: desc, returns: {avg: 6, page: 3}, rate: 1}";
+    let too =
+        "\n  - {id: R, query: [Team, Invoice], given: {team: eq}, returns: {avg: 6, max: 100}, rate: 1}";
+    for (case, keys, patterns) in [
+        ("a sign", ["#", "m#{user}", "i#{month}#{no:pad(6)}"], both.to_owned()),
+        ("words", ["TEAM", "AMEMBER#{user}", "INVOICE#{no:pad(6)}"], both.to_owned()),
+        ("behind all", ["~", "a#{user}", "x#{no:pad(6)}"], both.to_owned()),
+        ("no word", ["#", "{user}", "0#{no:pad(6)}"], both.to_owned()),
+        ("a prefix that another may write", ["#", "MEMBER#{user}", "{month}#{no:pad(6)}"], both.to_owned()),
+        // A stranger that another question asks for cannot go anywhere.
+        ("two questions", ["a#", "m#{user}", "i#{no:pad(6)}"], format!("{both}{too}")),
+        ("a page from the end", ["a", "m#{user}", "z#{no:pad(6)}"], page.to_owned()),
+        ("a page beside another question", ["m", "p#{user}", "i#{no:pad(6)}"], format!("{page}{too}")),
+    ] {
+        let [team, member, invoice] = keys.map(|key| format!("\"{key}\""));
+        let text = COLLECTIONS
+            .replace("TEAMKEY", &team)
+            .replace("MEMBERKEY", &member)
+            .replace("INVOICEKEY", &invoice);
+        let text = text.replace("PATTERNS", &patterns);
+        let found = |model: &Model| -> Vec<(&'static str, String)> {
+            let checked = check(model);
+            let of_order = checked.findings.iter().filter(|own| matches!(own.rule, "L008" | "L014"));
+            of_order.map(|own| (own.rule, own.fix.clone())).collect()
+        };
+        let mut after = model(&text);
+        let mut fixes: Vec<String> = Vec::new();
+        while let Some((_, fix)) = found(&after).into_iter().next().filter(|_| fixes.len() < 3) {
+            after = followed(after, &fix);
+            fixes.push(fix);
+        }
+        assert!(!fixes.is_empty(), "{case}: nothing is found");
+        assert_eq!(found(&after), [], "{case}: {fixes:?}");
+    }
 }
 
 /// `u#…#follower` and `u#…#following` begin alike and never meet.

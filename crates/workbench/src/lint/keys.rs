@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::context::{Context, finding, is_time, names};
+use super::neighbours::{Collection, written};
 use super::shapes::{Side, can_be_equal};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Condition, Entity, KeyType, Model, Part, Table, Template, WriteKind};
+use crate::model::{
+    AttributeFormat, Condition, Entity, KeyType, Model, Part, Pattern, Table, Template, WriteKind,
+};
 use crate::run::PatternReport;
 use keywright_semantics::value::ValueType;
 
@@ -52,11 +55,7 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
                 "{} and {} can have the same key: one would overwrite the other",
                 entity.name, other.name
             ),
-            format!(
-                "begin a key of {} with a prefix of its own, such as `{}#`",
-                other.name,
-                other.name.to_uppercase()
-            ),
+            prefixed(context.model, entity, other),
         ));
     }
     for (pattern, _, report) in context.reads() {
@@ -73,7 +72,7 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
                     pattern.id,
                     stranger.join(", ")
                 ),
-                apart(context, report),
+                apart(context, pattern, report),
             ));
         }
     }
@@ -91,21 +90,39 @@ pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
     found
 }
 
-/// How a question for several entities comes to return no others: one range holds all that sorts between them.
-fn apart(context: &Context<'_>, report: &PatternReport) -> String {
-    let own: Vec<String> =
-        context.sort_templates(report).iter().map(|template| template.prefix().to_owned()).collect();
-    let prefixed =
-        own.iter().collect::<BTreeSet<_>>().len() > 1 && own.iter().all(|prefix| !prefix.is_empty());
-    if !prefixed {
+/// Which key of two entities that can have the same one has to begin otherwise, and how.
+fn prefixed(model: &Model, entity: &Entity, other: &Entity) -> String {
+    let Some(table) = model.table(&entity.table) else { return String::new() };
+    let texts = table.key_parts().filter(|part| part.key_type == KeyType::S);
+    let parts: Vec<&str> = texts.map(|part| part.name.as_str()).collect();
+    for (own, stranger) in [(other, entity), (entity, other)] {
+        for part in parts.iter().rev() {
+            let (Some(template), Some(beside)) = (own.template(part), stranger.template(part)) else {
+                continue;
+            };
+            let text = format!("{}#{template}", own.name.to_uppercase());
+            let Ok(apart) = Template::parse(&text) else { continue };
+            let side = |entity, template| Side { entity, template, stored: &[] };
+            let named = own.key.template(part).is_some();
+            if named && !can_be_equal(side(own, &apart), side(stranger, &beside)) {
+                return format!("write `{part}: \"{apart}\"` for {}: a prefix of its own", own.name);
+            }
+        }
+    }
+    format!("begin the keys of {} and of {} with words that differ", entity.name, other.name)
+}
+
+/// How a question comes to return no other entities' items: one range holds all that sorts between its own.
+fn apart(context: &Context<'_>, pattern: &Pattern, report: &PatternReport) -> String {
+    let collection = Collection::of(context, report);
+    if let Some(openings) = collection.and_then(|own| own.apart(&pattern.id)) {
+        return format!("{}: what the question asks for then stands side by side", written(&openings));
+    }
+    if report.entities.len() == 1 {
         return "give the entities of one partition sort keys with prefixes of their own".to_owned();
     }
-    let first = own.iter().min().map_or("", String::as_str);
-    let word = first.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    format!(
-        "other items sort between `{}`: choose prefixes that stand side by side, such as `{first}` and `{word}~`, or ask for each entity in a question of its own",
-        own.join("` and `"),
-    )
+    "no sort key suits every question here: ask for each entity in a question of its own, or let an index have these alone"
+        .to_owned()
 }
 
 pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {

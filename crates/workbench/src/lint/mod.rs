@@ -10,6 +10,7 @@ mod heat;
 mod indexes;
 mod items;
 mod keys;
+mod neighbours;
 mod paths;
 mod rules;
 mod shapes;

@@ -1,9 +1,10 @@
 //! Rules on how questions are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
 
 use super::context::{Context, finding, is_time, names, words};
+use super::neighbours::{Collection, Reading, begins_with_parent, page, written};
 use super::{Finding, Severity};
 use crate::model::{
-    AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Read, ReadKind, Template, WriteKind,
+    AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, Template, WriteKind,
 };
 use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
 
@@ -291,41 +292,62 @@ pub(super) fn time_first(context: &Context<'_>) -> Vec<Finding> {
 
 pub(super) fn parent_at_the_start(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (pattern, read, report) in context.reads() {
-        let returns = pattern.returns.unwrap_or_default();
-        let Some(page) = read.limit.into_iter().chain(returns.page).min() else { continue };
-        // What always fits into one page has its parent in it, wherever that stands.
-        if returns.max.is_some_and(|max| max <= page) && !report.more {
-            continue;
-        }
+    for (pattern, read, report) in
+        context.reads().filter(|(pattern, read, report)| page(pattern, read, report).is_some())
+    {
         let entities: Vec<_> = read.entities.iter().filter_map(|name| context.model.entity(name)).collect();
-        let sorted = read.order_by.is_some() || read.given.iter().any(|given| given.op != GivenOp::Eq);
+        let reading = Reading::of(read);
         for child in &entities {
             for parent in entities.iter().filter(|parent| child.parents.contains(&parent.name)) {
-                let sort = |entity| {
-                    context.sort_of(entity, report).first().map(|template| template.prefix().to_owned())
-                };
-                let (Some(first), Some(other)) = (sort(parent), sort(child)) else { continue };
-                // What opens alike sorts together by what the question names.
-                if first == other && sorted {
-                    continue;
-                }
-                let descending = read.order == Some(crate::model::Order::Descending);
-                let at_start = if descending { first > other } else { first < other };
-                if !at_start {
+                let sort = |entity| context.sort_of(entity, report).into_iter().next();
+                let (Some(own), Some(other)) = (sort(parent), sort(child)) else { continue };
+                if begins_with_parent(&own, &other, read, reading) == Some(false) {
+                    let from = if reading == Reading::Backwards { "end" } else { "beginning" };
                     found.push(finding(
                         "L014",
                         Severity::Warning,
                         pattern.at,
                         &pattern.id,
-                        format!("{} reads a page from the {} and `{first}` ({}) is at the other end", pattern.id, if descending { "end" } else { "beginning" }, parent.name),
-                        "choose the parent's sort key so that it sorts where reading starts, such as `#` before or `~` after the children's",
+                        format!(
+                            "{} reads a page from the {from} and `{own}` ({}) is at the other end",
+                            pattern.id, parent.name
+                        ),
+                        to_the_start(context, pattern, (read, report), &parent.name),
                     ));
                 }
             }
         }
     }
     found
+}
+
+/// How a question's pages come to begin with the parent, and no other question is worse off.
+fn to_the_start(
+    context: &Context<'_>,
+    pattern: &Pattern,
+    (read, report): (&Read, &PatternReport),
+    parent: &str,
+) -> String {
+    let collection = Collection::of(context, report);
+    if let Some(openings) = collection.and_then(|own| own.parent_first(&pattern.id, parent)) {
+        return format!("{}, which sorts where reading starts", written(&openings));
+    }
+    let entities = || read.entities.iter().filter_map(|name| context.model.entity(name));
+    let sort = |entity| context.sort_of(entity, report).into_iter().next();
+    let backwards = entities().all(|child| {
+        entities().filter(|own| child.parents.contains(&own.name)).all(|own| {
+            sort(own).zip(sort(child)).is_none_or(|(own, child)| {
+                begins_with_parent(&own, &child, read, Reading::Backwards) != Some(false)
+            })
+        })
+    });
+    if read.order.is_none() && backwards {
+        return "write `order: desc`: the parent sorts at the end, between the children of two questions"
+            .to_owned();
+    }
+    format!(
+        "no sort key of {parent} suits every question here: ask for it in a question of its own, or let an index have it with these children alone"
+    )
 }
 
 pub(super) fn not_projected(context: &Context<'_>) -> Vec<Finding> {

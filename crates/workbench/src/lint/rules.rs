@@ -372,10 +372,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "L053",
         severities: &[Severity::Warning],
-        title: "an update leaves a copy or a derived key stale",
+        title: "a change leaves a copy or a derived key stale",
         source: "seeds 002, 003; electrodb, issue 366",
-        explanation: "A copy that is declared with `copyOf`, or a key made from an attribute, must change with it.",
-        fix: "Change it in the same request, or by a stream: `stream` on the table, and the word in the pattern's text.",
+        explanation: "A copy that is declared with `copyOf`, or a key made from an attribute, must change with it: when it is updated, when a put replaces what is there, and, of an item that is nothing but a copy, when the original is deleted.",
+        fix: "Change it in the same request, or by a stream: `stream` on the table, and the word in the pattern's text; a put that only makes new items has `if: not-exists`.",
         check: writes::stale,
     },
     Rule {

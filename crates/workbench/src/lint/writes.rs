@@ -1,5 +1,7 @@
 //! Rules on changes: L039, L052 to L054, L057.
 
+use std::collections::BTreeSet;
+
 use super::context::{Context, assigned, finding, is_time, is_transaction, names, words};
 use super::{Finding, Severity};
 use crate::model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
@@ -106,35 +108,131 @@ pub(super) fn unconditional(context: &Context<'_>) -> Vec<Finding> {
 
 pub(super) fn stale(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.kind == WriteKind::Update) {
-        let changed = assigned(step);
-        for copier in &context.model.entities {
-            for attribute in &copier.attributes {
-                let Some((source, name)) = &attribute.copy_of else { continue };
-                let kept = pattern.steps().iter().any(|other| other.entity == copier.name)
-                    || by_stream(context, pattern, entity);
-                if *source == entity.name && changed.contains(name) && !kept {
-                    found.push(finding("L053", Severity::Warning, step.at, &pattern.id, format!("{} changes {source}.{name} and leaves its copy {}.{} as it was", pattern.id, copier.name, attribute.name), "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`"));
-                }
+    for (pattern, step, entity) in context.steps() {
+        if !by_stream(context, pattern, entity) {
+            for holder in &context.model.entities {
+                found.extend(left_behind(pattern, step, entity, holder));
             }
         }
-        for (key, template) in names(entity) {
-            let derived = template.attributes().find(|name| changed.iter().any(|changed| changed == name));
-            if let Some(name) = derived.filter(|_| !changed.contains(key)) {
-                found.push(finding(
-                    "L053",
-                    Severity::Warning,
-                    step.at,
-                    &pattern.id,
-                    format!(
-                        "{} changes `{name}` but not `{key}`, which is made of it (`{template}`)",
-                        pattern.id
-                    ),
-                    format!(
-                        "set `{key}` in the same update; the table's own key cannot change: delete and put"
-                    ),
-                ));
-            }
+        if step.kind == WriteKind::Update {
+            found.extend(stale_keys(pattern, step, entity));
+        }
+    }
+    found
+}
+
+/// The copies of an entity that a change of it leaves as they were.
+fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity) -> Vec<Finding> {
+    let copied = holder.attributes.iter().filter_map(|own| {
+        let (source, name) = own.copy_of.as_ref()?;
+        (*source == entity.name).then_some((own.name.as_str(), name.as_str()))
+    });
+    let copied: Vec<(&str, &str)> = copied.collect();
+    let follows = |other: &Write, name: &str| match other.kind {
+        WriteKind::Put | WriteKind::Delete => true,
+        WriteKind::Update => assigned(other).iter().any(|own| own == name),
+        WriteKind::Check | WriteKind::Get => false,
+    };
+    let kept =
+        |name: &str| pattern.steps().iter().any(|other| other.entity == holder.name && follows(other, name));
+    let say = |text: String, fix: &str| finding("L053", Severity::Warning, step.at, &pattern.id, text, fix);
+    match step.kind {
+        WriteKind::Update => {
+            let changed = assigned(step);
+            let stale =
+                copied.into_iter().filter(|(own, name)| changed.iter().any(|one| one == name) && !kept(own));
+            stale
+                .map(|(own, name)| {
+                    let text = format!(
+                        "{} changes {}.{name} and leaves its copy {}.{own} as it was",
+                        pattern.id, entity.name, holder.name
+                    );
+                    say(text, FOLLOW)
+                })
+                .collect()
+        }
+        WriteKind::Put if may_replace(pattern, step, entity) => {
+            // A put of an item that is there leaves its key as it is.
+            let stale = copied
+                .into_iter()
+                .filter(|(own, name)| !entity.key_attributes().any(|key| key == *name) && !kept(own));
+            let stale: Vec<String> = stale.map(|(own, _)| format!("{}.{own}", holder.name)).collect();
+            let one = |stale: &[String]| {
+                let text = format!(
+                    "{} may replace a {} that is there and leaves what is copied of it, {}, as it was",
+                    pattern.id,
+                    entity.name,
+                    stale.join(", ")
+                );
+                say(text, ONLY_NEW)
+            };
+            (!stale.is_empty()).then(|| one(&stale)).into_iter().collect()
+        }
+        WriteKind::Delete if is_second(holder, entity) => {
+            let text =
+                format!("{} deletes a {} and leaves its {} behind", pattern.id, entity.name, holder.name);
+            let left = !copied.iter().any(|(own, _)| kept(own));
+            left.then(|| say(text, DELETE_TOO)).into_iter().collect()
+        }
+        WriteKind::Put | WriteKind::Delete | WriteKind::Check | WriteKind::Get => Vec::new(),
+    }
+}
+
+const FOLLOW: &str = "update the copies in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
+const ONLY_NEW: &str = "write `if: not-exists` if it only makes new ones; else write the copies in the same transaction, or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
+const DELETE_TOO: &str = "delete it in the same transaction; or from the table's stream: write `stream: new-and-old` on the table, and `by a stream` into this pattern's `text`";
+
+/// Whether a put may meet an item with its key. Those of a batch have no conditions that could say so: they load what is new.
+fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
+    let alone = !matches!(pattern.operation, crate::model::Operation::Batch(_));
+    alone
+        && match &step.condition {
+            Some(Condition::NotExists) => false,
+            Some(Condition::Expression(condition)) => !is_of_new(condition, entity),
+            Some(Condition::Exists) | None => true,
+        }
+}
+
+/// Whether a condition holds only where there is no item: one of its clauses says that an attribute of every item is not there.
+fn is_of_new(condition: &str, entity: &Entity) -> bool {
+    let mut keys = entity.key.templates.iter().map(|(key, _)| key.as_str()).chain(entity.key_attributes());
+    let text: String = condition.split_whitespace().collect();
+    !has_or(condition) && keys.any(|key| text.contains(&format!("attribute_not_exists({key})")))
+}
+
+/// Whether an entity's items are nothing but another's, one for each: it has copies and its key only, and all are that one's
+/// or the key is made of what the other's key is made of.
+fn is_second(holder: &Entity, entity: &Entity) -> bool {
+    let of_entity = |name: &str| {
+        let (source, copied) = holder.attribute(name)?.copy_of.as_ref()?;
+        (*source == entity.name).then_some(copied.as_str())
+    };
+    let in_key = |name: &str| holder.key_attributes().any(|key| key == name);
+    let bare = holder.attributes.iter().all(|own| own.copy_of.is_some() || in_key(&own.name));
+    let copies = holder.attributes.iter().filter(|own| of_entity(&own.name).is_some()).count();
+    let own_key: BTreeSet<&str> =
+        holder.key_attributes().map(|name| of_entity(name).unwrap_or(name)).collect();
+    bare && copies > 0 && (copies == holder.attributes.len() || own_key == entity.key_attributes().collect())
+}
+
+/// The keys of an entity that an update leaves as they were though what they are made of changes.
+fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> {
+    let changed = assigned(step);
+    let mut found = Vec::new();
+    for (key, template) in names(entity) {
+        let derived = template.attributes().find(|name| changed.iter().any(|changed| changed == name));
+        if let Some(name) = derived.filter(|_| !changed.contains(key)) {
+            found.push(finding(
+                "L053",
+                Severity::Warning,
+                step.at,
+                &pattern.id,
+                format!(
+                    "{} changes `{name}` but not `{key}`, which is made of it (`{template}`)",
+                    pattern.id
+                ),
+                format!("set `{key}` in the same update; the table's own key cannot change: delete and put"),
+            ));
         }
     }
     found
