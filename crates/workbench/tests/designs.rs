@@ -338,7 +338,7 @@ fn where_strong_reads_leave_no_design_it_is_not_said_that_more_indexes_would_hel
     let fault = not_designed(&format!("{text}  - {{id: W2, update: A, set: \"x = :x\", rate: 1}}\n"));
     assert!(
         fault.starts_with(
-            "no number of indexes lets one request answer every pattern of A, even with second items of whole records: "
+            "no number of indexes lets one request answer every pattern of A, even with second items: "
         ),
         "{fault}"
     );

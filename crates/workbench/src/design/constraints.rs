@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use good_lp::{Constraint, Expression, Variable, constraint};
 use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
 
+use super::knows::touches;
 use super::name::{leading, prefixes};
 use super::problem::{Problem, Projected, Slot};
 use super::program::{Ask, Part, Place, Program, answers, same_key};
@@ -144,23 +145,46 @@ fn slots(problem: &Problem, program: &Program) -> Vec<Constraint> {
     found
 }
 
-/// A second item stands under another partition than the first, whose writes become transactions and cost its key twice.
+/// A second item stands under another partition than the first. The writes that write both become transactions, which cost the
+/// first one's key twice.
 fn copies(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let mut found = Vec::new();
-    for (entity, copied, _) in &program.copied {
+    for &entity in &part.entities {
         let mut partitions: BTreeMap<(&Vec<String>, u64), Expression> = BTreeMap::new();
-        for slot in [Slot::Table, Slot::Copy] {
-            for place in of(part, program, *entity, slot) {
-                let Some(own) = candidate(part, place) else { continue };
-                *partitions.entry((&own.view.partition, own.view.shards)).or_default() += place.chosen;
-                if slot == Slot::Copy {
-                    found.push(constraint!(place.chosen <= *copied));
-                } else if !spread(problem, own) {
-                    found.push(constraint!(place.chosen + *copied <= 1));
-                }
+        let seconds: Vec<&Place> = of(part, program, entity, Slot::Copy).collect();
+        if seconds.is_empty() {
+            continue;
+        }
+        for place in of(part, program, entity, Slot::Table).chain(seconds.iter().copied()) {
+            let Some(own) = candidate(part, place) else { continue };
+            *partitions.entry((&own.view.partition, own.view.shards)).or_default() += place.chosen;
+            if place.slot == Slot::Table && !spread(problem, own) {
+                found.extend(seconds.iter().map(|second| constraint!(place.chosen + second.chosen <= 1)));
             }
         }
         found.extend(partitions.into_values().map(|items| constraint!(items <= 1)));
+        for place in seconds {
+            found.extend(transactions(problem, part, program, place));
+        }
+    }
+    found
+}
+
+/// All writes of what has whole second items are transactions; of what has small ones those that write these.
+fn transactions(problem: &Problem, part: &Part, program: &Program, second: &Place) -> Vec<Constraint> {
+    let Some(own) = candidate(part, second) else { return Vec::new() };
+    let Some(entity) = problem.entities.get(own.view.entity) else { return Vec::new() };
+    let copied = program.copied.iter().find(|(copied, _, _)| *copied == own.view.entity);
+    if own.projected == Projected::All {
+        return copied.iter().map(|(_, copied, _)| constraint!(second.chosen <= *copied)).collect();
+    }
+    let mut found = Vec::new();
+    for (write, paired, _) in &program.paired {
+        let mine = problem.writes.get(*write).filter(|write| write.entity == entity.name);
+        if mine.is_some_and(|write| touches(entity, write, &own.view, &own.projected)) {
+            let besides: Expression = copied.iter().map(|(_, copied, _)| *copied).sum();
+            found.push(constraint!(second.chosen - besides <= *paired));
+        }
     }
     found
 }
@@ -243,8 +267,16 @@ fn local(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
         let share = number(collection_bytes(entity, own, place.slot)) / number(LOCAL_COLLECTION_BYTES_MAX);
         *collections.entry((&own.view.partition, own.view.shards)).or_default() += share * place.chosen;
         if let Slot::Local(_) = place.slot {
-            // Who must read an item before it reads the first, and not its second one.
-            let copies = of(part, program, own.view.entity, Slot::Copy).filter(|_| own.read_first.is_empty());
+            // Who must read an item before it reads the first, and not its second one; which may lack what the entry has.
+            let has = |copy: &Candidate| {
+                let held = if let Projected::Only(held) = &own.projected { Some(held) } else { None };
+                let names = own.view.names().chain(held.into_iter().flatten());
+                copy.projected == Projected::All
+                    || held.is_some()
+                        && names.into_iter().all(|name| copy.view.has(entity, &copy.projected, name))
+            };
+            let copies = of(part, program, own.view.entity, Slot::Copy)
+                .filter(|copy| own.read_first.is_empty() && candidate(part, copy).is_some_and(has));
             let base: Expression = of(part, program, own.view.entity, Slot::Table)
                 .chain(copies)
                 .filter(|base| {
@@ -383,10 +415,11 @@ fn projections(problem: &Problem, part: &Part, program: &mut Program) -> Vec<Con
     let narrow: BTreeSet<&String> = part
         .candidates
         .iter()
+        .filter(|own| own.index)
         .filter_map(|own| if let Projected::Only(held) = &own.projected { Some(held) } else { None })
         .flatten()
         .collect();
-    if part.candidates.iter().all(|own| own.projected == Projected::All) {
+    if part.candidates.iter().all(|own| !own.index || own.projected == Projected::All) {
         return Vec::new();
     }
     let has = |entity: usize, name: &str| {

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use super::from_model::{changed, identity};
 use super::leftover::clauses;
-use super::problem::{Entity, Knows, Problem, Write, WriteKind};
+use super::problem::{Entity, Knows, Problem, Projected, Write, WriteKind};
 use super::view::View;
-use crate::model::{self, AttributeFormat, Condition, equal_in, placeholder_of, values_in};
+use crate::model::{self, AttributeFormat, Condition, attributes_in, equal_in, placeholder_of, values_in};
 
 /// What the writer of one step knows.
 pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &model::Entity) -> Knows {
@@ -26,6 +26,7 @@ pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &mode
             && !condition.contains("attribute_not_exists"),
         before,
         after: assigned(step.set.as_deref().unwrap_or_default()),
+        computed: computed(step.set.as_deref().unwrap_or_default()),
         gone: step.remove.iter().flat_map(|names| changed(names)).collect(),
     }
 }
@@ -59,6 +60,18 @@ pub(super) fn assigned(set: &str) -> BTreeSet<String> {
     direct.collect()
 }
 
+/// The attributes whose values a SET makes of others of the item, and of which.
+fn computed(set: &str) -> Vec<(String, BTreeSet<String>)> {
+    let of = clauses(set).into_iter().filter_map(|clause| {
+        let (target, value) = clause.split_once('=')?;
+        let target = attributes_in(target).next()?.to_owned();
+        let of: BTreeSet<String> =
+            attributes_in(value).filter(|name| *name != target).map(str::to_owned).collect();
+        (!of.is_empty()).then_some((target, of))
+    });
+    of.collect()
+}
+
 /// What of an item as it was an update must know besides what it knows, to set the keys of an index entry that are made of
 /// what it changes: the other attributes that the same key is made of.
 pub(super) fn lacking(entity: &Entity, write: &Write, view: &View) -> BTreeSet<String> {
@@ -86,21 +99,40 @@ pub(super) fn moves(write: &Write, view: &View) -> bool {
     matches!(&write.kind, WriteKind::Update { changed } if view.names().any(|name| changed.contains(name)))
 }
 
+/// Whether a write of an item writes its second item too.
+pub(super) fn touches(entity: &Entity, write: &Write, view: &View, projected: &Projected) -> bool {
+    match &write.kind {
+        WriteKind::Update { changed } => changed.iter().any(|name| view.has(entity, projected, name)),
+        WriteKind::Put | WriteKind::Delete => true,
+    }
+}
+
 /// What a writer must know besides what it knows, to write a second item under such a key with the first: the key of the
-/// one that is there; and where that moves all that the new one has.
-pub(super) fn unknown(entity: &Entity, write: &Write, view: &View) -> BTreeSet<String> {
+/// one that is there; where that moves all that the new one has; and what values are computed from that it has not.
+pub(super) fn unknown(
+    entity: &Entity,
+    write: &Write,
+    view: &View,
+    projected: &Projected,
+) -> BTreeSet<String> {
     let knows = &write.knows;
+    let has = |name: &String| view.has(entity, projected, name);
     let old = |name: &String| entity.id.contains(name) || knows.before.contains(name);
     let key = || view.names().filter(|name| !old(name)).cloned();
     match &write.kind {
         WriteKind::Put if knows.replaces => key().collect(),
         WriteKind::Put => BTreeSet::new(),
+        WriteKind::Update { .. } if !touches(entity, write, view, projected) => BTreeSet::new(),
         WriteKind::Update { .. } if moves(write, view) => {
             let new = |name: &String| old(name) || knows.after.contains(name) || knows.gone.contains(name);
-            let rest = entity.attributes.iter().map(|own| &own.name).filter(|name| !new(name)).cloned();
-            key().chain(rest).collect()
+            let rest = entity.attributes.iter().map(|own| &own.name).filter(|name| has(name) && !new(name));
+            key().chain(rest.cloned()).collect()
         }
-        WriteKind::Update { .. } | WriteKind::Delete => key().collect(),
+        WriteKind::Update { .. } => {
+            let computed = knows.computed.iter().filter(|(name, _)| has(name)).flat_map(|(_, of)| of);
+            key().chain(computed.filter(|name| !has(name)).cloned()).collect()
+        }
+        WriteKind::Delete => key().collect(),
     }
 }
 

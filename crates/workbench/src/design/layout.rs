@@ -15,6 +15,8 @@ pub(super) struct Layout {
     pub(super) indexes: Vec<Slot>,
     /// Whether second items of entities are offered that no write is known to keep.
     pub(super) unkept: bool,
+    /// Whether no second items are offered but those that keep something unique.
+    pub(super) guards_only: bool,
 }
 
 /// What may be used besides the items and global indexes.
@@ -29,8 +31,8 @@ pub(super) enum Offer {
 }
 
 /// A second item costs two writes where an index entry costs one, and makes transactions of its item's writes: it is in no
-/// cheapest design unless a read must be strong, or unless it keeps another entity out of an index that a request for both
-/// would need. A local index costs what a global one does and binds its table, so that it is wanted for strong reads only.
+/// cheapest design unless a read must be strong, unless it keeps another entity out of an index that a request for both
+/// would need, or unless it is there anyway to keep something unique. A local index costs what a global one does and binds its table, so that it is wanted for strong reads only.
 pub(super) fn layout(problem: &Problem, part: &Part, globals: usize) -> Layout {
     let strong = ways(problem, part, |pattern| pattern.strong);
     let kept = problem.kept.locals.len();
@@ -42,12 +44,16 @@ pub(super) fn layout(problem: &Problem, part: &Part, globals: usize) -> Layout {
     };
     let locals = if part.local { useful.saturating_sub(1).min(LOCAL_INDEXES_MAX).max(kept) } else { kept };
     let together = part.patterns.iter().filter_map(|place| problem.patterns.get(*place));
-    let second_items = match part.offer {
+    let mut entities = part.entities.iter().filter_map(|entity| problem.entities.get(*entity));
+    let guarded = entities.any(|own| !own.uniques.is_empty());
+    let (second_items, guards_only) = match part.offer {
         Offer::Usual => {
-            strong > 1 || !problem.kept.is_empty() || together.clone().any(|own| own.entities.len() > 1)
+            let useful =
+                strong > 1 || !problem.kept.is_empty() || together.clone().any(|own| own.entities.len() > 1);
+            (useful || guarded, !useful)
         }
-        Offer::All => true,
-        Offer::Entries => false,
+        Offer::All => (true, false),
+        Offer::Entries => (false, false),
     };
     let indexes: Vec<Slot> = (1..=locals).map(Slot::Local).chain((1..=globals).map(Slot::Global)).collect();
     let copies = second_items.then_some(Slot::Copy);
@@ -55,7 +61,7 @@ pub(super) fn layout(problem: &Problem, part: &Part, globals: usize) -> Layout {
     let locations = std::iter::once(Slot::Table).chain(indexes.iter().copied()).collect();
     // Where no writes are declared they would seem to cost nothing.
     let unkept = strong > 1 || part.offer == Offer::All;
-    Layout { slots, locations, indexes, unkept }
+    Layout { slots, locations, indexes, unkept, guards_only }
 }
 
 /// One more than the largest number of ways in which one entity is asked by such patterns: the table's own key may have to

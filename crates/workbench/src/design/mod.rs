@@ -40,7 +40,7 @@ pub use carry::carry;
 pub use embed::{Embedded, list_name};
 pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
 pub use from_model::{from_model, keep, unlisted, unordered};
-pub use name::{Named, OwnKeys, name};
+pub use name::{Holds, Named, OwnKeys, name};
 pub use problem::{
     ALL_PPM, Attribute, End, Entity, Fault, Kept, KeptIndex, KeptKey, Knows, Parent, Pattern, Problem,
     Projected, Slot, Write, WriteKind,
@@ -393,7 +393,8 @@ fn tables(problem: &Problem, solved: &[Solved]) -> Vec<TableOf> {
             projections: Vec::new(),
         };
         for own in own {
-            for (candidate, slot) in &own.choice.placed {
+            let indexed = own.choice.placed.iter().filter(|(_, slot)| *slot != Slot::Copy);
+            for (candidate, slot) in indexed {
                 let Some(key) = own.part.candidates.get(*candidate) else { continue };
                 let Projected::Only(held) = &key.projected else { continue };
                 let known = table.projections.iter_mut().find(|(known, _)| known == slot);

@@ -27,8 +27,20 @@ pub struct Named {
     pub sort: String,
     /// Which keys of an index are the attributes themselves.
     pub own: OwnKeys,
-    /// What a second item holds, where that is not everything.
-    pub holds: Option<Vec<String>>,
+    /// What a second item holds.
+    pub holds: Holds,
+}
+
+/// What a second item holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Holds {
+    /// Everything.
+    #[default]
+    All,
+    /// What those need who ask it.
+    Only(Vec<String>),
+    /// What it keeps unique, and whose that is: nobody asks it.
+    Unique(Vec<String>),
 }
 
 /// Keys of an index that are attributes as they are, and not texts made of them: nothing is stored twice, a number sorts as
@@ -69,6 +81,7 @@ pub fn name(design: &Design) -> Vec<Named> {
                 named.sort.clone_from(&own.sort);
             }
             named.own = own_keys(design, entity, placed);
+            named.holds = held(entity, placed);
             let itself =
                 |names: &[String]| names.first().map_or_else(String::new, |name| format!("{{{name}}}"));
             if named.own.partition {
@@ -81,6 +94,15 @@ pub fn name(design: &Design) -> Vec<Named> {
         })
         .chain(sentinels(design, &stems, &owners))
         .collect()
+}
+
+/// The attributes of a second item, in the entity's order.
+fn held(entity: &Entity, placed: &Placed) -> Holds {
+    if placed.slot != Slot::Copy || placed.projected == Projected::All {
+        return Holds::All;
+    }
+    let names = entity.attributes.iter().map(|own| &own.name);
+    Holds::Only(names.filter(|name| placed.view.has(entity, &placed.projected, name)).cloned().collect())
 }
 
 /// The templates of small second items that keep something unique.
@@ -100,7 +122,7 @@ fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&
         let placed = Placed { slot: Slot::Copy, view, projected, number: false, strip: None };
         let named = templates(entity, (stem, &format!("{prefix}#"), None), owners, &placed);
         taken.push(prefix);
-        found.push(Named { holds: Some(own.holds(problem)), ..named });
+        found.push(Named { holds: Holds::Unique(own.holds(problem)), ..named });
     }
     found
 }
@@ -197,7 +219,7 @@ fn templates(
         partition,
         sort,
         own: OwnKeys::default(),
-        holds: None,
+        holds: Holds::All,
     }
 }
 

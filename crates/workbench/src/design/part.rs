@@ -207,7 +207,10 @@ fn pruned(problem: &Problem, tariff: &Tariff, entity: usize) -> Vec<Candidate> {
 
 fn whole_if_none_saves(problem: &Problem, mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     if !view::projections_matter(problem, &candidates) {
-        candidates.retain(|own| own.projected == Projected::All);
+        for own in candidates.iter_mut().filter(|own| own.projected != Projected::All) {
+            own.index = false;
+        }
+        candidates.retain(|own| own.projected == Projected::All || own.copy);
     }
     candidates
 }
@@ -219,7 +222,7 @@ fn wanted(problem: &Problem, part: &Part) -> usize {
         part.entities.iter().filter_map(|entity| problem.entities.get(*entity)).map(|entity| {
             problem.patterns.iter().filter(|asked| asked.entities.contains(&entity.name)).count()
         });
-    let narrow = part.candidates.iter().any(|own| own.projected != Projected::All);
+    let narrow = part.candidates.iter().any(|own| own.index && own.projected != Projected::All);
     if narrow { patterns.sum() } else { patterns.max().unwrap_or(0) }
 }
 

@@ -59,7 +59,7 @@ impl Slot {
     }
 }
 
-/// What an index holds of an entity besides the keys of the index and of the table.
+/// What an index or a second item holds of an entity besides its keys and those of the table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Projected {
     /// Everything.
@@ -288,6 +288,8 @@ pub struct Knows {
     pub before: BTreeSet<String>,
     /// The attributes that it sets to values of its own.
     pub after: BTreeSet<String>,
+    /// The attributes whose new values are computed from others of the item, and from which.
+    pub computed: Vec<(String, BTreeSet<String>)>,
     /// The attributes that it removes.
     pub gone: BTreeSet<String>,
 }
@@ -352,14 +354,11 @@ impl fmt::Display for Fault {
                 let entities = entities.join(", ");
                 let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
                 if *more_help {
-                    write!(
-                        f,
-                        "{entities} need more than {more}, even with second items of whole records and local indexes"
-                    )?;
+                    write!(f, "{entities} need more than {more}, even with second items and local indexes")?;
                 } else {
                     write!(
                         f,
-                        "no number of indexes lets one request answer every pattern of {entities}, even with second items of whole records"
+                        "no number of indexes lets one request answer every pattern of {entities}, even with second items"
                     )?;
                     if !strong.is_empty() {
                         let strong = strong.join(", ");

@@ -238,7 +238,7 @@ fn minimised(
 }
 
 fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[Cut]) -> Program {
-    let Layout { slots, locations, indexes, unkept } = layout(problem, part, gsis);
+    let Layout { slots, locations, indexes, unkept, guards_only } = layout(problem, part, gsis);
     let written = |own: &Candidate| {
         let entity = problem.entities.get(own.view.entity).map(|entity| &entity.name);
         problem.writes.iter().any(|write| Some(&write.entity) == entity)
@@ -261,8 +261,8 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
     program.y = indexes.into_iter().map(|slot| (slot, program.binary())).collect();
     let locals = slots.iter().any(|slot| matches!(slot, Slot::Local(_)));
     for (candidate, own) in part.candidates.iter().enumerate() {
-        let offered =
-            |slot: Slot| numbering.offers(candidate, slot) && (slot != Slot::Copy || unkept || written(own));
+        let second = |own: &Candidate| (unkept || written(own)) && (!guards_only || own.guards(problem));
+        let offered = |slot: Slot| numbering.offers(candidate, slot) && (slot != Slot::Copy || second(own));
         for slot in slots.iter().filter(|slot| offered(**slot) && stands(problem, own, **slot, locals)) {
             let chosen = program.binary();
             program.x.push(Place { candidate, slot: *slot, chosen });
@@ -288,6 +288,7 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         .iter()
         .filter(|place| place.slot == Slot::Copy)
         .filter_map(|place| part.candidates.get(place.candidate))
+        .filter(|own| own.projected == Projected::All)
         .map(|own| own.view.entity)
         .collect();
     for entity in copying {
@@ -304,6 +305,7 @@ fn build(problem: &Problem, tariff: &Tariff, part: &Part, gsis: usize, cuts: &[C
         program.reading.push((place, chosen, tariff.reading_first(entity, write)));
     }
     sentinels(problem, tariff, part, &mut program);
+    paired(problem, tariff, part, &mut program);
     doubled(problem, tariff, part, &mut program);
     super::constraints::add(problem, part, &mut program);
     let cuts: Vec<Constraint> = cuts.iter().flat_map(|cut| forbidden(&program, cut)).collect();
@@ -323,6 +325,18 @@ fn sentinels(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Prog
             let cost = tariff.sentinel(problem, own, unique);
             program.sentinels.push((Sentinel { entity, unique: unique.clone() }, chosen, cost));
         }
+    }
+}
+
+/// Writes of what can have small second items, which keep something unique or hold some attributes: only those that write these
+/// become transactions.
+fn paired(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
+    let small = program.x.iter().filter(|place| place.slot == Slot::Copy);
+    let small = small.filter_map(|place| part.candidates.get(place.candidate));
+    let small = small.filter(|own| own.projected != Projected::All).map(|own| own.view.entity);
+    let entities: BTreeSet<usize> =
+        small.chain(program.sentinels.iter().map(|(own, _, _)| own.entity)).collect();
+    for own in entities.into_iter().filter_map(|entity| problem.entities.get(entity)) {
         for (place, write) in problem.writes.iter().enumerate().filter(|(_, write)| write.entity == own.name)
         {
             let chosen = program.binary();
@@ -334,7 +348,6 @@ fn sentinels(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Prog
 /// Whatever has the number by which a local index sorts has an entry there: second items, and other entities with theirs.
 fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Program) {
     let own = |place: &Place| part.candidates.get(place.candidate);
-    let entity = |place: &Place| own(place).map(|own| own.view.entity);
     let is_number =
         |place: &&Place| matches!(place.slot, Slot::Local(_)) && own(place).is_some_and(Candidate::is_number);
     let numbers: Vec<(Variable, usize, &[String])> = program
@@ -343,11 +356,11 @@ fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Progra
         .filter(is_number)
         .filter_map(|place| own(place).map(|own| (place.chosen, own.view.entity, own.view.sort.as_slice())))
         .collect();
-    let copies: Vec<(Variable, Option<usize>)> = program
+    let copies: Vec<(Variable, &Candidate)> = program
         .x
         .iter()
         .filter(|place| place.slot == Slot::Copy)
-        .map(|place| (place.chosen, entity(place)))
+        .filter_map(|place| Some((place.chosen, own(place)?)))
         .collect();
     for (number, place, sort) in numbers {
         for (other, having) in problem.entities.iter().enumerate() {
@@ -359,7 +372,10 @@ fn doubled(problem: &Problem, tariff: &Tariff, part: &Part, program: &mut Progra
             if other != place {
                 program.doubled.push((number, cost));
             }
-            for (copy, _) in copies.iter().filter(|(_, own)| *own == Some(other)) {
+            let has = |own: &Candidate| {
+                own.view.entity == other && sort.iter().all(|name| own.view.has(having, &own.projected, name))
+            };
+            for (copy, _) in copies.iter().filter(|(_, own)| has(own)) {
                 let both = program.variables.add(variable().binary());
                 program.constraints.push(constraint!(number + *copy - both <= 1));
                 program.doubled.push((both, cost));
@@ -384,13 +400,8 @@ fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool 
     let may = match slot {
         Slot::Table => own.base,
         Slot::Copy => {
-            let host = own.serves.is_empty() && locals;
-            let identifies = entity.is_some_and(|entity| own.view.is_identity(entity))
-                && problem.is_guarded(own.view.entity);
-            let guards = identifies
-                || entity
-                    .is_some_and(|entity| entity.uniques.iter().any(|unique| own.view.is_unique(unique)));
-            own.copy && own.projected == Projected::All && (guards || host || !own.serves.is_empty())
+            let host = own.projected == Projected::All && locals;
+            own.copy && (own.guards(problem) || host || !own.serves.is_empty())
         }
         Slot::Local(_) | Slot::Global(_) => kept || own.index && !own.serves.is_empty(),
     };
@@ -416,7 +427,7 @@ pub(super) fn same_key(
 pub(super) fn read_bytes(problem: &Problem, pattern: &Pattern, own: &Candidate, location: Slot) -> u64 {
     let entity: Option<&Entity> = problem.entities.get(own.view.entity);
     match (pattern.entities.len(), entity) {
-        (1, Some(entity)) => own.bytes(entity, location),
+        (1, Some(_)) => own.bytes(location),
         _ => whole_bytes(problem, pattern),
     }
 }
@@ -431,8 +442,9 @@ fn keys(problem: &Problem, part: &Part, pattern: usize, location: Slot) -> Vec<(
         .enumerate()
         .filter(|(_, own)| {
             let name = problem.entities.get(own.view.entity).map(|entity| &entity.name);
-            let whole = !matches!(location, Slot::Table) || own.projected == Projected::All;
-            name == first && whole && own.serves.contains(&pattern)
+            let is_item = matches!(location, Slot::Table);
+            let here = own.projected == Projected::All || if is_item { own.copy } else { own.index };
+            name == first && here && own.serves.contains(&pattern)
         })
         .map(|(place, own)| (place, own, read_bytes(problem, asked, own, location)))
         .filter(|(_, own, bytes)| {

@@ -6,9 +6,12 @@ use std::collections::BTreeSet;
 use super::current::guard;
 use super::from_model::changed;
 use super::knows::before;
+use super::leftover::clauses;
 use super::to_model::slot;
-use super::{Design, Named, Slot, View};
-use crate::model::{self, Condition, Entity, IndexKind, Model, Operation, Pattern, Table, Write, WriteKind};
+use super::{Design, Holds, Named, Slot, View};
+use crate::model::{
+    self, Condition, Entity, IndexKind, Model, Operation, Pattern, Table, Write, WriteKind, values_in,
+};
 
 /// As long as a UUID is.
 const ID_BYTES: u64 = 36;
@@ -37,7 +40,7 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
         let Some(original) = model.entity(&copy.entity).cloned() else { continue };
         let Some(table) = model.table(&original.table).cloned() else { continue };
         let mut second = match &copy.holds {
-            None => Entity {
+            Holds::All => Entity {
                 name: copy_name(&copy.entity, &copy.by),
                 text: Some(format!(
                     "{} under a second key; whoever writes the one writes the other",
@@ -48,7 +51,11 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
                 parents: Vec::new(),
                 ..original.clone()
             },
-            Some(held) => sentinel(&original, slot(&table, None, copy)?, copy, held),
+            Holds::Only(held) => {
+                let key = slot(&table, None, copy)?;
+                Entity { slots: locals(&table, copy, named)?, ..part(&original, key, copy, held) }
+            }
+            Holds::Unique(held) => sentinel(&original, slot(&table, None, copy)?, copy, held),
         };
         for attribute in &mut second.attributes {
             attribute.copy_of = Some((copy.entity.clone(), attribute.name.clone()));
@@ -58,7 +65,9 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
             let view_of = |view: &View| design.problem.entities.get(view.entity).map(|own| &own.name);
             let here = design.asked.iter().any(|asked| {
                 let mine = |view: &View| view.partition == copy.by && view_of(view) == Some(&copy.entity);
-                copy.holds.is_none() && asked.pattern == pattern.id && asked.copies.iter().any(mine)
+                !matches!(copy.holds, Holds::Unique(_))
+                    && asked.pattern == pattern.id
+                    && asked.copies.iter().any(mine)
             });
             if let (true, Operation::Read(read)) = (here, &mut pattern.operation) {
                 let original = read.entities.iter_mut().filter(|name| **name == copy.entity);
@@ -71,32 +80,62 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
     Ok(())
 }
 
+/// A second item of some attributes. Where its key is something unique and nothing else it keeps that so.
+fn part(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> Entity {
+    let made_of = made_of(&key);
+    // How large it is shows in the data, where it has the values of the first.
+    let mut own = Entity { size_bytes: None, ..small(original, key, held) };
+    let is_key = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>() == made_of.iter().collect();
+    own.unique.sort_by_key(|names| !is_key(names));
+    own.name = copy_name(&original.name, &copy.by);
+    own.text = Some(format!(
+        "{} of {} under a second key; whoever writes these writes both",
+        held.join(", "),
+        original.name
+    ));
+    own
+}
+
 /// The entity that keeps something unique: what is so of `User` by `email` is `EmailOfUser`.
 fn sentinel(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> Entity {
     let unique: Vec<String> = held.iter().filter(|name| copy.by.contains(name)).cloned().collect();
+    let mut own = small(original, key, held);
+    own.name = format!("{}Of{}", unique.iter().map(|name| capital(name)).collect::<String>(), original.name);
+    own.text = Some(format!("keeps {} of {} unique", unique.join(" and "), original.name));
+    own.unique = vec![unique];
+    own
+}
+
+/// An entity with some of the attributes of another.
+fn small(original: &Entity, key: model::Slot, held: &[String]) -> Entity {
     let mut own = Entity {
-        name: format!("{}Of{}", unique.iter().map(|name| capital(name)).collect::<String>(), original.name),
-        text: Some(format!("keeps {} of {} unique", unique.join(" and "), original.name)),
-        key,
         slots: Vec::new(),
         parents: Vec::new(),
-        size_bytes: Some(sentinel_bytes(original, held, &unique)),
-        unique: vec![unique],
+        size_bytes: Some(small_bytes(original, held, &made_of(&key))),
+        key,
         owner: original.owner.clone().filter(|name| held.contains(name)),
         ..original.clone()
     };
+    own.unique.retain(|names| names.iter().all(|name| held.contains(name)));
     own.attributes.retain(|attribute| held.contains(&attribute.name));
     own.skew.retain(|(name, _)| held.contains(name));
     own
 }
 
+/// The attributes of a key.
+fn made_of(key: &model::Slot) -> BTreeSet<String> {
+    let templates = key.templates.iter();
+    templates.flat_map(|(_, own)| own.attributes().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
 /// What such an item takes with its keys, rounded up: values of which nobody says the size are as long as ids are.
-fn sentinel_bytes(original: &Entity, held: &[String], unique: &[String]) -> u64 {
+fn small_bytes(original: &Entity, held: &[String], key: &BTreeSet<String>) -> u64 {
     let long = |name: &String| u64::try_from(name.len()).unwrap_or(0);
     let value = |name: &String| original.attribute(name).and_then(|own| own.size_bytes).unwrap_or(ID_BYTES);
     let values: u64 = held.iter().map(|name| long(name) + value(name)).sum();
-    let keys: u64 = unique.iter().map(value).sum::<u64>() + KEY_WORDS_BYTES;
-    (values + keys).next_multiple_of(SIZE_STEP_BYTES)
+    let keys: u64 = key.iter().map(value).sum::<u64>() + KEY_WORDS_BYTES;
+    let all = (values + keys).next_multiple_of(SIZE_STEP_BYTES);
+    original.size_bytes.map_or(all, |whole| all.min(whole))
 }
 
 /// The local indexes of second items' collections.
@@ -180,10 +219,23 @@ impl<'a> Pair<'a> {
         vec![Write { condition, ..self.other(step) }]
     }
 
-    /// Who has the second item's key wrong finds none under it.
+    /// Who has the second item's key wrong finds none under it. What it does not hold stays out.
     fn updated(&self, step: &Write) -> Write {
         let there = !self.more.is_empty() || step.condition.is_some();
-        Write { condition: there.then_some(Condition::Exists), ..self.other(step) }
+        let mut own = Write { condition: there.then_some(Condition::Exists), ..self.other(step) };
+        for clauses_of in [&mut own.set, &mut own.remove, &mut own.add] {
+            if let Some(text) = clauses_of.take() {
+                let has =
+                    |clause: &&str| changed(clause).iter().any(|name| self.second.attribute(name).is_some());
+                let kept: Vec<&str> = clauses(&text).into_iter().filter(has).collect();
+                *clauses_of = (!kept.is_empty()).then(|| kept.join(", "));
+            }
+        }
+        let used: BTreeSet<String> =
+            own.expressions().flat_map(|(_, text)| values_in(text)).map(str::to_owned).collect();
+        let fits = |name: &String| used.contains(name) || self.second.attribute(name).is_some();
+        own.examples.iter_mut().for_each(|values| values.retain(|(name, _)| fits(name)));
+        own
     }
 
     fn deleted(&self, step: &Write) -> Write {

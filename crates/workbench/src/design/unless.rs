@@ -8,7 +8,7 @@ use super::layout::Offer;
 use super::part::Tariffs;
 use super::problem::{Entity, Fault, Knows, Problem, Slot, WriteKind};
 use super::program::{self, Part};
-use super::view::{self, Candidate, View};
+use super::view::{self, Candidate};
 
 /// A second item that could be kept if writers knew more.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,10 +42,13 @@ pub(super) fn unless(
     let mut loose = part.with(Offer::All);
     let knowing = knowing(problem);
     for entity in &part.entities {
-        let strict = |view: &View| loose.candidates.iter().any(|own| own.copy && own.view == *view);
+        let strict = |more: &Candidate| {
+            let same = |own: &&Candidate| own.view == more.view && own.projected == more.projected;
+            loose.candidates.iter().filter(same).any(|own| own.copy)
+        };
         let more: Vec<Candidate> = view::prune(&knowing, view::all(&knowing, tariff, *entity))
             .into_iter()
-            .filter(|own| own.copy && !strict(&own.view))
+            .filter(|own| own.copy && !strict(own))
             .map(|own| Candidate { base: false, index: false, ..own })
             .collect();
         loose.candidates.extend(more);
@@ -55,7 +58,7 @@ pub(super) fn unless(
     let copies = copies.filter_map(|(candidate, _)| loose.candidates.get(*candidate));
     let found = copies.filter_map(|own| {
         let entity = problem.entities.get(own.view.entity)?;
-        let writes = needs(problem, entity, &own.view);
+        let writes = needs(problem, entity, own);
         let partition = own.view.partition.clone();
         (!writes.is_empty()).then(|| Unless { entity: entity.name.clone(), partition, writes })
     });
@@ -72,10 +75,10 @@ fn knowing(problem: &Problem) -> Problem {
 }
 
 /// Which writes would have to know what.
-fn needs(problem: &Problem, entity: &Entity, view: &View) -> Vec<(String, Vec<String>)> {
+fn needs(problem: &Problem, entity: &Entity, own: &Candidate) -> Vec<(String, Vec<String>)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     for write in problem.writes.iter().filter(|write| write.entity == entity.name) {
-        let names: Vec<String> = unknown(entity, write, view).into_iter().collect();
+        let names: Vec<String> = unknown(entity, write, &own.view, &own.projected).into_iter().collect();
         if !names.is_empty() && !found.iter().any(|(id, _)| *id == write.id) {
             found.push((write.id.clone(), names));
         }

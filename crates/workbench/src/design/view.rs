@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use super::knows::{moves, read_first, unknown};
+use super::knows::{moves, read_first, touches, unknown};
 use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
 use super::unique::written as sentinels;
 use crate::cost::Class;
@@ -52,7 +52,7 @@ pub struct View {
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) view: View,
-    /// What an index holds of the item; tables and copies hold everything.
+    /// What an index or a second item holds of the item; tables hold everything.
     pub(super) projected: Projected,
     /// Whether it may be the entity's base key.
     pub(super) base: bool,
@@ -70,6 +70,8 @@ pub(super) struct Candidate {
     pub(super) key_bytes: u64,
     /// Bytes of an index entry.
     pub(super) entry_bytes: u64,
+    /// Bytes of the item, or of a second one that holds less.
+    pub(super) item_bytes: u64,
     /// Indexes of the patterns it serves.
     pub(super) serves: BTreeSet<usize>,
     /// Indexes of the writes that must read their item before they can keep an index entry of it current.
@@ -80,9 +82,9 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Bytes of what stands in a slot.
-    pub(super) fn bytes(&self, entity: &Entity, slot: Slot) -> u64 {
+    pub(super) fn bytes(&self, slot: Slot) -> u64 {
         match slot {
-            Slot::Table | Slot::Copy => entity.size_bytes,
+            Slot::Table | Slot::Copy => self.item_bytes,
             Slot::Local(_) | Slot::Global(_) => self.entry_bytes,
         }
     }
@@ -103,6 +105,13 @@ impl Candidate {
         let meet = *shards == 1 && partition.iter().all(|name| entity.counts_up.contains(name));
         let anybodys = entity.owner.as_ref().is_some_and(|owner| !partition.contains(owner));
         u32::from(meet) + u32::from(anybodys)
+    }
+
+    /// Whether its key refuses what is there already: it is what identifies items that puts are to refuse, or what is unique.
+    pub(super) fn guards(&self, problem: &Problem) -> bool {
+        let Some(entity) = problem.entities.get(self.view.entity) else { return false };
+        self.view.is_identity(entity) && problem.is_guarded(self.view.entity)
+            || entity.uniques.iter().any(|unique| self.view.is_unique(unique))
     }
 
     /// Whether its sort key is a number as it is.
@@ -191,26 +200,38 @@ impl Tariff {
         self.read.times(halves * i128::from(write.rate.0) * MONTH_SECONDS, 2 * MICRO)
     }
 
-    /// The monthly cost of a second item: written by transactions, which cost twice; where its key changes one goes and
-    /// another one comes.
-    fn copy(&self, problem: &Problem, entity: &Entity, view: &View) -> Money {
+    /// The monthly cost of a second item: written by transactions, which cost twice, when something that it holds changes;
+    /// where its key changes one goes and another one comes.
+    fn copy(
+        &self,
+        problem: &Problem,
+        entity: &Entity,
+        (view, projected): (&View, &Projected),
+        bytes: u64,
+    ) -> Money {
         let present = present_ppm(entity, view);
         let units = |write: &Write| {
-            let items = if moves(write, view) { 2 } else { 1 };
-            i128::from(items * 2 * write_units(entity.size_bytes))
+            let items = match (touches(entity, write, view, projected), moves(write, view)) {
+                (false, _) => 0,
+                (true, false) => 1,
+                (true, true) => 2,
+            };
+            i128::from(items * 2 * write_units(bytes))
         };
         self.written(problem, entity, units).times(i128::from(present), i128::from(ALL_PPM))
-            + self.stored(entity, entity.size_bytes, present)
-            + self.kept_safe(entity, entity.size_bytes, present)
+            + self.stored(entity, bytes, present)
+            + self.kept_safe(entity, bytes, present)
     }
 
     /// The monthly cost of small second items that keep something unique.
     pub(super) fn sentinel(&self, problem: &Problem, entity: &Entity, unique: &[String]) -> Money {
-        let bytes = |names: &[String]| -> u64 {
-            let own = names.iter().filter_map(|name| entity.attribute(name));
-            own.map(|own| own.size_bytes + u64::try_from(own.name.len()).unwrap_or(0)).sum()
-        };
-        let bytes = 2 * bytes(unique) + bytes(&entity.id) + KEY_PREFIX_BYTES;
+        let mut held: BTreeSet<&String> = entity.id.iter().chain(unique).collect();
+        held.retain(|name| entity.attribute(name).is_some());
+        let size = |name: &String| entity.attribute(name).map_or(0, |own| own.size_bytes);
+        let named = |name: &String| size(name) + u64::try_from(name.len()).unwrap_or(0);
+        let values: u64 = held.into_iter().map(named).sum();
+        let bytes = values + unique.iter().map(size).sum::<u64>() + KEY_PREFIX_BYTES;
+        let bytes = bytes.min(entity.size_bytes);
         let units = |write: &Write| i128::from(2 * sentinels(write, unique) * write_units(bytes));
         self.written(problem, entity, units)
             + self.stored(entity, bytes, ALL_PPM)
@@ -280,6 +301,16 @@ impl View {
     /// All attributes of the key.
     pub fn names(&self) -> impl Iterator<Item = &String> {
         self.partition.iter().chain(&self.sort)
+    }
+
+    /// Whether a second item under it that holds so much has an attribute: it always has what identifies its item.
+    pub(super) fn has(&self, entity: &Entity, projected: &Projected, name: &String) -> bool {
+        match projected {
+            Projected::All => true,
+            Projected::Only(held) => {
+                held.contains(name) || entity.id.contains(name) || self.names().any(|own| own == name)
+            }
+        }
     }
 
     /// Whether nothing but the identity is in it.
@@ -433,7 +464,7 @@ fn read_shards(entity: &Entity, pattern: &Pattern, partition: &[String]) -> u64 
 
 /// Bytes of an entity in its largest collection under a key, in the table or a local index.
 pub(super) fn collection_bytes(entity: &Entity, own: &Candidate, slot: Slot) -> u64 {
-    let all = u128::from(own.bytes(entity, slot) + ENTRY_OVERHEAD_BYTES) * u128::from(entity.count);
+    let all = u128::from(own.bytes(slot) + ENTRY_OVERHEAD_BYTES) * u128::from(entity.count);
     let share = |name: &String| {
         let own = entity.attribute(name)?;
         let even = ALL_PPM.div_ceil(own.distinct.unwrap_or(entity.count).max(1));
@@ -649,8 +680,13 @@ fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&Vie
         let own = |name: &&String| entity.attribute(name).is_some();
         held.extend(index.includes.iter().map(|names| names.iter().filter(own).cloned().collect()));
     }
-    let narrow = held.into_iter().filter(|_| !sets.is_empty() || !problem.kept.is_empty());
-    let narrow = narrow.map(|held| narrowed(problem, tariff, entity, &whole, held));
+    let mut held: BTreeSet<BTreeSet<String>> =
+        held.into_iter().filter(|_| !sets.is_empty() || !problem.kept.is_empty()).collect();
+    if whole.guards(problem) {
+        // What keeps something unique needs to hold nothing for it.
+        held.insert(BTreeSet::new());
+    }
+    let narrow = held.into_iter().map(|held| narrowed(problem, tariff, entity, &whole, held));
     let narrow: Vec<Candidate> = narrow.collect();
     std::iter::once(whole).chain(narrow).collect()
 }
@@ -694,19 +730,23 @@ fn narrowed(
     };
     let serves = whole.serves.iter().filter(reads_held).copied().collect();
     let projected = Projected::Only(held);
+    let names = entity.attributes.iter().map(|own| &own.name);
+    let values: u64 = names.filter(|name| whole.view.has(entity, &projected, name)).map(value).sum();
+    let item_bytes = (values + whole.key_bytes + KEY_PREFIX_BYTES).min(entity.size_bytes);
     Candidate {
-        view: whole.view.clone(),
         base: false,
-        copy: false,
+        copy: is_copy(problem, entity, (&whole.view, &projected), whole.form),
+        copy_cost: tariff.copy(problem, entity, (&whole.view, &projected), item_bytes),
+        item_bytes,
         index: whole.index,
         index_cost: tariff.index(problem, entity, &whole.view, &projected, entry_bytes),
         backup_cost: tariff.kept_safe(entity, entry_bytes, present_ppm(entity, &whole.view)),
-        copy_cost: whole.copy_cost,
         key_bytes: whole.key_bytes,
         entry_bytes,
         serves,
         read_first: whole.read_first.clone(),
         form: whole.form,
+        view: whole.view.clone(),
         projected,
     }
 }
@@ -722,7 +762,6 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
     // Who puts an item in the place of one that is there names that by what identifies it, like who updates it.
     let addressed = writes().all(|write| write.kind == WriteKind::Put && !write.knows.replaces)
         || view.is_identity(entity);
-    let kept_equal = writes().all(|write| unknown(entity, write, &view).is_empty());
     let serves = problem
         .patterns
         .iter()
@@ -740,8 +779,7 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
         .map(|(place, _)| place)
         .collect();
     let text = form != Form::Number;
-    let tells = |names: &Vec<String>| names.iter().all(|name| view.names().any(|own| own == name));
-    let unique = tells(&entity.id) || entity.uniques.iter().any(tells);
+    let unique = tells_items_apart(entity, &view);
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     let kept_entry = problem.kept.keys.iter().any(|kept| kept.view == view);
     let spread =
@@ -749,12 +787,13 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
     Candidate {
         projected: Projected::All,
         base: (always && stays && addressed && unique && text && spread(Writing::Items)) || kept(Slot::Table),
-        copy: kept_equal && unique && text && spread(Writing::Pairs),
+        copy: is_copy(problem, entity, (&view, &Projected::All), form),
         index: spread(Writing::Entries) || kept_entry,
         index_cost: tariff.index(problem, entity, &view, &Projected::All, entity.size_bytes),
         backup_cost: tariff.kept_safe(entity, entity.size_bytes, present_ppm(entity, &view)),
-        copy_cost: tariff.copy(problem, entity, &view),
+        copy_cost: tariff.copy(problem, entity, (&view, &Projected::All), entity.size_bytes),
         entry_bytes: entity.size_bytes,
+        item_bytes: entity.size_bytes,
         key_bytes: view.names().filter_map(own).map(|own| own.size_bytes).sum(),
         serves,
         read_first: read_first(problem, entity, &view),
@@ -763,12 +802,30 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
     }
 }
 
+/// Whether no two items have the same key.
+fn tells_items_apart(entity: &Entity, view: &View) -> bool {
+    let tells = |names: &Vec<String>| names.iter().all(|name| view.names().any(|own| own == name));
+    tells(&entity.id) || entity.uniques.iter().any(tells)
+}
+
+/// Whether second items can have such keys and hold so much: every writer of the first can keep them.
+fn is_copy(problem: &Problem, entity: &Entity, (view, projected): (&View, &Projected), form: Form) -> bool {
+    let key = (view.partition.as_slice(), view.sort.as_slice());
+    let mut writes = problem.writes.iter().filter(|write| write.entity == entity.name);
+    form != Form::Number
+        && tells_items_apart(entity, view)
+        && spreads(problem, entity, key, Writing::Pairs).contains(&view.shards)
+        && writes.all(|write| unknown(entity, write, view, projected).is_empty())
+}
+
 /// Drops every view that another one of the same partition, shards and projection replaces at no more cost, and the
 /// projections of less where none of them saves anything.
 pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candidate> {
     let kept = |own: &Candidate| problem.kept.keys.iter().any(|kept| kept.view == own.view);
-    let useful: Vec<Candidate> =
-        candidates.into_iter().filter(|own| own.base || !own.serves.is_empty() || kept(own)).collect();
+    let useful: Vec<Candidate> = candidates
+        .into_iter()
+        .filter(|own| own.base || !own.serves.is_empty() || kept(own) || own.copy && own.guards(problem))
+        .collect();
     let beaten = |place: usize, own: &Candidate, in_index: bool| {
         useful.iter().enumerate().any(|(other_place, other)| {
             let no_worse = other_place != place
@@ -778,6 +835,7 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
                 && (own.form == other.form || other.form == Form::Text)
                 && other.serves.is_superset(&own.serves)
                 && (in_index || (other.base || !own.base) && (other.copy || !own.copy))
+                && (in_index || other.guards(problem) || !own.guards(problem))
                 && other.index_cost <= own.index_cost
                 && (in_index || other.copy_cost <= own.copy_cost)
                 && other.read_first.is_subset(&own.read_first)
@@ -785,6 +843,7 @@ pub(super) fn prune(problem: &Problem, candidates: Vec<Candidate>) -> Vec<Candid
             let same = other.serves == own.serves
                 && other.form == own.form
                 && (in_index || other.base == own.base && other.copy == own.copy)
+                && (in_index || other.guards(problem) == own.guards(problem))
                 && other.index_cost == own.index_cost
                 && (in_index || other.copy_cost == own.copy_cost)
                 && other.read_first == own.read_first
@@ -812,5 +871,6 @@ pub(super) fn projections_matter(problem: &Problem, candidates: &[Candidate]) ->
     let whole = |own: &Candidate| {
         candidates.iter().find(|other| other.view == own.view && other.projected == Projected::All)
     };
-    kept || candidates.iter().any(|own| whole(own).is_some_and(|whole| whole.index_cost > own.index_cost))
+    let mut entries = candidates.iter().filter(|own| own.index && !own.serves.is_empty());
+    kept || entries.any(|own| whole(own).is_some_and(|whole| whole.index_cost > own.index_cost))
 }

@@ -178,13 +178,13 @@ fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
     let entities = entities.join(", ");
     if unless.is_empty() {
         return format!(
-            "With {gsis} it is impossible to answer every pattern with one request, even with second items of whole records, \
+            "With {gsis} it is impossible to answer every pattern with one request, even with second items, \
              local indexes and lists: {entities} cannot."
         );
     }
     let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
     format!(
-        "With {gsis} it is impossible to answer every pattern with one request, even with second items of whole records, as \
+        "With {gsis} it is impossible to answer every pattern with one request, even with second items, as \
          long as updates and deletes know of an item what identifies it, what their `example` names and what their `if` asks to be \
          equal: {entities} cannot; {}.",
         unless.join("; ")
@@ -232,7 +232,14 @@ fn key(problem: &Problem, own: &Placed) -> String {
     let entity = problem.entities.get(own.view.entity).map_or("?", |entity| entity.name.as_str());
     let sort =
         if own.view.sort.is_empty() { String::new() } else { format!(" then {}", own.view.sort.join(", ")) };
-    format!("{entity} in {} by {}{sort}", slot(problem, own.slot), own.view.partition.join(", "))
+    let held = match &own.projected {
+        Projected::Only(held) if own.slot == Slot::Copy && held.is_empty() => ", only keys".to_owned(),
+        Projected::Only(held) if own.slot == Slot::Copy => {
+            format!(", holds {}", held.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+        _ => String::new(),
+    };
+    format!("{entity} in {} by {}{sort}{held}", slot(problem, own.slot), own.view.partition.join(", "))
 }
 
 pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, String> {

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, update, write};
 use crate::cost::Class;
+use crate::design::knows::touches;
 use crate::design::view::{self, Candidate, Tariff};
 use crate::design::{Problem, Projected, Slot, WriteKind};
 use crate::model::MicroPerSecond;
@@ -38,15 +39,30 @@ fn layouts(own: &[Candidate], offset: usize, slots: &[Slot]) -> Vec<Layout> {
 }
 
 fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offset: usize) -> bool {
+    // A second item may lack what an entry has.
+    let has = |item: &Candidate| match (&item.projected, &own.projected) {
+        (Projected::All, _) => true,
+        (Projected::Only(_), Projected::All) => false,
+        (Projected::Only(held), Projected::Only(wanted)) => {
+            let known = |name: &String| {
+                held.contains(name)
+                    || *name == "a"
+                    || *name == "b"
+                    || item.view.names().any(|own| own == name)
+            };
+            own.view.names().chain(wanted).all(known)
+        }
+    };
     let beside_item = layout.iter().any(|(at, slot)| {
-        slot.location() == Slot::Table && all[at - offset].view.partition == own.view.partition
+        let item = &all[at - offset];
+        slot.location() == Slot::Table && item.view.partition == own.view.partition && has(item)
     });
     match slot {
         Slot::Copy => {
             let beside = layout.iter().any(|(at, slot)| {
                 slot.location() == Slot::Table && all[at - offset].view.partition == own.view.partition
             });
-            own.copy && own.projected == Projected::All && !beside
+            own.copy && !beside
         }
         Slot::Local(_) => beside_item,
         Slot::Table | Slot::Global(_) => true,
@@ -79,8 +95,16 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
     }
     let mut cost: Money = layout.iter().map(|(at, slot)| own[*at].cost(*slot)).sum();
     for (number, entity) in problem.entities.iter().enumerate() {
-        if layout.iter().any(|(at, slot)| *slot == Slot::Copy && own[*at].view.entity == number) {
+        let seconds = layout.iter().filter(|(_, slot)| *slot == Slot::Copy).map(|(at, _)| &own[*at]);
+        let seconds: Vec<&Candidate> = seconds.filter(|own| own.view.entity == number).collect();
+        if seconds.iter().any(|own| own.projected == Projected::All) {
             cost += tariff.transactions(problem, entity);
+            continue;
+        }
+        for write in problem.writes.iter().filter(|write| write.entity == entity.name) {
+            if seconds.iter().any(|own| touches(entity, write, &own.view, &own.projected)) {
+                cost += tariff.transaction(entity, write);
+            }
         }
     }
     for (place, write) in problem.writes.iter().enumerate() {
@@ -104,8 +128,8 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
                     !pattern.entities.contains(&entity.name)
                         || standing.any(|(at, _)| own[*at].serves.contains(&place))
                 });
-            let bytes = if let [name] = pattern.entities.as_slice() {
-                own[*key].bytes(problem.entity(name)?, *slot)
+            let bytes = if pattern.entities.len() == 1 {
+                own[*key].bytes(*slot)
             } else {
                 view::whole_bytes(problem, pattern)
             };
