@@ -205,6 +205,11 @@ const CASES: &[(&str, &str, &str)] = &[
         "    key: {pk: S, sk: S}\n",
         "    key: {pk: S, sk: S}\n    replicas: [eu-west-1, eu-west-1]\n",
     ),
+    (
+        "replicas on fixed write units",
+        "    key: {pk: S, sk: S}\n",
+        "    key: {pk: S, sk: S}\n    replicas: [eu-west-1]\n    billing: {provisioned: {rcu: 5, wcu: 5}}\n",
+    ),
     ("a peak below the average", "    get: Order\n", "    get: Order\n    rate: {avg: 5, peak: 1}\n"),
     ("an unknown field of a rate", "    get: Order\n", "    get: Order\n    rate: {average: 5}\n"),
     (

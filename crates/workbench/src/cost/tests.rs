@@ -839,7 +839,11 @@ fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
         peak.contains("P has a peak and no average rate: it is billed as if it were at its peak always"),
         "{peak}"
     );
-    let regions = said(&SMALL.replace("key: {pk: S},", "key: {pk: S}, replicas: [eu-west-1],"));
+    let regions = said(
+        &SMALL
+            .replace("key: {pk: S},", "key: {pk: S}, replicas: [eu-west-1],")
+            .replace("wcu: 20}", "wcu: 20, autoscale: {max: 20}}"),
+    );
     assert!(regions.contains("Tab is in several regions: what is transferred between them"), "{regions}");
 }
 

@@ -26,8 +26,9 @@ pub(super) fn settings(old: &TableDefinition, new: &TableDefinition) -> [(&'stat
 pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKind, String)> {
     let mut found = Vec::new();
     let name = &new.name;
+    let refused = refused_replicas(old, new).is_some();
     for (setting, before, now) in settings(old, new) {
-        if before == now {
+        if before == now || refused && ["billing", "auto scaling", "replicas"].contains(&setting) {
             continue;
         }
         let mut set = |kind: StepKind, to: &str, how: &str| {
@@ -90,7 +91,7 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
                 all.extend(new.replicas.iter().filter(|region| !old.replicas.contains(region)).cloned());
                 let how = "UpdateTable, one replica at a time; a new one is paid by the gigabyte";
                 if all.len() > old.replicas.len() {
-                    set(First, &regions(&all), how);
+                    set(when_scaled(&old.billing, &new.billing), &regions(&all), how);
                 }
                 if all.len() > new.replicas.len() {
                     set(
@@ -102,15 +103,47 @@ pub(super) fn calls(old: &TableDefinition, new: &TableDefinition) -> Vec<(StepKi
             }
         }
     }
-    // A stream cannot be turned off as long as replicas are fed from it.
-    found.sort_by_key(|(kind, text)| *kind == Last && !text.starts_with("set replicas "));
+    // A stream cannot be turned off as long as replicas are fed from it, and new ones come when what they need is there.
+    let goes = |kind: StepKind, text: &str| {
+        kind == Last
+            && text.starts_with("set replicas ")
+            && !new.replicas.iter().any(|region| !old.replicas.contains(region))
+    };
+    found.sort_by_key(|(kind, text)| *kind == Last && !goes(*kind, text));
     found
+}
+
+/// When replicas can be added: to a table that is paid by request or scales its writes, and to no other.
+fn when_scaled(old: &Billing, new: &Billing) -> StepKind {
+    match (old, new) {
+        (_, Billing::OnDemand) => First,
+        // As long as it is paid by request it takes them, but what then scales it would come after them.
+        (Billing::OnDemand, Billing::Provisioned(_)) => Last,
+        (Billing::Provisioned(_), Billing::Provisioned(_)) => {
+            if writes_scale(old) || widens(old, new) {
+                First
+            } else {
+                Last
+            }
+        }
+    }
+}
+
+fn writes_scale(billing: &Billing) -> bool {
+    match billing {
+        Billing::OnDemand => true,
+        Billing::Provisioned(capacity) => capacity.autoscaling.is_some_and(|both| both.write.is_some()),
+    }
 }
 
 /// What decides the price of a job's units: between the settings that come first and those that come last.
 pub(super) fn place(old: Option<&TableDefinition>, new: &TableDefinition) -> Place {
     let rare = |table: &TableDefinition| table.class == Some(TableClass::StandardInfrequentAccess);
-    let mut regions = new.replicas.clone();
+    // What comes when the jobs are through has nothing to do with them.
+    let during = |old: &TableDefinition| {
+        refused_replicas(old, new).is_none() && when_scaled(&old.billing, &new.billing) == First
+    };
+    let mut regions = if old.is_none_or(during) { new.replicas.clone() } else { Vec::new() };
     for region in old.into_iter().flat_map(|old| &old.replicas) {
         if !regions.contains(region) {
             regions.push(region.clone());
@@ -137,6 +170,19 @@ pub(super) fn refused_stream(table: &TableDefinition) -> Option<String> {
             "not planned: the stream of {} cannot be {}, as replicas need one of new and old images: write `stream: new-and-old`",
             table.name,
             view.name()
+        )
+    })
+}
+
+/// What a model says of a table's replicas and its capacity does not let be. What is so already is left as it is: global
+/// tables of the version before 2019.11.21 may have fixed units.
+pub(super) fn refused_replicas(old: &TableDefinition, new: &TableDefinition) -> Option<String> {
+    let stays = old.replicas == new.replicas && writes_scale(&old.billing) == writes_scale(&new.billing);
+    (!stays && !new.replicas.is_empty() && !writes_scale(&new.billing)).then(|| {
+        format!(
+            "not planned: {} cannot have replicas ({}) and fixed write units, as the service refuses that: write `autoscale`, or `billing: on-demand`",
+            new.name,
+            new.replicas.join(", ")
         )
     })
 }

@@ -18,7 +18,7 @@ use super::settle::settle;
 use super::tables::{self, AutoScaling, TableDefinition};
 use crate::model::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,
-    Projection, RawItems, Slot, StreamView, Table, Template,
+    Projection, RawItems, Slot, StreamView, TARGET_PERCENT, Table, Template,
 };
 
 /// A model and what a reader should know about it.
@@ -295,6 +295,7 @@ impl Maker {
             max: scaling.units_max,
             target_percent: scaling.target_percent,
         });
+        let autoscale = autoscale.or_else(|| self.scaled_for_replicas(definition, capacity.table.write));
         if own {
             self.notes.push(format!(
                 "{}: indexes with capacity of their own are given that of the table",
@@ -302,6 +303,18 @@ impl Maker {
             ));
         }
         Billing::Provisioned { read_units: capacity.table.read, write_units: capacity.table.write, autoscale }
+    }
+
+    /// What replicas need of a table that does not say how it scales: it scales from what it has to as much.
+    fn scaled_for_replicas(&mut self, definition: &TableDefinition, units: u64) -> Option<AutoScale> {
+        if definition.replicas.is_empty() {
+            return None;
+        }
+        self.notes.push(format!(
+            "{}: replicas need capacity that scales; it is written from {units} to {units}, say in `autoscale` how far it goes",
+            definition.name
+        ));
+        Some(AutoScale { min: units, max: units, target_percent: TARGET_PERCENT })
     }
 
     fn entity(&mut self, inferred: &Inferred, draft: &DraftTable) -> Entity {

@@ -33,6 +33,7 @@ pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;
 pub use origin::Origin;
 pub use read::parse;
+pub(crate) use read_table::TARGET_PERCENT;
 pub use schema::{schema, starter};
 pub use template::{Part, Template};
 pub use write::write;

@@ -27,7 +27,7 @@ pub(super) const PROVISIONED_FIELDS: &[&str] = &["rcu", "wcu", "autoscale"];
 pub(super) const AUTOSCALE_FIELDS: &[&str] = &["min", "max", "target"];
 
 /// The use that automatic scaling aims at when the file does not say (developer guide: `AutoScaling`).
-const TARGET_PERCENT: u64 = 70;
+pub(crate) const TARGET_PERCENT: u64 = 70;
 /// What it can aim at (developer guide: `AutoScaling`).
 const TARGET_PERCENTS: std::ops::RangeInclusive<u64> = 20..=90;
 
@@ -39,6 +39,11 @@ pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
     ("none", None),
 ];
 const KEY_TYPES: &[(&str, KeyType)] = &[("S", KeyType::S), ("N", KeyType::N), ("B", KeyType::B)];
+
+/// The service refuses a replica otherwise: "Table write capacity should either be Pay-Per-Request or
+/// `AutoScaled`"
+/// (developer guide: global tables, requirements for managing capacity).
+const FIXED_REPLICAS: &str = "replicas need capacity that is paid by request or scales, and the service refuses them on fixed write units: write `autoscale: {max: 100}` beside `wcu`, or `billing: on-demand`";
 
 /// The type as a key attribute's, if it can be one.
 pub(super) fn key_type(value_type: ValueType) -> Option<KeyType> {
@@ -66,13 +71,19 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
         let text = "replicas need a stream of new and old images: write `stream: new-and-old`";
         reader.fault(node.at, text.to_owned());
     }
+    let capacity = fields.get("billing").map(|node| billing(reader, node)).unwrap_or_default();
+    if let (Billing::Provisioned { autoscale: None, .. }, Some(node)) = (&capacity, fields.get("billing"))
+        && !replicas.is_empty()
+    {
+        reader.fault(node.at, FIXED_REPLICAS.to_owned());
+    }
     let mut table = Table {
         name: name.to_owned(),
         at,
         text: reader.optional_text(&fields, "text"),
         partition,
         sort: key.next(),
-        billing: fields.get("billing").map(|node| billing(reader, node)).unwrap_or_default(),
+        billing: capacity,
         ttl: reader.optional_text(&fields, "ttl"),
         stream: stream.flatten(),
         pitr: reader.optional_bool(&fields, "pitr"),
@@ -175,7 +186,7 @@ fn autoscale(reader: &mut Reader, node: &Node) -> Option<AutoScale> {
     }
     let scale = AutoScale {
         min: reader.optional_positive(&fields, "min").unwrap_or(1),
-        max: reader.optional_integer(&fields, "max")?,
+        max: reader.optional_integer(&fields, "max").unwrap_or(u64::MAX),
         target_percent: reader.optional_integer(&fields, "target").unwrap_or(TARGET_PERCENT),
     };
     if !TARGET_PERCENTS.contains(&scale.target_percent) {
