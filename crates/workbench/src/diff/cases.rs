@@ -183,7 +183,7 @@ fn what_adds_is_set_first_and_what_takes_away_last_and_prices_follow() {
         let order = ORDER.replace("o#{orderId}", sort).replace("body: S", "body: S, expires: N, till: N");
         subject(&table, &[USER, &order], &format!("{QUESTIONS}{OF_ORDERS}"))
     };
-    let rich = "billing: {provisioned: {rcu: 5000, wcu: 5}}, stream: new-and-old, pitr: true, deletionProtection: true, ttl: expires, replicas: [eu-west-1]";
+    let rich = "billing: {provisioned: {rcu: 5000, wcu: 5, autoscale: {max: 9}}}, stream: new-and-old, pitr: true, deletionProtection: true, ttl: expires, replicas: [eu-west-1]";
     let poor = "billing: {provisioned: {rcu: 5, wcu: 5000}}, ttl: till, class: infrequent-access";
     let plan = diff(&with(rich, "o#{orderId}"), &with(poor, "ord#{orderId}")).plan;
     assert_eq!(plan.steps.first().map(|step| step.kind), Some(ChangeSetting));
@@ -196,7 +196,7 @@ fn what_adds_is_set_first_and_what_takes_away_last_and_prices_follow() {
     };
     assert_eq!(
         begin(clauses(&plan, ChangeSetting)),
-        ["billing to provisioned 5000 RCU, 5000 WCU", "ttl to off"]
+        ["billing to provisioned 5000 RCU, 5000 WCU", "auto scaling to off", "ttl to off"]
     );
     assert_eq!(
         begin(clauses(&plan, LowerSetting)),
@@ -283,11 +283,9 @@ fn attributes_that_are_copies_or_that_questions_need_are_filled() {
     assert!(
         clauses(&plan, Backfill)[0].contains("set userBio of the 400000 items of Order from bio of User")
     );
-    assert!(
-        clauses(&plan, WriteBoth)
-            .iter()
-            .any(|text| text.contains("whatever changes bio of User sets userBio"))
-    );
+    assert!(clauses(&plan, WriteBoth).iter().any(|text| {
+        text.contains("whatever changes bio of User sets it in each Order that is there, found in table Shop")
+    }));
     assert_eq!(
         clauses(&plan, SwitchReads),
         ["R3 counts on userBio of Order", "R9, which is new, asks table Shop"]

@@ -5,6 +5,7 @@
 
 mod action;
 mod changes;
+mod copies;
 mod former;
 mod makeup;
 mod of_model;
@@ -28,7 +29,8 @@ pub use action::{Action, Guard};
 pub use plan::{Alternative, Extent, Place, Plan, Step, StepKind, Units, Who};
 pub use report::Terms;
 pub use subject::{
-    Count, Load, Reading, Subject, SubjectEntity, SubjectPattern, SubjectTable, Touch, TouchKind,
+    Count, Load, Reading, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable, Touch,
+    TouchKind,
 };
 
 /// The comparison of two models.
@@ -109,6 +111,8 @@ pub fn diff(before: &Subject, after: &Subject) -> Difference {
 
 #[cfg(test)]
 mod cases;
+#[cfg(test)]
+mod copies_cases;
 #[cfg(test)]
 mod mirror;
 #[cfg(test)]

@@ -2,9 +2,10 @@
 
 use keywright_semantics::schema::{IndexSchema, Projection};
 
-use super::subject::{Count, Load, Reading, Subject, SubjectPattern, Touch, TouchKind, units};
+use super::subject::{Count, Load, Reading, Subject, SubjectFault, SubjectPattern, Touch, TouchKind, units};
 use crate::exchange::of_model::{Items, of_model};
-use crate::model::{Condition, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
+use crate::lint::{Finding, Severity};
+use crate::model::{Condition, Fault, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};
 
 impl Subject {
     /// A model and its items as they are stored.
@@ -34,6 +35,28 @@ impl Subject {
         }
         subject.patterns = model.patterns.iter().map(pattern).collect();
         subject
+    }
+
+    /// With what the rules call errors in its model.
+    #[must_use]
+    pub fn judged(mut self, findings: &[Finding]) -> Self {
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        self.faults.extend(errors.map(|finding| SubjectFault {
+            rule: Some(finding.rule),
+            subject: finding.subject.clone(),
+            text: finding.text.clone(),
+            fix: finding.fix.clone(),
+        }));
+        self
+    }
+
+    /// With the reasons for which its model does not run.
+    #[must_use]
+    pub fn stopped(mut self, faults: &[Fault]) -> Self {
+        let told = faults.iter().map(|fault| fault.text.clone());
+        let fault = |text| SubjectFault { rule: None, subject: String::new(), text, fix: String::new() };
+        self.faults.extend(told.map(fault));
+        self
     }
 }
 

@@ -298,9 +298,10 @@ impl<'a> Finder<'a> {
                 old.described(),
                 first.described()
             )
-        } else if let Some((name, side)) = self.merged(old).filter(|_| own.is_none()) {
+        } else if let Some((names, side)) = self.merged(old).filter(|_| own.is_none()) {
+            let names = and(&names);
             let why = format!(
-                "cannot be told: {name} of {} may have become {name} of {}: nothing of it is deleted; compare with a model that has both and where the second is a `copyOf` of the first, then that one with this",
+                "cannot be told: {names} of {} may have become {names} of {}: nothing of it is deleted, and nothing is filled; compare with a model that has both and where the second is a `copyOf` of the first, then that one with this",
                 old.described(),
                 side.described()
             );
@@ -339,20 +340,12 @@ impl<'a> Finder<'a> {
         Some((Bond::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
     }
 
-    /// An attribute of items that go which items of the same identity get: it may have gone over to them.
-    fn merged(&self, gone: &Side<'a>) -> Option<(String, Side<'a>)> {
-        let own = &gone.entity.attributes;
+    /// Attributes of items that go which items of the same identity get: they may have gone over to them.
+    fn merged(&self, gone: &Side<'a>) -> Option<(Vec<String>, Side<'a>)> {
         self.bonds.iter().find_map(|bond| {
             let (Bond::Stays(old, new) | Bond::Moves(old, new)) = bond else { return None };
-            let tells = variables(old).iter().all(|name| own.contains_key(name))
-                && variables(gone).iter().all(|name| old.entity.attributes.contains_key(name));
-            let mut gets = own.iter().filter(|(name, kind)| {
-                !gone.entity.copies.contains_key(*name)
-                    && new.entity.attributes.get(*name) == Some(*kind)
-                    && !old.entity.attributes.contains_key(*name)
-                    && !old.table.definition.key_attributes().iter().any(|key| key.name == **name)
-            });
-            gets.next().filter(|_| tells).map(|(name, _)| (name.clone(), *new))
+            let names = gone_into(gone, old, new);
+            (!names.is_empty()).then_some((names, *new))
         })
     }
 
@@ -409,6 +402,21 @@ fn carried(
 
 fn knows(subject: &Subject, entity: &str) -> bool {
     subject.tables.iter().any(|table| table.entity(entity).is_some())
+}
+
+/// The attributes of items that go which others of the same identity get: they may have gone over to them.
+pub(super) fn gone_into(gone: &Side<'_>, old: &Side<'_>, new: &Side<'_>) -> Vec<String> {
+    let own = &gone.entity.attributes;
+    let tells = variables(old).iter().all(|name| own.contains_key(name))
+        && variables(gone).iter().all(|name| old.entity.attributes.contains_key(name));
+    let gets = own.iter().filter(|(name, kind)| {
+        tells
+            && !gone.entity.copies.contains_key(*name)
+            && new.entity.attributes.get(*name) == Some(*kind)
+            && !old.entity.attributes.contains_key(*name)
+            && !old.table.definition.key_attributes().iter().any(|key| key.name == **name)
+    });
+    gets.map(|(name, _)| name.clone()).collect()
 }
 
 /// Whether two entities have so much in common that one may be the other under another name: half of the attributes of

@@ -5,7 +5,6 @@ use super::former::{Former, variables};
 use super::pairs::Side;
 use super::plan::{StepKind, Units};
 use super::planner::{Planner, SCAN_UNIT_BYTES, must_be_copied};
-use super::slots::needed;
 use super::standing::{delete, put, standing};
 use super::subject::{SubjectEntity, SubjectPattern};
 use super::words::{Subjects, and, items};
@@ -24,9 +23,9 @@ struct Passage<'a> {
     entity: String,
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
     /// Items get another primary key, in their table or in another: they become other items.
-    pub(super) fn moved(&mut self, old: Side<'_>, new: Side<'_>) {
+    pub(super) fn moved(&mut self, old: Side<'a>, new: Side<'a>) {
         let (from, to) = (&old.table.definition.name, &new.table.definition.name);
         let anew = from == to && must_be_copied(old.table, new.table);
         let within = from == to && !anew;
@@ -127,11 +126,11 @@ impl Planner<'_> {
         }
     }
 
-    fn copied(&mut self, passage: &Passage<'_>) {
+    fn copied(&mut self, passage: &Passage<'a>) {
         let Passage { old, new, out, key, other, entity, .. } = passage;
         let from = &old.table.definition.name;
         let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
-        let needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
+        let needed = self.told(*old, *new);
         let with: Vec<String> = needed
             .iter()
             .map(|one| match &one.from {
@@ -165,7 +164,7 @@ impl Planner<'_> {
         if let Some(clause) = self.clauses.last_mut() {
             clause.table.clone_from(from);
         }
-        self.copies(new.entity, &needed);
+        self.copies(*new, &needed);
         // Within one table the scan meets both.
         let again = counted.table_bytes().map(|bytes| Units {
             reads: if passage.within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },

@@ -15,17 +15,18 @@ use keywright_semantics::schema::{IndexKind, IndexSchema};
 
 use super::action::{Action, Guard};
 use super::changes::{index_text, slot_text};
+use super::copies::Copied;
 use super::former::variables;
-use super::pairs::{Bond, Side, bonds};
+use super::pairs::{Bond, Side, bonds, gone_into};
 use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
 use super::readers::Readers;
-use super::settings::{calls, place, refused_stream};
+use super::settings::{calls, place, refused_replicas, refused_stream};
 use super::slots::{
     Move, MoveKind, Needed, changed_types, filled, held_types, made_of, moves, needed, new_name, retyped,
     templates, total,
 };
 use super::standing::{delete, put, rewrite, standing};
-use super::subject::{Count, Subject, SubjectEntity, SubjectPattern, SubjectTable};
+use super::subject::{Count, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable};
 use super::words::{Subjects, and, items, with_indexes};
 use crate::exchange::tables::Billing;
 
@@ -57,6 +58,7 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     }
     planner.new_patterns();
     planner.lost();
+    planner.faulty();
     let readers = Readers { before, after, bonds: &bonds };
     for said in readers.said() {
         planner.act(said.kind, said.text, said.actions);
@@ -79,6 +81,23 @@ pub(super) fn must_be_copied(was: &SubjectTable, table: &SubjectTable) -> bool {
         indexes
     };
     was.definition.schema.key != table.definition.schema.key || local(was) != local(table)
+}
+
+/// The items that have an attribute no more which others get: its values may be theirs, and the models do not say so.
+fn gone_over<'a>(bonds: &[Bond<'a>], new: &Side<'_>, needed: &Needed) -> Option<Side<'a>> {
+    let kind = new.entity.attributes.get(&needed.name).filter(|_| needed.from.is_none())?;
+    bonds.iter().find_map(|bond| {
+        let (Bond::Stays(was, now) | Bond::Moves(was, now)) = bond else { return None };
+        let tells = variables(was).iter().all(|key| new.entity.attributes.contains_key(key));
+        let had = was.entity.attributes.get(&needed.name) == Some(kind);
+        (tells && had && !now.entity.attributes.contains_key(&needed.name)).then_some(*now)
+    })
+}
+
+/// Whether nobody can tell where the values of an attribute come from that items get.
+pub(super) fn is_open(bonds: &[Bond<'_>], (old, new): (&Side<'_>, &Side<'_>), needed: &Needed) -> bool {
+    let merged = |bond: &Bond<'_>| matches!(bond, Bond::Unknown { old: Some(gone), new: None, .. } if gone_into(gone, old, new).contains(&needed.name));
+    needed.from.is_none() && bonds.iter().any(merged) || gone_over(bonds, new, needed).is_some()
 }
 
 /// The attributes that a plan writes on items that stay the same items.
@@ -157,6 +176,19 @@ impl<'a> Planner<'a> {
         self.clauses.push(Clause { table: String::new(), step });
     }
 
+    /// What patterns do, if there are any.
+    pub(super) fn act_of(
+        &mut self,
+        kind: StepKind,
+        patterns: Vec<&SubjectPattern>,
+        text: impl FnOnce(&Subjects) -> String,
+    ) {
+        if !patterns.is_empty() {
+            let who = Subjects::of(patterns.into_iter(), String::new);
+            self.act(kind, text(&who), Vec::new());
+        }
+    }
+
     pub(super) fn consume(
         &mut self,
         kind: StepKind,
@@ -198,7 +230,7 @@ impl<'a> Planner<'a> {
 
     /// Read units of one Scan over a table, eventually consistent: it meets what stands there under its old key, and as
     /// soon as there is any also what stands there under a new one.
-    fn scan_units(&self, table: &SubjectTable) -> Option<u64> {
+    pub(super) fn scan_units(&self, table: &SubjectTable) -> Option<u64> {
         let name = &table.definition.name;
         let Some(was) = self.before.table(name) else {
             return Some(
@@ -228,6 +260,33 @@ impl<'a> Planner<'a> {
                 ));
             }
         }
+    }
+
+    /// What the rules call errors in the new model and not in the old one: a way there would end where `check` fails.
+    fn faulty(&mut self) {
+        let lost = |fault: &SubjectFault| {
+            let told = format!("no plan: {} is ", fault.subject);
+            self.summary.iter().any(|line| line.starts_with(&told))
+        };
+        let known = |fault: &SubjectFault| {
+            self.before.faults.iter().any(|was| was.rule == fault.rule && was.subject == fault.subject)
+        };
+        let found: Vec<String> = self
+            .after
+            .faults
+            .iter()
+            .filter(|fault| !known(fault) && !lost(fault))
+            .map(|fault| {
+                let rule = fault.rule.map(|rule| format!("{rule}: ")).unwrap_or_default();
+                let fix = if fault.fix.is_empty() { String::new() } else { format!(" ({})", fault.fix) };
+                format!(
+                    "no plan: the new model fails its check where the old one does not: {rule}{}{fix}; run `keywright model check`, and compare again when it passes; until then nothing is moved or deleted",
+                    fault.text
+                )
+            })
+            .collect();
+        self.refused |= !found.is_empty();
+        self.summary.extend(found);
     }
 
     /// The plan, as far as there is one.
@@ -264,6 +323,7 @@ impl<'a> Planner<'a> {
                 if was.definition.stream != table.definition.stream {
                     self.summary.extend(refused_stream(&table.definition));
                 }
+                self.summary.extend(refused_replicas(&was.definition, &table.definition));
                 for (kind, text) in calls(&was.definition, &table.definition) {
                     self.act(kind, text, Vec::new());
                 }
@@ -292,7 +352,7 @@ impl<'a> Planner<'a> {
     }
 
     /// An entity that no table had: its items come from somewhere else.
-    fn loaded(&mut self, new: Side<'_>) {
+    fn loaded(&mut self, new: Side<'a>) {
         let (name, entity) = (&new.table.definition.name, new.entity);
         self.summary.push(format!("new data → base table: {} in {name}", entity.name));
         let text = format!(
@@ -308,16 +368,12 @@ impl<'a> Planner<'a> {
     }
 
     /// Who writes items that no table had, and how, as long as some may be elsewhere.
-    fn written_new(&mut self, new: Side<'_>) {
+    fn written_new(&mut self, new: Side<'a>) {
         let (name, entity) = (&new.table.definition.name, new.entity);
         let writers: Vec<&SubjectPattern> =
             self.writes().filter(|pattern| pattern.changes(&entity.name)).collect();
-        for (own, (of, from)) in &entity.copies {
-            let names = std::slice::from_ref(from);
-            let setters = self.writes().filter(|pattern| pattern.updates(of) && pattern.sets(of, names));
-            let who = Subjects::of(setters, || format!("whatever changes {from} of {of}"));
-            let text = format!("{} {own} of its {} too", who.each("sets", "set"), entity.name);
-            self.act(StepKind::WriteBoth, text, Vec::new());
+        for (name, (of, from)) in &entity.copies {
+            self.kept_like(&Copied { name, side: new, of, from, made_of: None });
         }
         if writers.is_empty() {
             return;
@@ -330,15 +386,13 @@ impl<'a> Planner<'a> {
             format!("{} {}", who.each("writes", "write"), entity.name),
             vec![Action::WriteNew { entity: entity.name.clone() }],
         );
-        if !updates.is_empty() {
-            let who = Subjects::of(updates.into_iter(), String::new);
-            let text = format!(
+        self.act_of(StepKind::WriteBoth, updates, |who| {
+            format!(
                 "as long as some {} is elsewhere, {} it whole, with what is there: an update alone would leave in {name} an item that lacks the rest, over which the load passes",
                 entity.name,
                 who.each("puts", "put")
-            );
-            self.act(StepKind::WriteBoth, text, Vec::new());
-        }
+            )
+        });
         let text = format!(
             "compare every {} with what it is where it came from, if that was still written: what is missing or differs is put again, and what is there no more is deleted; again until none is found",
             entity.name
@@ -392,7 +446,7 @@ impl<'a> Planner<'a> {
             }
             let first = if first.is_empty() { String::new() } else { format!("{}, then ", and(&first)) };
             let text = format!(
-                "or {first}export {name} to S3, bring the files into the new key and import them as the new table, indexes included, without write units; then replay from its stream what was written since"
+                "or, in place of creating the table and of all that follows until here: {first}export {name} to S3, bring the files into the new key and import them, which makes the new table with its indexes and takes no write units; then write to both, and replay from the stream what was written since"
             );
             let backfill = self
                 .clauses
@@ -497,16 +551,16 @@ impl<'a> Planner<'a> {
     }
 
     /// Items that stay the same items, with attributes that they get, change or lose.
-    fn changed(&mut self, old: Side<'_>, new: Side<'_>) {
+    fn changed(&mut self, old: Side<'a>, new: Side<'a>) {
         let (entity, table) = (new.entity, new.table);
         let counted = SubjectEntity { count: old.entity.count, ..entity.clone() };
         let all = moves(old.entity, entity, old.table, table);
         // What leaves an index goes in a step of its own, after the reads have moved.
         let (leaving, staying): (Vec<_>, Vec<_>) =
             all.into_iter().partition(|one| one.kind == MoveKind::Leaves);
-        let needed = needed(old.entity, entity, table, &self.after.patterns);
-        self.gone_over(new, &needed);
+        let needed = self.told(old, new);
         let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
+        self.copies(new, &needed);
         changed.extend(self.types(old, &counted, table));
         self.consumed(StepKind::Backfill, old, &counted, table, &staying, &changed);
         let mut changed = Vec::new();
@@ -517,23 +571,19 @@ impl<'a> Planner<'a> {
         self.consumed(StepKind::DeleteItems, old, &counted, table, &leaving, &changed);
     }
 
-    /// What items get that others have no more: where its values would come from, the models do not say.
-    fn gone_over(&mut self, new: Side<'_>, needed: &[Needed]) {
-        for one in needed.iter().filter(|one| one.from.is_none()) {
-            let kind = new.entity.attributes.get(&one.name);
-            let loses = self.bonds.iter().find_map(|bond| {
-                let (Bond::Stays(was, now) | Bond::Moves(was, now)) = bond else { return None };
-                let tells = variables(was).iter().all(|key| new.entity.attributes.contains_key(key));
-                let had = tells && kind.is_some() && was.entity.attributes.get(&one.name) == kind;
-                (had && !now.entity.attributes.contains_key(&one.name)).then_some(now.entity)
-            });
-            if let Some(other) = loses {
-                let (name, of, entity) = (&one.name, &other.name, &new.entity.name);
+    /// What items get and where from, without what nobody can tell that of: to fill it from nothing would hide that.
+    pub(super) fn told(&mut self, old: Side<'_>, new: Side<'_>) -> Vec<Needed> {
+        let mut needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
+        for one in &needed {
+            if let Some(other) = gone_over(self.bonds, &new, one) {
+                let (name, of, entity) = (&one.name, &other.entity.name, &new.entity.name);
                 self.summary.push(format!(
-                    "not planned: {name} of {entity} may be what was {name} of {of}, and is filled from nothing: if so, compare with a model that has both, that of {entity} as `copyOf: {of}.{name}`, then that one with this"
+                    "not planned: {name} of {entity} may be what was {name} of {of}, and is not filled: if so, compare with a model that has both, that of {entity} as `copyOf: {of}.{name}`, then that one with this"
                 ));
             }
         }
+        needed.retain(|one| !is_open(self.bonds, (&old, &new), one));
+        needed
     }
 
     /// What a job writes that rewrites all items of an entity.
@@ -588,7 +638,6 @@ impl<'a> Planner<'a> {
         let values = values(old.entity, entity, &names, needed, &renamed);
         sources.extend(names.iter().cloned());
         self.set_by_writers(old, entity, &names, values.as_deref(), &inputs, &sources);
-        self.copies(entity, needed);
         let (name, of) = (&table.definition.name, items(entity.count, &entity.name));
         let guard = guard(old.entity, entity, table, &names, &inputs);
         let text = format!(
@@ -678,33 +727,14 @@ impl<'a> Planner<'a> {
                 pattern.updates(&entity.name) && !inputs.iter().all(knows)
             })
             .collect();
-        if !unknowing.is_empty() {
-            let who = Subjects::of(unknowing.into_iter(), String::new);
-            self.act(
-                StepKind::WriteBoth,
-                format!(
-                    "{} not all that {attributes} of {} {} made of: read the item first, and update it on condition that it is still what was read",
-                    who.each("names", "name"),
-                    entity.name,
-                    if names.len() > 1 { "are" } else { "is" },
-                ),
-                Vec::new(),
-            );
-        }
-    }
-
-    /// Whatever changes what an attribute is a copy of changes the copies.
-    pub(super) fn copies(&mut self, entity: &SubjectEntity, needed: &[Needed]) {
-        for one in needed {
-            let Some((of, attribute)) = entity.copies.get(&one.name) else { continue };
-            let setters: Vec<&SubjectPattern> = self
-                .writes()
-                .filter(|pattern| pattern.updates(of) && pattern.sets(of, std::slice::from_ref(attribute)))
-                .collect();
-            let who = Subjects::of(setters.into_iter(), || format!("whatever changes {attribute} of {of}"));
-            let text = format!("{} {} of its {} too", who.each("sets", "set"), one.name, entity.name);
-            self.act(StepKind::WriteBoth, text, Vec::new());
-        }
+        self.act_of(StepKind::WriteBoth, unknowing, |who| {
+            format!(
+                "{} not all that {attributes} of {} {} made of: read the item first, and update it on condition that it is still what was read",
+                who.each("names", "name"),
+                entity.name,
+                if names.len() > 1 { "are" } else { "is" },
+            )
+        });
     }
 
     /// Looks at every item before the reads move: while the writers' release went out, the one before it wrote too.

@@ -166,9 +166,10 @@ fn pair_with_seconds() -> impl Strategy<Value = (Made, Made)> {
     })
 }
 
-/// Two models of which the second one has no entries any more by which a question asks that stays.
+/// Two models of which the second one has no entries any more by which a question asks that stays: it goes on asking for
+/// others, or asks for others instead.
 fn pair_with_drop() -> impl Strategy<Value = (Made, Made)> {
-    made().prop_map(|mut before| {
+    (made(), any::<bool>()).prop_map(|(mut before, alone)| {
         before.indexes[0] = Some(true);
         before.among = [true; 3];
         before.asked = [true; 16];
@@ -178,6 +179,9 @@ fn pair_with_drop() -> impl Strategy<Value = (Made, Made)> {
         }
         let mut after = before.clone();
         after.entities[0].slots[0] = Some("t#{b}");
+        if alone {
+            before.among = [true, false, false];
+        }
         (before, after)
     })
 }
@@ -190,7 +194,7 @@ fn key(partition: &str, sort: Option<&str>) -> KeySchema {
 impl Made {
     pub(super) fn subject(&self) -> Subject {
         let tables = ["T", "U"].into_iter().filter_map(|name| self.table(name)).collect();
-        Subject { tables, patterns: self.patterns() }
+        Subject { tables, patterns: self.patterns(), ..Subject::default() }
     }
 
     fn table(&self, name: &str) -> Option<SubjectTable> {

@@ -129,6 +129,126 @@ fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes
 }
 
 #[test]
+fn a_question_that_is_asked_by_something_else_and_of_others_is_not_left_without_an_answer_either() {
+    let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"w#{userId}\", sk: \"d#{day}#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
+    let asked = "  - {id: Q4, query: OrderOf, given: {userId: eq, day: eq}, rate: 1}\n";
+    let after = [&order("o#{orderId}", "s#{status}"), PAY, second];
+    let after = subject(TABLE, &after, &format!("{asked}{WRITES}"));
+    let plan = diff(&model(&order("o#{orderId}", "d#{day}"), ORDERS), &after).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
+}
+
+#[test]
+fn what_a_question_asks_instead_of_all_it_asked_is_asked_by_the_release_that_drops_that() {
+    for given in ["day: eq", "day: eq, payId: eq"] {
+        let pays = PAYS.replace("day: eq", given);
+        let (before, after) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
+        let plan = diff(&model(&before, ORDERS), &model(&after, &pays)).plan;
+        assert_eq!(
+            clauses(&plan, ReadBoth),
+            [
+                "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order no more, and passes over what it meets of it: its key there changes",
+                "Q4 asks index gsi1 of App by d#{day}, p#{payId} for Pay from now on",
+            ]
+        );
+        assert_eq!(clauses(&plan, SwitchReads), [""; 0], "it asks that already");
+        assert_eq!(plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
+fn who_reads_an_index_from_end_to_end_does_not_care_what_keys_its_entries_have() {
+    let scan = "  - {id: Q4, scan: Order, uses: gsi1, admin: true, rate: 1}\n";
+    let day = ORDERS;
+    let model = |slot: &str, asked: &str| model(&order("o#{orderId}", slot), asked);
+    for asked in [scan, day] {
+        let after = model("s#{status}", &asked.replace("day: eq", "status: eq"));
+        let plan = diff(&model("d#{day}", scan), &after).plan;
+        assert_eq!(plan.extent, Extent::Whole, "{plan:#?}");
+        assert!(!clauses(&plan, ReadBoth).iter().any(|text| text.starts_with("Q4")), "{plan:#?}");
+        assert!(!clauses(&plan, SwitchReads).iter().any(|text| text.contains("by the new key alone")));
+    }
+    let plan = diff(&model("d#{day}", day), &model("s#{status}", scan)).plan;
+    assert!(plan.summary.iter().any(|line| line.contains("shall be asked by nothing")), "{plan:#?}");
+}
+
+#[test]
+fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
+    let judged = |project: &str, rate: &str| {
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  App: {{key: {{pk: S, sk: S}}, indexes: {{gsi1: {{pk: g, sk: h, project: {project}}}}}}}\nentities:\n  {}\npatterns:\n  - {{id: Q4, query: Order, given: {{day: eq}}, uses: gsi1, rate: {rate}}}\ndata: {{generate: {{seed: 1, sample: 9}}}}\n",
+            order("o#{orderId}", "d#{day}")
+        );
+        let model = crate::model::parse(&text).expect("a model");
+        let report = crate::run::run(&model, &|_| Err(String::new()), &mut |_| {}).expect("it runs");
+        let findings = crate::lint::lint(&model, &report);
+        Subject::of_model(&model, &crate::exchange::of_model::Items::new()).judged(&findings)
+    };
+    let (all, few) = (judged("all", "1"), judged("[userId]", "1"));
+    let plan = diff(&all, &few).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    let told = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
+    assert!(plan.summary.iter().any(|line| line.starts_with(told)), "{:?}", plan.summary);
+    // What is mended has a plan, and so has what was so before.
+    assert_eq!(diff(&few, &all).plan.extent, Extent::Whole);
+    assert_eq!(diff(&few, &judged("[orderId]", "2")).plan.extent, Extent::Whole);
+    let mut stopped = few.clone();
+    stopped.faults.clear();
+    let stopped =
+        stopped.stopped(&[crate::model::Fault::new(crate::model::At::default(), "it does not run")]);
+    assert_eq!(diff(&all, &stopped).plan.extent, Extent::None);
+    assert_eq!(diff(&stopped, &stopped.clone()).plan.extent, Extent::Whole);
+}
+
+#[test]
+fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() {
+    let text = |settings: &str| {
+        format!(
+            "format: 1\nmodel: m\ntables:\n  App: {{{settings}key: {{pk: S, sk: S}}}}\nentities:\n  {}\npatterns:\n{WRITES}",
+            order("o#{orderId}", "")
+        )
+    };
+    let (fixed, scaled) = (
+        "billing: {provisioned: {rcu: 20, wcu: 10}}, ",
+        "billing: {provisioned: {rcu: 20, wcu: 10, autoscale: {min: 5, max: MAX}}}, ",
+    );
+    let replicas = "stream: new-and-old, replicas: [eu-west-1], ";
+    let faults = crate::model::parse(&text(&format!("{fixed}{replicas}"))).err().unwrap_or_default();
+    assert!(faults.iter().any(|fault| fault.text.contains("write `autoscale: {max: 100}`")), "{faults:?}");
+    let table = |settings: &str| {
+        subject(&format!("App: {{{settings}key: {{pk: S, sk: S}}}}"), &[&order("o#{orderId}", "")], WRITES)
+    };
+    let begin = |plan: &Plan| -> Vec<String> {
+        let calls = plan.steps.iter().flat_map(|step| step.clauses.clone());
+        calls.map(|text| text.split(" of App").next().unwrap_or("").replace("set ", "")).collect()
+    };
+    // More than before at once, less than before when all else is done; what scales it comes first.
+    for (before, most, told) in [
+        (fixed, "100", ["auto scaling", "stream", "replicas"].as_slice()),
+        (fixed, "9", &["stream", "auto scaling", "replicas"]),
+        ("", "100", &["stream", "billing", "auto scaling", "replicas"]),
+    ] {
+        let after = table(&format!("{}{replicas}", scaled.replace("MAX", most)));
+        assert_eq!(begin(&diff(&table(before), &after).plan), told);
+    }
+    assert_eq!(begin(&diff(&table(fixed), &table(replicas)).plan), ["billing", "stream", "replicas"]);
+    // A document that was read elsewhere may say what a model cannot.
+    let mut other = table(&format!("pitr: true, {}{replicas}", scaled.replace("MAX", "100")));
+    let kept = other.clone();
+    other.tables[0].definition.billing = table(fixed).tables[0].definition.billing.clone();
+    for before in [table(fixed), kept] {
+        let plan = diff(&before, &other).plan;
+        assert!(
+            plan.summary[0].starts_with("not planned: App cannot have replicas (eu-west-1)"),
+            "{plan:#?}"
+        );
+        assert!(!begin(&plan).iter().any(|text| text == "replicas" || text == "billing"), "{plan:#?}");
+    }
+    assert_eq!(diff(&other, &other.clone()).plan.extent, Extent::Whole);
+}
+
+#[test]
 fn a_question_counts_on_an_attribute_when_all_items_have_it() {
     let asked = |filter: &str| {
         format!(

@@ -10,9 +10,9 @@ use super::action::Action;
 use super::changes::slot_text;
 use super::pairs::{Bond, Side};
 use super::plan::StepKind;
-use super::planner::{must_be_copied, written};
+use super::planner::{is_open, must_be_copied, written};
 use super::shape::Shape;
-use super::slots::{altered, made_of, moves, needed};
+use super::slots::{altered, moves, needed};
 use super::subject::{Reading, Subject, SubjectEntity, SubjectPattern};
 use super::words::and;
 
@@ -98,32 +98,28 @@ impl<'a> Readers<'a> {
             let Some(now) = Question::of(pattern, self.after) else { continue };
             let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
             let Some(was) = known.and_then(|known| Question::of(known, self.before)) else { continue };
-            if !is_asked_alike(&was, &now) {
-                found.extend(self.turned(&was, &now));
-                continue;
-            }
-            let Some(gone) = was.sources.iter().find(|source| self.ends_early(source, &was, &now)) else {
-                continue;
-            };
-            let stays = was.sources.iter().any(|source| self.followed(source, &was, &now).is_some())
-                || self.gained(&was, &now).iter().any(|source| !self.is_new(source, now.pattern));
-            let made = |source: &Source<'a>| match self.bond_of_new(&source.side) {
-                Some(Bond::Second(of, ..)) => of.is(&gone.side),
-                _ => false,
-            };
-            let gained = self.gained(&was, &now);
-            let Some(then) = gained.iter().find(|source| made(source)).or(gained.first().filter(|_| !stays))
-            else {
-                continue;
-            };
-            let (id, old, new) = (&pattern.id, &gone.side.entity.name, &then.side.entity.name);
-            found.push(format!(
-                "no plan: {id} asks for {old} by {} and shall ask for {new} instead, and the key of {old} in {} changes before {new} is there: compare with a model that adds {new} and keeps that key, then that one with this; until then nothing is moved or deleted",
-                gone.key(),
-                gone.place_name()
-            ));
+            found.extend(self.turned(&was, &now).or_else(|| self.dark(&was, &now)));
         }
         found
+    }
+
+    /// Why a question has no answer for a while: what it asks until now goes before what it asks in the end is there.
+    fn dark(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+        let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
+        let gained = self.gained(was, now);
+        let made = |source: &&&Source<'a>| match self.bond_of_new(&source.side) {
+            Some(Bond::Second(of, ..)) => of.is(&gone.side),
+            _ => false,
+        };
+        let stays = was.sources.iter().any(|source| self.followed(source, now).is_some());
+        let comes = |source: &&&Source<'a>| !stays && self.is_new(source, now.pattern);
+        let then = gained.iter().find(made).or(gained.iter().find(comes))?;
+        let (id, old, new) = (&now.pattern.id, &gone.side.entity.name, &then.side.entity.name);
+        Some(format!(
+            "no plan: {id} asks for {old} by {} and shall ask for {new} instead, and the key of {old} in {} changes before {new} is there: compare with a model that adds {new} and keeps that key, then that one with this; until then nothing is moved or deleted",
+            gone.key(),
+            gone.place_name()
+        ))
     }
 
     /// Why a question that is asked by something else in the end has no answer while the keys change that it is asked by: one
@@ -133,12 +129,15 @@ impl<'a> Readers<'a> {
             let then = self.bond_of_old(&source.side).and_then(Bond::after);
             then.is_some_and(|side| now.sources.iter().any(|source| source.side.is(&side)))
         };
-        let gone = was.sources.iter().filter(|source| self.alters(source)).find(asks_still)?;
+        if is_asked_alike(was, now) {
+            return None;
+        }
+        let gone = was.sources.iter().filter(|source| self.is_turned_under(source, was)).find(asks_still)?;
         Some(format!(
             "no plan: {} is asked by {} and shall be asked by {}, and the key of {} in {}, {}, changes under it: give the new question an id and an index of its own, compare with a model that has both questions, then that one with this; until then nothing is moved or deleted",
             was.pattern.id,
-            and(&was.pattern.given),
-            and(&now.pattern.given),
+            was.asked_by(),
+            now.asked_by(),
             self.named(gone),
             gone.place_name(),
             gone.key()
@@ -162,6 +161,12 @@ impl<'a> Readers<'a> {
         altered(old.entity, index, &written(old, new))
     }
 
+    /// Whether the plan alters the keys by which a question finds what it asks for. Who reads an index from end to end asks
+    /// by none: an entry is in it whatever its key.
+    fn is_turned_under(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+        was.pattern.reading != Reading::Scan && self.alters(source)
+    }
+
     /// Whether a question meets the new copies of items that it finds.
     fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
         let Some(Bond::Moves(old, new)) = self.bond_of_old(&source.side) else { return false };
@@ -180,8 +185,8 @@ impl<'a> Readers<'a> {
                 );
                 let action = Action::AskWithout { pattern: id.clone(), entity };
                 found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
-            } else if self.alters(source) {
-                found.push(Self::asks_both(id, source, self.followed(source, was, now)));
+            } else if self.is_turned_under(source, was) {
+                found.push(Self::asks_both(id, source, self.followed(source, now)));
             }
             if let Some(Bond::Moves(_, new)) = self.bond_of_old(&source.side)
                 && self.doubles(source, was)
@@ -232,30 +237,15 @@ impl<'a> Readers<'a> {
             .any(|(bond, source)| remains(bond, source, now).is_some() || lingers(bond, source, now))
     }
 
-    /// The source that a question has instead of an old one. Where it is asked by something else in the end, it is another
-    /// question as far as the keys go that change.
-    fn followed<'q>(
-        &self,
-        source: &Source<'_>,
-        was: &Question<'_>,
-        now: &'q Question<'a>,
-    ) -> Option<&'q Source<'a>> {
+    /// The source that a question has instead of an old one.
+    fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
         let new = self.bond_of_old(&source.side)?.after()?;
-        let alters = self.alters(source);
-        let asked = &was.pattern.given;
-        now.sources.iter().find(|source| source.side.is(&new)).filter(|to| {
-            let partition = to.key_schema().partition.iter();
-            let mut templates = partition.filter_map(|key| to.side.entity.template_of(&key.name));
-            !alters
-                || *asked == now.pattern.given
-                || templates
-                    .all(|template| made_of(&template).all(|name| asked.iter().any(|given| given == name)))
-        })
+        now.sources.iter().find(|source| source.side.is(&new))
     }
 
     /// Whether a question can ask for an entity only until its keys change.
     fn ends_early(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'a>) -> bool {
-        self.alters(source) && self.followed(source, was, now).is_none()
+        self.is_turned_under(source, was) && self.followed(source, now).is_none()
     }
 
     /// What a question asks in the end and not until now.
@@ -263,7 +253,7 @@ impl<'a> Readers<'a> {
         let kept: Vec<Side<'a>> = was
             .sources
             .iter()
-            .filter_map(|source| self.followed(source, was, now))
+            .filter_map(|source| self.followed(source, now))
             .map(|source| source.side)
             .collect();
         now.sources.iter().filter(|source| !kept.iter().any(|side| side.is(&source.side))).collect()
@@ -273,7 +263,8 @@ impl<'a> Readers<'a> {
     fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
         let Some(Bond::Stays(old, new)) = self.bond_of_old(&source.side) else { return Vec::new() };
         let one = std::slice::from_ref(now.pattern);
-        let lacks = needed(old.entity, new.entity, new.table, one).into_iter().map(|one| one.name);
+        let lacks = needed(old.entity, new.entity, new.table, one).into_iter();
+        let lacks = lacks.filter(|one| !is_open(self.bonds, (old, new), one)).map(|one| one.name);
         lacks.filter(|name| now.pattern.whole || !was.pattern.needs.contains(name)).collect()
     }
 
@@ -298,11 +289,15 @@ impl<'a> Readers<'a> {
     /// What changes for a question that is asked before and after.
     fn switched(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
+        if self.is_all_gone(was, now) && self.is_all_there(was, now) {
+            self.asks_instead(was, now, found);
+            return;
+        }
         let losses: Vec<(&Source<'a>, Loss)> = was
             .sources
             .iter()
             .filter(|source| !self.is_unknown(source))
-            .filter_map(|source| Some((source, self.loss(source)?)))
+            .filter_map(|source| Some((source, self.loss(source, was)?)))
             .collect();
         let (from, to) = (was.place(), now.place());
         let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
@@ -311,7 +306,7 @@ impl<'a> Readers<'a> {
         } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
             vec![format!("{id} asks the new {to}")]
         } else {
-            let stays = |source: &Source<'a>| self.followed(source, was, now).is_some();
+            let stays = |source: &Source<'a>| self.followed(source, now).is_some();
             let texts = losses.iter().filter(|(source, _)| !self.ends_early(source, was, now));
             let texts = texts.map(|(source, loss)| {
                 let entity = self.named(source);
@@ -338,7 +333,7 @@ impl<'a> Readers<'a> {
         };
         for source in &was.sources {
             let names = self.lacked(source, was, now);
-            if self.followed(source, was, now).is_some() && !names.is_empty() {
+            if self.followed(source, now).is_some() && !names.is_empty() {
                 told.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
             }
         }
@@ -350,8 +345,34 @@ impl<'a> Readers<'a> {
             }
         }
         // Who asks both ways asks the new way from then on.
-        let both = was.sources.iter().any(|source| self.alters(source) && !self.ends_early(source, was, now));
+        let both = was
+            .sources
+            .iter()
+            .any(|source| self.is_turned_under(source, was) && !self.ends_early(source, was, now));
         self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
+    }
+
+    /// Whether all that a question asks until now is lost to it when the first release goes out.
+    fn is_all_gone(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+        !was.sources.is_empty() && was.sources.iter().all(|source| self.ends_early(source, was, now))
+    }
+
+    /// Whether all that it asks in the end is there from the beginning.
+    fn is_all_there(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+        let gained = self.gained(was, now);
+        !gained.is_empty()
+            && gained.iter().all(|source| !self.is_new(source, now.pattern) && !self.is_left_alone(source))
+    }
+
+    /// What takes the place of all that a question asked is asked in the same release: between them it would answer nothing.
+    fn asks_instead(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        let mut actions = vec![Action::AskNew { pattern: id.clone() }];
+        for source in self.gained(was, now) {
+            let text = format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name);
+            found.push(Said { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
+        }
+        self.passes_old(now, StepKind::ReadBoth, found);
     }
 
     /// A question that moved meets the old copies until they are deleted.
@@ -401,11 +422,14 @@ impl<'a> Readers<'a> {
     fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
         let id = &was.pattern.id;
         let stranger = self.strangers(was, Bond::before);
-        let kind = if was.sources.iter().any(|source| self.alters(source) || self.doubles(source, was))
+        let kind = if was
+            .sources
+            .iter()
+            .any(|source| self.is_turned_under(source, was) || self.doubles(source, was))
             || stranger.iter().any(|(bond, source)| comes(bond, source, was))
         {
             StepKind::ReadBoth
-        } else if was.sources.iter().any(|source| self.loss(source).is_some()) {
+        } else if was.sources.iter().any(|source| self.loss(source, was).is_some()) {
             StepKind::SwitchReads
         } else {
             return;
@@ -472,7 +496,7 @@ impl<'a> Readers<'a> {
         matches!(self.bond_of_old(&source.side), Some(Bond::Unknown { .. }))
     }
 
-    fn loss(&self, source: &Source<'_>) -> Option<Loss> {
+    fn loss(&self, source: &Source<'_>, was: &Question<'_>) -> Option<Loss> {
         let old = match self.bond_of_old(&source.side)? {
             Bond::Unknown { .. } | Bond::New(_) | Bond::Second(..) => return None,
             Bond::Gone(old) | Bond::Stays(old, _) | Bond::Moves(old, _) => old,
@@ -492,7 +516,11 @@ impl<'a> Readers<'a> {
             Bond::Stays(_, new) => {
                 let leaves =
                     source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index));
-                if leaves { Some(Loss::Entries) } else { self.alters(source).then_some(Loss::Slot) }
+                if leaves {
+                    Some(Loss::Entries)
+                } else {
+                    self.is_turned_under(source, was).then_some(Loss::Slot)
+                }
             }
             Bond::New(_) | Bond::Second(..) | Bond::Unknown { .. } => None,
         }
@@ -581,6 +609,15 @@ impl<'a> Question<'a> {
             }
         }
         Some(Self { pattern, sources })
+    }
+
+    /// What a question is asked by, in words.
+    fn asked_by(&self) -> String {
+        let Some(_) = self.pattern.given.first() else { return "nothing".to_owned() };
+        let is_one = |name: &&String| self.pattern.equal.contains(name);
+        let (one, ranges): (Vec<&String>, Vec<&String>) = self.pattern.given.iter().partition(is_one);
+        let ranges = ranges.into_iter().map(|name| format!("a range of {name}"));
+        and(&one.into_iter().cloned().chain(ranges).collect::<Vec<_>>())
     }
 
     /// Where a question is asked, in words.

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::action::Action;
+use super::copies::Copied;
 use super::former::{Former, variables};
 use super::makeup::Makeup;
 use super::pairs::{Bond, Side};
@@ -181,19 +182,18 @@ impl<'a> Planner<'a> {
             let action = Action::SecondsThere { entity: entity.clone() };
             self.act(StepKind::SwitchReads, text, vec![action]);
         }
-        if !lack.is_empty() {
-            let who = Subjects::of(lack.into_iter().copied(), String::new);
+        let lack = lack.into_iter().copied().collect();
+        self.act_of(StepKind::SwitchReads, lack, |who| {
             let leaves = if moved.is_empty() {
                 String::new()
             } else {
                 format!(", but leaves {} as it is", and(&moved))
             };
-            let text = format!(
+            format!(
                 "{} keeping each {entity} as until now{leaves}, also when the plan is through: the new model does not say that, and should",
                 who.each("goes on", "go on")
-            );
-            self.act(StepKind::SwitchReads, text, Vec::new());
-        }
+            )
+        });
     }
 
     /// A condition on the second item that the new model asks, when it may be asked.
@@ -203,14 +203,12 @@ impl<'a> Planner<'a> {
             pattern.touches.iter().any(|touch| touch.entity == *entity && touch.kind == TouchKind::Create)
         };
         let asking: Vec<&SubjectPattern> = self.writes().filter(asks).collect();
-        if !asking.is_empty() {
-            let who = Subjects::of(asking.into_iter(), String::new);
-            let text = format!(
+        self.act_of(StepKind::SwitchReads, asking, |who| {
+            format!(
                 "{} from now on and not before that no {entity} is there: until now one may be missing",
                 who.each("asks", "ask")
-            );
-            self.act(StepKind::SwitchReads, text, Vec::new());
-        }
+            )
+        });
     }
 
     fn former_seconds(&mut self, second: &Second<'_>) {
@@ -235,17 +233,10 @@ impl<'a> Planner<'a> {
     }
 
     /// What repeats other items than those that the second ones are made of.
-    fn other_copies(&mut self, second: &Second<'_>) {
-        let entity = &second.new.entity.name;
+    fn other_copies(&mut self, second: &Second<'a>) {
         for (name, of, from) in second.makeup.others() {
-            let own = std::slice::from_ref(from);
-            let setters = self.writes().filter(|pattern| pattern.updates(of) && pattern.sets(of, own));
-            let who = Subjects::of(setters, || format!("whatever changes {from} of {of}"));
-            let text = format!(
-                "{name} of {entity} is {from} of its {of}: whatever puts a {entity} reads that too and checks in the same transaction that it is still so, and {} it in each {entity} that is there",
-                who.each("sets", "set")
-            );
-            self.act(StepKind::WriteBoth, text, Vec::new());
+            let made_of = Some(second.now);
+            self.kept_like(&Copied { name, side: second.new, of, from, made_of });
         }
     }
 
@@ -346,14 +337,9 @@ impl<'a> Planner<'a> {
                 && (pattern.whole || pattern.needs.iter().any(|need| moved.contains(need)))
         };
         let readers: Vec<&SubjectPattern> = self.before.patterns.iter().filter(needs).collect();
-        if !readers.is_empty() {
-            let who = Subjects::of(readers.into_iter(), String::new);
-            let text = format!(
-                "{} no {names} of {of} any more: it is read from {entity}",
-                who.each("takes", "take")
-            );
-            self.act(StepKind::SwitchReads, text, Vec::new());
-        }
+        self.act_of(StepKind::SwitchReads, readers, |who| {
+            format!("{} no {names} of {of} any more: it is read from {entity}", who.each("takes", "take"))
+        });
         let who = Subjects::of(setters.into_iter(), || format!("whatever writes {of}"));
         let unset = Action::Unset { entity: of.to_owned(), attributes: moved.clone() };
         self.act(

@@ -401,7 +401,6 @@ impl<'a> World<'a> {
                 next.ways.insert(pattern.clone(), Way::Both);
             }
             Action::AskNew { pattern } => {
-                next.without.retain(|(id, _)| id != pattern);
                 next.ways.insert(pattern.clone(), Way::New);
             }
             Action::AskNoMore { pattern } => {
@@ -1093,7 +1092,12 @@ impl World<'_> {
         let left = |at: &usize| way == Way::New || !release.without.contains(&(pattern.id.clone(), *at));
         let ats: Vec<usize> = (0..self.bonds.len()).filter(own).collect();
         let unknown = ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. }));
+        let some = !ats.is_empty();
         let ats: Vec<usize> = ats.into_iter().filter(left).collect();
+        // It may answer less than before, and in the end as the new model says; to ask for nothing at all is no way there.
+        if some && ats.is_empty() && !unknown && now.is_some() {
+            return Err(Fault("nothing is asked".to_owned()));
+        }
         if unknown || ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. })) {
             return Ok(());
         }
@@ -1183,7 +1187,7 @@ impl World<'_> {
             let is = |side: Option<Side<'_>>| side.is_some_and(|side| key_of(&side, &row) == key);
             let (old_key, new_key) = (is(bond.before()), is(bond.after()));
             let asks = (pattern.id.clone(), of);
-            if !new && release.without.contains(&asks) {
+            if release.without.contains(&asks) && (other || !new) {
                 continue;
             }
             let passed = release.pass_new.contains(&asks) && !new && new_key && (other || !old_key)

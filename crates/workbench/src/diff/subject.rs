@@ -16,6 +16,19 @@ use crate::exchange::tables::TableDefinition;
 pub struct Subject {
     pub tables: Vec<SubjectTable>,
     pub patterns: Vec<SubjectPattern>,
+    /// What its own check calls errors.
+    pub faults: Vec<SubjectFault>,
+}
+
+/// Why a model fails its check: what a rule of errors found, or that it does not run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectFault {
+    /// The rule; none where it does not run.
+    pub rule: Option<&'static str>,
+    /// The pattern, entity, table or index it is about.
+    pub subject: String,
+    pub text: String,
+    pub fix: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -178,7 +191,7 @@ impl SubjectPattern {
 impl Subject {
     /// The tables and entities of a draft, each entity with as many items as there are examples.
     pub fn of_draft(draft: &Draft) -> Self {
-        Self { tables: draft.tables.iter().map(SubjectTable::of_draft).collect(), patterns: Vec::new() }
+        Self { tables: draft.tables.iter().map(SubjectTable::of_draft).collect(), ..Self::default() }
     }
 
     /// Marks the questions that no request answers.

@@ -1,0 +1,150 @@
+//! Attributes that repeat one of other items: who writes them, who has to change them wherever they are, and how those are
+//! found.
+//!
+//! A copy is right as long as whoever changes the original changes it too, and a put in the place of an item changes
+//! whatever its key does not fix, as an update does. Where no key leads from the original to its copies, each change of it
+//! is a scan; a plan that did not say so would be one that nobody can follow.
+
+use super::changes::slot_text;
+use super::former::variables;
+use super::pairs::{Bond, Side};
+use super::plan::StepKind;
+use super::planner::Planner;
+use super::slots::{Needed, made_of};
+use super::subject::{SubjectPattern, TouchKind};
+use super::words::Subjects;
+use keywright_semantics::schema::KeySchema;
+
+/// An attribute that repeats one of other items.
+pub(super) struct Copied<'c, 'a> {
+    pub(super) name: &'c str,
+    /// The items that have it.
+    pub(super) side: Side<'a>,
+    /// The entity and the attribute that it repeats.
+    pub(super) of: &'c str,
+    pub(super) from: &'c str,
+    /// The items that those which have it are made of, one of one.
+    pub(super) made_of: Option<Side<'a>>,
+}
+
+impl<'a> Planner<'a> {
+    /// Whatever changes what an attribute is a copy of changes the copies.
+    pub(super) fn copies(&mut self, side: Side<'a>, needed: &[Needed]) {
+        for one in needed {
+            let Some((of, from)) = side.entity.copies.get(&one.name) else { continue };
+            self.kept_like(&Copied { name: &one.name, side, of, from, made_of: None });
+        }
+    }
+
+    /// Says who keeps a copy like what it is a copy of.
+    pub(super) fn kept_like(&mut self, copied: &Copied<'_, 'a>) {
+        let Copied { name, side, of, from, .. } = copied;
+        let entity = &side.entity.name;
+        let changers = self.changers(of, from);
+        if changers.is_empty() && self.is_of_key(of, from) {
+            return;
+        }
+        let who = Subjects::of(changers.into_iter(), || format!("whatever changes {from} of {of}"));
+        let text = format!(
+            "{name} of {entity} is {from} of its {of}: whatever puts a {entity} reads that too and checks in the same transaction that it is still so, and {} it in each {entity} that is there{}",
+            who.each("sets", "set"),
+            self.found_by(copied),
+        );
+        self.act(StepKind::WriteBoth, text, Vec::new());
+        let ends = |pattern: &&SubjectPattern| {
+            let deletes = |entity: &str| {
+                pattern.touches.iter().any(|touch| touch.entity == entity && touch.kind == TouchKind::Delete)
+            };
+            self.called(of).iter().any(|name| deletes(name)) && !deletes(entity)
+        };
+        let ending: Vec<&SubjectPattern> = self.writes().filter(ends).collect();
+        self.act_of(StepKind::WriteBoth, ending, |who| {
+            format!(
+                "{} {of} and no {entity} of it: {name} stays there as it was, and the comparison leaves it",
+                who.each("deletes", "delete")
+            )
+        });
+    }
+
+    /// What gives an attribute of items that are there another value: an update that names it, and a put in the place of
+    /// one that is there, as far as it is no part of their key.
+    fn changers(&self, of: &str, attribute: &str) -> Vec<&'a SubjectPattern> {
+        let own = [attribute.to_owned()];
+        let names = self.called(of);
+        let is_key = self.is_of_key(of, attribute);
+        let changes = |pattern: &&SubjectPattern| {
+            pattern.touches.iter().any(|touch| {
+                names.contains(&touch.entity.as_str())
+                    && match touch.kind {
+                        TouchKind::Put => !is_key,
+                        TouchKind::Update => touch.attributes.contains(&own[0]),
+                        TouchKind::Create | TouchKind::Delete | TouchKind::Read => false,
+                    }
+            })
+        };
+        self.writes().filter(changes).collect()
+    }
+
+    /// Whether the key of an entity's items is made of an attribute: then it is what it is as long as they are there.
+    fn is_of_key(&self, entity: &str, attribute: &str) -> bool {
+        self.side_of(entity).is_some_and(|side| variables(&side).contains(attribute))
+    }
+
+    /// What an entity of the new design is called in either.
+    fn called<'n>(&self, entity: &'n str) -> Vec<&'n str>
+    where
+        'a: 'n,
+    {
+        let bonds =
+            self.bonds.iter().filter(|bond| bond.after().is_some_and(|new| new.entity.name == *entity));
+        let before = bonds.filter_map(|bond| bond.before().map(|old| old.entity.name.as_str()));
+        std::iter::once(entity).chain(before).collect()
+    }
+
+    fn side_of(&self, entity: &str) -> Option<Side<'a>> {
+        self.bonds.iter().filter_map(Bond::after).find(|new| new.entity.name == *entity)
+    }
+
+    /// How whoever changes the original finds its copies.
+    fn found_by(&self, copied: &Copied<'_, 'a>) -> String {
+        let Copied { side, of, made_of, .. } = copied;
+        let Some(original) = self.side_of(of) else { return String::new() };
+        if let Some(place) = led(&original, side) {
+            return format!(", found in {place}");
+        }
+        if let Some((source, place)) = made_of.and_then(|source| Some((source, led(&original, &source)?))) {
+            return format!(", found by way of each {} in {place}", source.entity.name);
+        }
+        let table = &side.table.definition.name;
+        let units =
+            self.scan_units(side.table).map(|units| format!(", {units} read units")).unwrap_or_default();
+        format!(
+            "; no key or index leads from {of} to its {}, so each time that is a Scan of {table}{units}: an index by what tells the {of} would find them",
+            side.entity.name
+        )
+    }
+}
+
+/// Where all items that repeat something of another one are found by its key: a table or an index whose partition key they
+/// have from it.
+fn led(original: &Side<'_>, side: &Side<'_>) -> Option<String> {
+    let (of, entity) = (&original.entity.name, side.entity);
+    let tells = |name: &str| {
+        let copied = entity.copies.get(name).filter(|(known, _)| known == of);
+        let from = copied.map_or(name, |(_, from)| from.as_str());
+        variables(original).contains(from)
+    };
+    let told = |key: &KeySchema| {
+        let templates: Vec<String> =
+            key.partition.iter().filter_map(|key| entity.template_of(&key.name)).collect();
+        let mut names = templates.iter().flat_map(|template| made_of(template)).peekable();
+        templates.len() == key.partition.len() && names.peek().is_some() && names.all(tells)
+    };
+    let definition = &side.table.definition;
+    let table = &definition.schema.key;
+    if told(table) {
+        return Some(format!("table {} by {}", definition.name, slot_text(entity, table)));
+    }
+    let index = definition.schema.indexes.iter().find(|index| entity.is_in(index) && told(&index.key))?;
+    Some(format!("index {} of {} by {}", index.name, definition.name, slot_text(entity, &index.key)))
+}
