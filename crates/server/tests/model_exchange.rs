@@ -556,11 +556,28 @@ format: 1
 model: rep
 tables:
   Tab: {key: {pk: S}, stream: new-and-old, deletionProtection: true, class: infrequent-access, replicas: [eu-west-1, ap-south-1]}
-  Fixed: {key: {pk: S}, stream: new-and-old, billing: {provisioned: {rcu: 5, wcu: 6}}, replicas: [eu-west-1]}
+  Scaled: {key: {pk: S}, stream: new-and-old, billing: {provisioned: {rcu: 5, wcu: 6, autoscale: {min: 6, max: 60}}}, replicas: [eu-west-1]}
 entities:
   Order: {table: Tab, count: 1000, key: {pk: "o#{id}"}, attrs: {id: S}}
-  Line: {table: Fixed, key: {pk: "o#{id}"}, attrs: {id: S}}
+  Line: {table: Scaled, key: {pk: "o#{id}"}, attrs: {id: S}}
 "#;
+
+#[test]
+fn a_table_with_replicas_that_does_not_say_how_it_scales_becomes_a_model_that_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let described = r#"{"Table": {"TableName": "Tab", "KeySchema": [{"AttributeName": "pk", "KeyType": "HASH"}],
+        "AttributeDefinitions": [{"AttributeName": "pk", "AttributeType": "S"}],
+        "ProvisionedThroughput": {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6},
+        "StreamSpecification": {"StreamEnabled": true, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+        "Replicas": [{"RegionName": "eu-west-1"}]}}"#;
+    std::fs::write(path.join("table.json"), described).unwrap();
+    let told = noted(path, &["import", "table.json", "-o", "model.yaml"]);
+    assert!(told.contains("Tab: replicas need capacity that scales; it is written from 6 to 6"), "{told}");
+    let text = std::fs::read_to_string(path.join("model.yaml")).unwrap();
+    let made = keywright_workbench::model::parse(&text).unwrap();
+    assert_eq!(made.tables[0].replicas, ["eu-west-1"]);
+}
 
 /// What the command says besides its data; it must succeed.
 fn noted(folder: &Path, arguments: &[&str]) -> String {
