@@ -112,7 +112,11 @@ impl<'a> Planner<'a> {
         if let Some(place) = led(&original, side) {
             return format!(", found in {place}");
         }
-        if let Some((source, place)) = made_of.and_then(|source| Some((source, led(&original, &source)?))) {
+        // What they are made of, or repeat besides, may be found instead and tell their keys.
+        let repeated = side.entity.copies.values().filter_map(|(of, _)| self.side_of(of));
+        let sources = made_of.iter().copied().chain(repeated);
+        let mut ways = sources.filter_map(|source| Some((source, led(&original, &source)?)));
+        if let Some((source, place)) = ways.find(|(source, _)| is_known_by(side, source)) {
             return format!(", found by way of each {} in {place}", source.entity.name);
         }
         let table = &side.table.definition.name;
@@ -123,6 +127,14 @@ impl<'a> Planner<'a> {
             side.entity.name
         )
     }
+}
+
+/// Whether other items tell all that the key of items is made of.
+fn is_known_by(side: &Side<'_>, source: &Side<'_>) -> bool {
+    variables(side).iter().all(|name| {
+        let copied = side.entity.copies.get(name).filter(|(of, _)| *of == source.entity.name);
+        source.entity.attributes.contains_key(copied.map_or(name, |(_, from)| from))
+    })
 }
 
 /// Where all items that repeat something of another one are found by its key: a table or an index whose partition key they

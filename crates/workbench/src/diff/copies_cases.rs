@@ -96,6 +96,12 @@ fn copies_are_found_by_a_key_or_an_index_or_by_way_of_what_they_are_made_of() {
     let plan = diff(&films(ROLE, &[], WRITES), &films(ROLE, &[CAST], WRITES)).plan;
     let cast = about(&plan, "title of Cast is title of its Film: ");
     assert!(cast.ends_with(", found by way of each Role in table App by f#{filmId}, r#{actorId}"), "{cast}");
+    // Also where it is only what they repeat besides.
+    let bare = CAST.replace(", title: {type: S, copyOf: Film.title}", "");
+    let asked = format!("{WRITES}  - {{id: Q3, query: Cast, given: {{actorId: eq}}, rate: 5}}\n");
+    let plan = diff(&films(ROLE, &[&bare], &asked), &films(ROLE, &[CAST], &asked)).plan;
+    let cast = about(&plan, "title of Cast is title of its Film: ");
+    assert!(cast.contains(", found by way of each Role in table App"), "{cast}");
 }
 
 #[test]
@@ -109,4 +115,26 @@ fn what_deletes_an_original_and_leaves_its_copies_is_told() {
     let both = writes.replace("delete: Film", "transact: [{delete: Film}, {delete: Cast}]");
     let plan = diff(&films(ROLE, &[CAST], &both), &films(ROLE, &[CAST], &both)).plan;
     assert_eq!(plan.steps, []);
+}
+
+#[test]
+fn a_job_that_fills_what_no_model_tells_the_values_of_says_so() {
+    let indexed = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g}}}";
+    let asked = "  - {id: Q5, query: Role, given: {actorId: eq, shard: eq}, uses: gsi1, rate: 1}\n";
+    let model = |role: &str, asked: &str| {
+        let table = if asked.is_empty() { APP } else { indexed };
+        subject(table, &[ACTOR, FILM, role], &format!("{QUESTIONS}{asked}{WRITES}"))
+    };
+    let sharded = ROLE.replace("attrs: {", "gsi1: {g: \"a#{actorId}#{shard}\"}, attrs: {shard: S, ");
+    let filled = clauses(&diff(&model(ROLE, ""), &model(&sharded, asked)).plan, Backfill);
+    let told =
+        "set shard and g of the 30000 items of Role, shard to what neither model tells, each on condition";
+    assert!(
+        filled[0].contains(told) || filled[0].contains(&told.replace("shard and g", "g and shard")),
+        "{filled:?}"
+    );
+    // What is a copy, or has the values of what goes, is told.
+    let renamed = ROLE.replace("part: S", "piece: S");
+    let filled = clauses(&diff(&model(ROLE, ""), &model(&renamed, "")).plan, Backfill);
+    assert!(!filled[0].contains("neither model tells"), "{filled:?}");
 }

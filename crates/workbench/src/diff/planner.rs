@@ -641,9 +641,10 @@ impl<'a> Planner<'a> {
         let (name, of) = (&table.definition.name, items(entity.count, &entity.name));
         let guard = guard(old.entity, entity, table, &names, &inputs);
         let text = format!(
-            "scan {name} and set {} of the {of}{}, each on condition that {guard}",
+            "scan {name} and set {} of the {of}{}{}, each on condition that {guard}",
             and(&names),
             values.as_ref().map(|values| format!(" {values}")).unwrap_or_default(),
+            untold(old.entity, entity, &names, needed),
         );
         let action = Action::Fill { entity: entity.name.clone(), attributes: names.clone(), guard };
         self.scan(StepKind::Backfill, table, text, Some(Units::default()), vec![action]);
@@ -976,6 +977,21 @@ fn values(
         if names.len() > 1 { format!("{name} from {from}") } else { format!("from {from}") }
     }));
     (!texts.is_empty()).then(|| texts.join(", "))
+}
+
+/// What of the attributes has no value that either model tells: whoever carries the plan out has to know it.
+fn untold(old: &SubjectEntity, entity: &SubjectEntity, names: &[String], needed: &[Needed]) -> String {
+    let is_told = |name: &String| {
+        old.template_of(name).is_some()
+            || entity.template_of(name).is_none_or(|template| template != format!("{{{name}}}"))
+            || needed.iter().any(|one| one.name == *name && one.from.is_some())
+    };
+    let untold: Vec<String> = names.iter().filter(|name| !is_told(name)).cloned().collect();
+    match untold.len() {
+        0 => String::new(),
+        all if all == names.len() => " to what neither model tells".to_owned(),
+        _ => format!(", {} to what neither model tells", and(&untold)),
+    }
 }
 
 /// What tells a job that nobody wrote the new values yet.
