@@ -75,6 +75,32 @@ fn r66_a_pattern_is_of_a_kind_and_one_without_a_rate_is_left_out_of_the_bill_by_
 }
 
 #[test]
+fn a_question_is_metered_on_its_average_whatever_its_examples_range_finds_in_the_sample() {
+    let entries = |example: &str| {
+        model(&format!(
+            r#"
+format: 1
+model: m
+tables: {{Tab: {{key: {{pk: S, sk: S}}}}}}
+entities:
+  Account: {{count: 500000, size: 300, key: {{pk: "a#{{id}}", sk: a}}, attrs: {{id: {{type: S, format: uuid}}}}}}
+  Entry: {{count: 400000000, size: 400, parent: Account, key: {{pk: "a#{{id}}", sk: "e#{{at}}#{{no}}"}}, attrs: {{id: {{type: S, format: uuid}}, at: {{type: S, format: iso8601}}, no: {{type: S, format: ulid}}}}}}
+patterns:
+  - {{id: Q, query: Entry, given: {{id: eq, at: between}}, returns: {{avg: 80, max: 5000}}{example}, rate: 1}}
+data: {{generate: {{seed: 5, sample: 200}}}}
+"#
+        ))
+    };
+    // 80 items of 400 bytes are 8 blocks of 4 KB.
+    for example in ["", ", example: {at: [\"2000-01-01T00:00:00.000Z\", \"2100-01-01T00:00:00.000Z\"]}"] {
+        let bill = billed(&entries(example));
+        let line = bill.lines.iter().find(|line| line.pattern == "Q").expect("a line");
+        assert_eq!(line.read.0, 8, "half units, {example}");
+        assert!(bill.notes.is_empty(), "{:?}", bill.notes);
+    }
+}
+
+#[test]
 fn r67_every_cardinality_is_drawn_in_the_diagram_that_browsers_show() {
     let school = r#"
 format: 1

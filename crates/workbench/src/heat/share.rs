@@ -147,8 +147,12 @@ fn spread(
 /// What all keys with the busiest values receive, shards aside: attributes are taken to vary independently. None when the
 /// model does not say how many values there are.
 pub(super) fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: When) -> Option<Exact> {
-    let mut share = Exact::ONE;
-    for name in told_once(templates) {
+    let names = told_once(templates);
+    let (mut share, others) = match identified(model, entity, &names, when) {
+        Some((count, others)) => (Exact::part(1_u64, count), others),
+        None => (Exact::ONE, names),
+    };
+    for name in others {
         let values = model.distinct(entity, name);
         let present = || match when {
             When::Any => None,
@@ -171,7 +175,37 @@ pub(super) fn of_values(model: &Model, entity: &Entity, templates: &[Template], 
         };
         share = share.times(of_one);
     }
-    Some(share)
+    // There are no more keys than items, however many values could be combined.
+    Some(entity.count.filter(|count| *count > 0).map_or(share, |count| share.max(Exact::part(1_u64, count))))
+}
+
+/// How many there are of what several of these attributes identify together, the entity itself or what it belongs to, and the
+/// attributes that say more; none if a single one has a skew or is of the present.
+fn identified<'a>(
+    model: &Model,
+    entity: &Entity,
+    names: &[&'a str],
+    when: When,
+) -> Option<(u64, Vec<&'a str>)> {
+    let even = |name: &str| {
+        let time = entity.attribute(name).and_then(|own| own.format).is_some_and(is_time);
+        skew_of(entity, name).is_none_or(|skew| skew == Skew::Uniform) && (when == When::Any || !time)
+    };
+    let parents = entity.parents.iter().filter_map(|parent| model.entity(parent));
+    std::iter::once(entity).chain(parents).find_map(|owner| {
+        let mut key: Vec<&str> = owner.key_attributes().collect();
+        key.sort_unstable();
+        key.dedup();
+        let is_its = |name: &str| {
+            let line = model.line(entity, name);
+            line.iter().any(|own| own.entity.name == owner.name && own.attribute.name == name)
+        };
+        let whole =
+            key.len() > 1 && key.iter().all(|name| names.contains(name) && is_its(name) && even(name));
+        let count = owner.count.filter(|count| whole && *count > 0)?;
+        let more = |name: &&&str| owner.name != entity.name && !key.contains(*name);
+        Some((count, names.iter().filter(more).copied().collect()))
+    })
 }
 
 /// The attributes of a key by which what is written now has the same value, whatever its items are.
@@ -244,8 +278,11 @@ fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
 
 /// How many different keys some templates make of an entity; none when the model does not say.
 pub fn different(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
-    let mut values = told_once(templates).into_iter().map(|name| model.distinct(entity, name));
-    let values = values.try_fold(1_u64, |product, values| Some(product.saturating_mul(values?)))?;
+    let names = told_once(templates);
+    let (first, others) = identified(model, entity, &names, When::Any).unwrap_or((1, names));
+    let mut values = others.into_iter().map(|name| model.distinct(entity, name));
+    let values = values.try_fold(first, |product, values| Some(product.saturating_mul(values?)))?;
+    let values = entity.count.filter(|count| *count > 0).map_or(values, |count| values.min(count));
     Some(
         spreads(model, entity, templates)
             .iter()

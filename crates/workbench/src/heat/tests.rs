@@ -57,6 +57,29 @@ fn heat_of(text: &str) -> Vec<HotKey> {
     of_model(&model, &report)
 }
 
+/// Two attributes identify a repository together: what stands under both is spread as the repositories are, whatever the
+/// attributes are by themselves.
+#[test]
+fn what_several_attributes_identify_has_as_many_keys_as_there_are() {
+    let text = r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: gpk, sk: gsk}}}}
+entities:
+  Repo: {count: 300, size: 500, key: {pk: "r#{owner}#{repo}", sk: "r"}, attrs: {owner: {type: S, distinct: 100}, repo: S, n: N}}
+  Issue: {count: 6000, size: 500, parent: Repo, key: {pk: "r#{owner}#{repo}", sk: "i#{no:pad(6)}"}, gsi1: {gpk: "{owner}#{repo}#{kind}", gsk: "{no:pad(6)}"}, attrs: {owner: {type: S, distinct: 100}, repo: S, no: N, kind: {type: S, values: [a, b]}}}
+patterns:
+  - {id: W1, update: Repo, add: "n :one", if: exists, example: {one: 1}, rate: 300}
+  - {id: W2, put: Issue, if: not-exists, rate: 600}
+data: {generate: {seed: 1, sample: 100}}
+"#;
+    let told: Vec<(String, Option<u64>)> =
+        heat_of(text).into_iter().map(|own| (own.key, own.share_ppm)).collect();
+    let of = |template: &str| told.iter().find(|(own, _)| own == template).and_then(|(_, share)| *share);
+    assert_eq!(of("r#{owner}#{repo}"), Some(3334), "one of 300: {told:?}");
+    assert_eq!(of("{owner}#{repo}#{kind}"), Some(1667), "one of 600: {told:?}");
+}
+
 const VOTES: &str = r#"
 format: 1
 model: votes

@@ -159,7 +159,7 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
             let stale: Vec<String> = stale.map(|(own, _)| format!("{}.{own}", holder.name)).collect();
             let one = |stale: &[String]| {
                 let text = format!(
-                    "{} may replace a {} that is there and leaves what is copied of it, {}, as it was",
+                    "{} puts {} and may replace one that is there: what is copied of it, {}, stays as it was",
                     pattern.id,
                     entity.name,
                     stale.join(", ")
@@ -170,7 +170,7 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
         }
         WriteKind::Delete if is_second(holder, entity) => {
             let text =
-                format!("{} deletes a {} and leaves its {} behind", pattern.id, entity.name, holder.name);
+                format!("{} deletes {} and leaves its {} behind", pattern.id, entity.name, holder.name);
             let left = !copied.iter().any(|(own, _)| kept(own));
             left.then(|| say(text, DELETE_TOO)).into_iter().collect()
         }

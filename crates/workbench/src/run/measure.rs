@@ -21,8 +21,8 @@ use super::sizes::average;
 use super::tables;
 use crate::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
 use crate::model::{
-    Entity, Expectation, Fault, Faults, Generate, GivenOp, Index, Model, Operation, Pattern, Read, ReadKind,
-    Template,
+    Entity, Expectation, Fault, Faults, Generate, Given, GivenOp, Index, Model, Operation, Pattern, Read,
+    ReadKind, Template, values_in,
 };
 
 /// Items of one question's collection at most; of a larger one whole pages are read and the rest is in proportion.
@@ -68,6 +68,8 @@ pub enum Note {
     Extended { pattern: String, items: u64, wanted: u64 },
     /// A filter whose share is taken from the sample.
     Filtered { pattern: String, read: u64, returned: u64 },
+    /// As many items as it is said to return could not be made for it.
+    Unmade { pattern: String, items: u64, wanted: u64 },
     /// It did not run, so nothing was metered.
     NotRun { pattern: String, reason: String },
     /// A change that is said to fail, and did not: what it takes is not known.
@@ -126,6 +128,11 @@ impl fmt::Display for Note {
             Self::Filtered { pattern, read, returned } => {
                 write!(f, "{pattern} filters: of {read} items read {returned} come back, as in the sample")
             }
+            Self::Unmade { pattern, items, wanted } => write!(
+                f,
+                "{pattern}: the {wanted} items that it reads could not be made: metered on {}; write an `example` that finds some of the data",
+                of(*items, "item of the sample", "items of the sample")
+            ),
             Self::NotRun { pattern, reason } => {
                 write!(f, "{pattern} did not run and is not in the total: {reason}")
             }
@@ -518,7 +525,12 @@ impl Sized<'_> {
         (tried, wanted): (u64, u64),
     ) -> Result<(), Faults> {
         let pattern = self.pattern.id.clone();
-        let Some(items) = self.on_a_collection(ran, model, read, tried)? else { return Ok(()) };
+        let Some(items) = self.on_a_collection(ran, model, read, tried)? else {
+            if ran.items_read != wanted {
+                self.notes.push(Note::Unmade { pattern, items: ran.items_read, wanted });
+            }
+            return Ok(());
+        };
         if items < tried {
             // A scan of few keys is of them, all the same; it reads as many as are counted.
             if read.kind != ReadKind::Scan {
@@ -590,7 +602,14 @@ impl Sized<'_> {
         returns.max = (ran.filter.is_none()).then_some(items);
         pattern.returns = Some(returns);
         if let Operation::Read(read) = &mut pattern.operation {
-            read.given.retain(|given| given.op == GivenOp::Eq);
+            let (equal, ranges): (Vec<Given>, Vec<Given>) =
+                std::mem::take(&mut read.given).into_iter().partition(|given| given.op == GivenOp::Eq);
+            read.given = equal;
+            // Nobody asks for a range any more: its example speaks of no value.
+            let filter: Vec<&str> = read.filter.as_deref().into_iter().flat_map(values_in).collect();
+            pattern.example.retain(|(name, _)| {
+                filter.contains(&name.as_str()) || !ranges.iter().any(|given| given.attribute == *name)
+            });
         }
         pattern
     }
