@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use keywright_workbench::cost::Bill;
 use keywright_workbench::design::{self, Billed, Design, Slot, carry, verify, verify_writes};
-use keywright_workbench::model::{Model, write};
+use keywright_workbench::model::{MilliItems, Model, write};
 use keywright_workbench::report::text;
 use keywright_workbench::run::Note;
 
@@ -179,7 +179,7 @@ data:
     let expect = pattern.expect.as_ref().expect("it is carried over");
     assert_eq!(expect.items.as_ref().map(Vec::len), Some(1));
     assert!(expect.exact && expect.read_units.is_some(), "{expect:?}");
-    assert_eq!(pattern.returns.and_then(|returns| returns.average), Some(1));
+    assert_eq!(pattern.returns.and_then(|returns| returns.average), Some(MilliItems::of(1)));
     assert_eq!(made.pattern("P2").and_then(|own| own.expect.as_ref()?.count), Some(1));
     assert!(notices.iter().any(|said| said.contains("P2 expected 2 items")), "{notices:?}");
     assert!(check(&model(&write(&made))).passes());

@@ -79,6 +79,22 @@ fn a_sample_keeps_the_items_under_a_key_and_at_least_ten_keys() {
 }
 
 #[test]
+fn numbers_that_a_key_pads_begin_anew_where_something_else_tells_their_items_apart() {
+    let text = r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Job: {count: 1000, key: {pk: "j#{job}", sk: j}, attrs: {job: {type: S, format: uuid}}}
+  Attempt: {count: 1500, parent: Job, key: {pk: "j#{job}", sk: "a#{no:pad(2)}"}, attrs: {job: {type: S, format: uuid}, no: N}}
+patterns: [{id: Q, query: [Job, Attempt], given: {job: eq}}]
+data: {generate: {seed: 1, sample: 1500}}
+"#;
+    let samples = generated(text);
+    assert_eq!((of(&samples, "Attempt").count(), keys(&samples, "Attempt").len()), (1500, 1500));
+}
+
+#[test]
 fn keys_of_another_entitys_values_and_few_of_its_own_do_not_collide() {
     let text = r#"
 format: 1

@@ -10,7 +10,7 @@ use keywright_workbench::lint::{RULES, Severity};
 use keywright_workbench::model::{Model, Template, parse};
 use keywright_workbench::report::{Checked, text};
 
-use support::{check, model, no_files};
+use support::{check, checked, model, no_files};
 
 /// What is found in a model, `Err` with what keeps it from running.
 fn found(name: &str) -> Result<Checked, String> {
@@ -136,6 +136,23 @@ fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_noth
         assert!(!fixes.is_empty(), "{case}: nothing is found");
         assert_eq!(found(&after), [], "{case}: {fixes:?}");
     }
+}
+
+#[test]
+fn a_key_of_what_an_update_removes_is_to_be_removed_with_it() {
+    let checked = checked(
+        r#"
+format: 1
+model: m
+tables: {Tab: {key: {pk: S, sk: S}, indexes: {unread: {pk: of}}}}
+entities:
+  Message: {count: 10, key: {pk: "m#{id}", sk: m}, unread: {pk: "u#{user}"}, attrs: {id: S, user: S}}
+patterns: [{id: W, update: Message, remove: user, if: exists, rate: 1}]
+data: {generate: {seed: 1, sample: 10}}
+"#,
+    );
+    let found = checked.findings.iter().find(|found| found.rule == "L053").expect("it stays");
+    assert!(found.fix.starts_with("remove `of` in the same update"), "{}", found.fix);
 }
 
 /// `u#…#follower` and `u#…#following` begin alike and never meet.

@@ -8,7 +8,7 @@ use keywright_workbench::design::{self, explain};
 use keywright_workbench::diff::{StepKind, Subject, diff};
 use keywright_workbench::exchange::of_model::stored_items;
 use keywright_workbench::heat;
-use keywright_workbench::model::{HalfUnits, Model, Pattern, ReadKind};
+use keywright_workbench::model::{HalfUnits, Model, Pattern, ReadKind, parse, write};
 use keywright_workbench::price::{Money, Prices, TODAY};
 use keywright_workbench::report::text;
 use keywright_workbench::run::measure;
@@ -98,6 +98,37 @@ data: {{generate: {{seed: 5, sample: 200}}}}
         assert_eq!(line.read.0, 8, "half units, {example}");
         assert!(bill.notes.is_empty(), "{:?}", bill.notes);
     }
+}
+
+#[test]
+fn an_average_may_be_a_fraction_which_is_kept_and_metered_as_the_next_whole_item() {
+    let lines = |average: &str| {
+        model(&format!(
+            r#"
+format: 1
+model: m
+tables: {{Tab: {{key: {{pk: S, sk: S}}}}}}
+entities:
+  Order: {{count: 1000, size: 4096, key: {{pk: "o#{{id}}", sk: o}}, attrs: {{id: S}}}}
+  Line: {{count: 2200, size: 4096, parent: Order, key: {{pk: "o#{{id}}", sk: "l#{{no:pad(3)}}"}}, attrs: {{id: S, no: N}}}}
+patterns:
+  - {{id: Q, query: Line, given: {{id: eq}}, returns: {{avg: {average}, max: 3}}, rate: 1}}
+data: {{generate: {{seed: 5, sample: 20}}}}
+"#
+        ))
+    };
+    for (average, written, blocks) in
+        [("2.2", "avg: 2.2,", 3), ("2.000", "avg: 2,", 2), ("0.25", "avg: 0.25,", 1)]
+    {
+        let model = lines(average);
+        assert!(write(&model).contains(written), "{}", write(&model));
+        assert_eq!(
+            billed(&model).lines.first().map(|line| line.read.0),
+            Some(blocks),
+            "half units of {average}"
+        );
+    }
+    assert!(parse(&write(&lines("2")).replace("avg: 2", "avg: 3.001")).is_err(), "more than at most");
 }
 
 #[test]

@@ -367,6 +367,7 @@ impl<'a> Generator<'a> {
         used: Use,
         draw: &mut Draw,
     ) -> AttributeValue {
+        let place = padded(entity, &attribute.name).map_or(place, |numbers| place % numbers);
         match self.scale.source(self.model, entity, attribute) {
             Source::Other(other) => {
                 let skew = skew_of(entity, &attribute.name);
@@ -548,6 +549,20 @@ impl<'a> Generator<'a> {
 
 /// Values that a skewed choice is made of at most.
 const CHOICES_MAX: usize = 1_000_000;
+
+/// How many numbers the padding in an entity's keys leaves an attribute that something else in the table's key stands beside:
+/// the hundredth line of an order may be the first of another.
+fn padded(entity: &Entity, name: &str) -> Option<u64> {
+    let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
+    let parts = slots.flat_map(|slot| &slot.templates).flat_map(|(_, template)| &template.parts);
+    let digits = parts.filter_map(|part| match part {
+        Part::Attribute { name: own, pad } if own == name => *pad,
+        _ => None,
+    });
+    let digits = u32::try_from(digits.min()?).ok()?;
+    let beside = key_attributes(entity).iter().any(|own| *own != name);
+    beside.then(|| 10_u64.saturating_pow(digits).saturating_sub(1).max(1))
+}
 
 fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
     entity.skew.iter().find(|(own, _)| own == name).map(|(_, skew)| *skew)

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::limits::BATCH_GET_KEYS_MAX;
 use keywright_semantics::value::ValueType;
 
-use crate::model::{Attribute, Entity, Generate, GivenOp, Index, Model, Pattern};
+use crate::model::{Attribute, Entity, Generate, GivenOp, Index, MilliItems, Model, Pattern};
 
 /// Values that a key attribute has at least in a sample, if so many are declared.
 pub(super) const KEYS_MIN: u64 = 10;
@@ -285,8 +285,9 @@ fn hinted(model: &Model, entity: &Entity, attribute: &Attribute) -> Option<u64> 
             if given.attribute == attribute.name && given.op == GivenOp::Eq);
         let whole = asks && read.filter.is_none() && read.limit.is_none();
         let own = matches!(read.entities.as_slice(), [name] if *name == entity.name);
-        pattern.returns?.average.filter(|average| whole && own && *average > 1)
+        pattern.returns?.average.filter(|average| whole && own && *average > MilliItems::of(1))
     };
     let average = model.patterns.iter().filter_map(returned).max().filter(|_| !alone)?;
-    Some(entity.count?.div_ceil(average).max(1))
+    let values = u128::from(MilliItems::of(entity.count?).0).div_ceil(u128::from(average.0));
+    u64::try_from(values.max(1)).ok()
 }

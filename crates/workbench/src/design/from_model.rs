@@ -14,8 +14,8 @@ use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::lint::{counts_up, owner};
 use crate::model::{
-    self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, Model, Node,
-    NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
+    self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, MilliItems,
+    Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
 };
 use keywright_semantics::value::ValueType;
 
@@ -157,7 +157,7 @@ pub fn unordered<'a>(model: &'a Model, design: &Design) -> Vec<&'a str> {
     };
     let several = |own: &model::Pattern| {
         let returned = own.returns.unwrap_or_default();
-        [returned.average, returned.max].into_iter().flatten().all(|items| items > 1)
+        [returned.average.map(MilliItems::whole), returned.max].into_iter().flatten().all(|items| items > 1)
     };
     let asked = design.asked.iter().filter(|asked| !kept(asked));
     asked
@@ -448,7 +448,7 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
             .as_ref()
             .map(|by| by.attribute.clone())
             .filter(|_| given(false).next().is_none()),
-        results: returned.average.unwrap_or(single),
+        results: returned.average.map_or(single, MilliItems::whole),
         rate: rate.average,
         peak: rate.peak,
         strong: read.consistency == Consistency::Strong,

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Entity, Model, Operation, Pattern, ReadKind, Returns, Write, attributes_in, values_in};
+use crate::model::{
+    Entity, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write, attributes_in, values_in,
+};
 
 /// Makes patterns fit the keys that their model has now: gets that no longer have the whole key of their table become
 /// queries, and updates no longer set attributes that only the former keys had.
@@ -18,8 +20,8 @@ pub(super) fn settle(model: &mut Model) {
             if read.kind == ReadKind::Get && lacks {
                 read.kind = ReadKind::Query;
                 // It got one item.
-                pattern.returns =
-                    pattern.returns.or(Some(Returns { average: Some(1), max: Some(1), page: None }));
+                let one = Returns { average: Some(MilliItems::of(1)), max: Some(1), page: None };
+                pattern.returns = pattern.returns.or(Some(one));
             }
         }
         let mut dropped = BTreeSet::new();

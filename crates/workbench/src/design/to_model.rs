@@ -9,8 +9,8 @@ use super::second::copies;
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use crate::cost::Class;
 use crate::model::{
-    self, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, Model, Node, NodeKind, Operation,
-    Projection, Read, ReadKind, Returns, Table, Template, Write, WriteKind,
+    self, At, Attribute, Entity, Index, IndexKind, KeyPart, KeyType, MilliItems, Model, Node, NodeKind,
+    Operation, Projection, Read, ReadKind, Returns, Table, Template, Write, WriteKind,
 };
 use keywright_semantics::value::ValueType;
 
@@ -278,9 +278,11 @@ fn embed(model: &mut Model, embedded: &Embedded) {
 fn returned(returns: Returns, each: u64, alone: bool) -> Returns {
     if alone {
         let one = |number: Option<u64>| number.map(|number| number.min(1));
-        return Returns { average: one(returns.average), max: one(returns.max), page: None };
+        let average = returns.average.map(|average| average.min(MilliItems::of(1)));
+        return Returns { average, max: one(returns.max), page: None };
     }
-    Returns { average: returns.average.map(|average| average.saturating_sub(each).max(1)), ..returns }
+    let less = |average: MilliItems| MilliItems(average.0.saturating_sub(MilliItems::of(each).0));
+    Returns { average: returns.average.map(|average| less(average).max(MilliItems::of(1))), ..returns }
 }
 
 fn read_parent(read: &mut Read, embedded: &Embedded) -> bool {

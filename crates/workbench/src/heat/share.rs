@@ -193,7 +193,7 @@ fn identified<'a>(
     };
     let parents = entity.parents.iter().filter_map(|parent| model.entity(parent));
     std::iter::once(entity).chain(parents).find_map(|owner| {
-        let mut key: Vec<&str> = owner.key_attributes().collect();
+        let mut key = model.key_of(owner);
         key.sort_unstable();
         key.dedup();
         let is_its = |name: &str| {

@@ -159,12 +159,17 @@ fn said(keys: &[HotKey]) -> Vec<String> {
     let known = || keys.iter().filter(|own| own.share_ppm.is_some());
     let of_time = known().filter(|own| !own.of_time.is_empty() && own.heat.writes > Exact::ZERO).map(|own| {
         let names: Vec<String> = own.of_time.iter().map(|name| format!("`{name}`")).collect();
+        let name = own.of_time.first().map_or("", String::as_str);
+        let reads = if own.heat.reads > Exact::ZERO {
+            format!(" Questions are taken to be for all of its times alike; where they are for the present one, say `skew: {{{name}: hottest(1)}}`.")
+        } else {
+            String::new()
+        };
         format!(
-            "What is written now has one {} in `{}` of {}: it meets in one key, however many there are in all. Where it is no time of writing, say `skew: {{{}: uniform}}`.",
+            "What is written now has one {} in `{}` of {}: it meets in one key, however many there are in all. Where it is no time of writing, say `skew: {{{name}: uniform}}`.{reads}",
             names.join(" and one "),
             own.key,
             place(own),
-            own.of_time.first().map_or("", String::as_str)
         )
     });
     let local = known().filter(|own| !own.local.is_empty()).map(|own| {

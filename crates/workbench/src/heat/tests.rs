@@ -80,6 +80,19 @@ data: {generate: {seed: 1, sample: 100}}
     assert_eq!(of("{owner}#{repo}#{kind}"), Some(1667), "one of 600: {told:?}");
 }
 
+#[test]
+fn an_attribute_that_is_the_tables_key_itself_identifies_its_entity() {
+    let text = r#"
+format: 1
+model: m
+tables: {Media: {key: {id: S}}}
+entities: {Photo: {count: 500, size: 300, attrs: {id: {type: S, format: uuid}, n: N}}}
+patterns: [{id: W, update: Photo, set: "n = :n", if: exists, rate: 1}]
+data: {generate: {seed: 1, sample: 10}}
+"#;
+    assert_eq!(heat_of(text).first().and_then(|own| own.share_ppm), Some(2000), "one of 500");
+}
+
 const VOTES: &str = r#"
 format: 1
 model: votes

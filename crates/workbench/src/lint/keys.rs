@@ -190,7 +190,18 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
     let open = |entity: &Entity| !guarded(context, entity) && !is_said(entity);
     for (table, entity) in context.entities().filter(|(_, entity)| open(entity)) {
         if let Some(text) = timed(context, table, entity) {
-            let fix = "end the sort key with an id: `…#{time}#{id}`";
+            let mut key: Vec<&str> = Vec::new();
+            let templates =
+                table.key_parts().filter_map(|part| entity.template(&part.name)).collect::<Vec<_>>();
+            for name in templates.iter().flat_map(Template::attributes) {
+                if !key.contains(&name) {
+                    key.push(name);
+                }
+            }
+            let fix = format!(
+                "end the sort key with an id: `…#{{time}}#{{id}}`; if there are never two at once, say so: `unique: [[{}]]`",
+                key.join(", ")
+            );
             found.push(finding("L010", Severity::Error, entity.at, &entity.name, text, fix));
             continue;
         }

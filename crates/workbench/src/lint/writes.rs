@@ -215,6 +215,11 @@ fn is_second(holder: &Entity, entity: &Entity) -> bool {
     bare && copies > 0 && (copies == holder.attributes.len() || own_key == entity.key_attributes().collect())
 }
 
+/// The attributes that a change takes away.
+fn removed(step: &Write) -> Vec<&str> {
+    step.remove.iter().flat_map(|text| text.split(',')).map(str::trim).collect()
+}
+
 /// The keys of an entity that an update leaves as they were though what they are made of changes.
 fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> {
     let changed = assigned(step);
@@ -231,7 +236,10 @@ fn stale_keys(pattern: &Pattern, step: &Write, entity: &Entity) -> Vec<Finding> 
                     "{} changes `{name}` but not `{key}`, which is made of it (`{template}`)",
                     pattern.id
                 ),
-                format!("set `{key}` in the same update; the table's own key cannot change: delete and put"),
+                format!(
+                    "{} `{key}` in the same update; the table's own key cannot change: delete and put",
+                    if removed(step).contains(&name) { "remove" } else { "set" }
+                ),
             ));
         }
     }

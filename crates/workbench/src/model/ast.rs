@@ -5,6 +5,8 @@
 //! entity, attribute, table and index that something refers to is there; an entity's table is named even when the file
 //! leaves it out.
 
+use std::fmt;
+
 use std::collections::BTreeSet;
 
 pub use keywright_semantics::capacity::HalfUnits;
@@ -310,10 +312,34 @@ pub enum Consistency {
     Strong,
 }
 
+/// Items on average, in thousandths: there is no half an item, but every other answer may have one more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MilliItems(pub u64);
+
+impl MilliItems {
+    const MILLI: u64 = 1000;
+
+    pub const fn of(items: u64) -> Self {
+        Self(items.saturating_mul(Self::MILLI))
+    }
+
+    /// The whole items that hold them.
+    pub const fn whole(self) -> u64 {
+        self.0.div_ceil(Self::MILLI)
+    }
+}
+
+impl fmt::Display for MilliItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:03}", self.0 / Self::MILLI, self.0 % Self::MILLI);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
 /// How many items a question returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Returns {
-    pub average: Option<u64>,
+    pub average: Option<MilliItems>,
     pub max: Option<u64>,
     /// Items a page; no more are read at once.
     pub page: Option<u64>,

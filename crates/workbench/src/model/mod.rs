@@ -23,8 +23,8 @@ mod yaml;
 pub use ast::{
     Attribute, AttributeFormat, AutoScale, Billing, Condition, Consistency, DataSource, Entity, Expectation,
     FailsWhen, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart, KeyType, MicroPerSecond,
-    Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew,
-    Slot, StreamView, Table, Write, WriteKind,
+    MilliItems, Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind, Records,
+    Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
 };
 pub(crate) use expression::{
     attributes_in, clauses_of, equal_in, is_keyword, is_word, placeholder_of, unequal_in, values_in,

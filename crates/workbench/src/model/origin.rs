@@ -6,7 +6,7 @@
 
 use keywright_semantics::value::ValueType;
 
-use super::ast::{Attribute, Entity, Model};
+use super::ast::{Attribute, Entity, Model, Table};
 use super::template::Template;
 
 /// An attribute of an entity.
@@ -18,7 +18,7 @@ pub struct Origin<'a> {
 
 impl Origin<'_> {
     /// How many different values it has: the author's word, or how many there are of what it identifies.
-    fn values(&self) -> Option<u64> {
+    fn values(&self, model: &Model) -> Option<u64> {
         let listed = u64::try_from(self.attribute.values.len()).ok().filter(|listed| *listed > 0);
         let of_type = match self.attribute.value_type {
             ValueType::Bool => Some(2),
@@ -28,7 +28,8 @@ impl Origin<'_> {
         let name = self.attribute.name.as_str();
         let is_unique =
             self.entity.unique.iter().any(|names| matches!(names.as_slice(), [own] if own == name));
-        let identified = is_unique || self.entity.identity() == Some(name);
+        let mut key = model.key_of(self.entity).into_iter();
+        let identified = is_unique || key.next() == Some(name) && key.all(|own| own == name);
         self.attribute.distinct.or(listed).or(of_type).or_else(|| self.entity.count.filter(|_| identified))
     }
 
@@ -61,7 +62,18 @@ impl Model {
     /// How many different values an attribute has: the author's word, or how many there are of what it identifies; none if the
     /// model says neither of it nor of what it repeats.
     pub fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
-        self.line(entity, name).iter().find_map(Origin::values)
+        self.line(entity, name).iter().find_map(|own| own.values(self))
+    }
+
+    /// The attributes that the table's key of an entity is made of; where it has no templates, those that are the key's own.
+    pub fn key_of<'a>(&'a self, entity: &'a Entity) -> Vec<&'a str> {
+        if !entity.key.templates.is_empty() {
+            return entity.key_attributes().collect();
+        }
+        let parts = self.table(&entity.table).into_iter().flat_map(Table::key_parts);
+        let own: Option<Vec<&str>> =
+            parts.map(|part| entity.attribute(&part.name).map(|own| own.name.as_str())).collect();
+        own.unwrap_or_default()
     }
 
     /// Whether an attribute has another entity's values.

@@ -24,6 +24,9 @@ pub(super) const GENERATE_FIELDS: &[&str] = &["seed", "sample"];
 /// Most items of one kind that are generated.
 const SAMPLE_MAX: u64 = 100_000;
 
+/// Words to choose among that are all told.
+const CHOICES_FEW: usize = 3;
+
 /// Reads a model file.
 pub fn parse(text: &str) -> Result<Model, Faults> {
     let root = yaml::read(text).map_err(|fault| vec![fault])?;
@@ -340,7 +343,13 @@ impl Reader {
         let text = self.text(node, what)?;
         let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
         if found.is_none() {
-            let hint = did_you_mean(&text, choices.iter().map(|(name, _)| *name));
+            let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            // Of so few all are named: one that looks alike need not be the one that is meant.
+            let hint = if names.len() <= CHOICES_FEW {
+                format!("; known are {}", names.join(", "))
+            } else {
+                did_you_mean(&text, names)
+            };
             self.fault(node.at, format!("{what} cannot be `{text}`{hint}"));
         }
         found

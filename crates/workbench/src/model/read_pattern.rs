@@ -3,8 +3,8 @@
 use keywright_semantics::capacity::HalfUnits;
 
 use super::ast::{
-    Condition, Consistency, Expectation, FailsWhen, Given, GivenOp, MicroPerSecond, Operation, Order,
-    OrderBy, Pattern, Rate, Read, ReadKind, Returns, Write, WriteKind,
+    Condition, Consistency, Expectation, FailsWhen, Given, GivenOp, MicroPerSecond, MilliItems, Operation,
+    Order, OrderBy, Pattern, Rate, Read, ReadKind, Returns, Write, WriteKind,
 };
 use super::fault::At;
 use super::read::{Fields, Reader};
@@ -89,8 +89,9 @@ pub(super) const GIVEN_OPS: &[(&str, GivenOp)] = &[
     ("ge", GivenOp::Ge),
 ];
 
-/// Rates are read to a millionth, units to a half.
+/// Rates are read to a millionth, averages of items to a thousandth, units to a half.
 const RATE_DECIMALS: usize = 6;
+const ITEM_DECIMALS: usize = 3;
 const UNIT_DECIMALS: usize = 6;
 const MICRO_PER_HALF_UNIT: u64 = 500_000;
 
@@ -282,11 +283,14 @@ fn values(reader: &mut Reader, node: &Node) -> Vec<(String, Node)> {
 fn returns(reader: &mut Reader, node: &Node) -> Option<Returns> {
     let fields = reader.fields(node, "`returns`", RETURNS_FIELDS)?;
     let returns = Returns {
-        average: reader.optional_integer(&fields, "avg"),
+        average: fields
+            .get("avg")
+            .and_then(|node| reader.decimal(node, "`avg`", ITEM_DECIMALS))
+            .map(MilliItems),
         max: reader.optional_integer(&fields, "max"),
         page: reader.optional_positive(&fields, "page"),
     };
-    if returns.max.zip(returns.average).is_some_and(|(max, average)| max < average) {
+    if returns.max.zip(returns.average).is_some_and(|(max, average)| max < average.whole()) {
         reader.fault(fields.at("max"), "`max` is below `avg`: no question returns more than its most");
     }
     Some(returns)

@@ -218,7 +218,8 @@ fn pattern(pattern: &Pattern) -> Node {
     }
     if let Some(returns) = pattern.returns {
         let mut bounds = Vec::new();
-        for (name, value) in [("avg", returns.average), ("max", returns.max), ("page", returns.page)] {
+        put(&mut bounds, "avg", returns.average.map(|average| Node::number(average.to_string())));
+        for (name, value) in [("max", returns.max), ("page", returns.page)] {
             put(&mut bounds, name, number(value));
         }
         put(&mut members, "returns", some_map(bounds));

@@ -21,8 +21,8 @@ use super::sizes::average;
 use super::tables;
 use crate::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
 use crate::model::{
-    Entity, Expectation, Fault, Faults, Generate, Given, GivenOp, Index, Model, Operation, Pattern, Read,
-    ReadKind, Template, values_in,
+    Entity, Expectation, Fault, Faults, Generate, Given, GivenOp, Index, MilliItems, Model, Operation,
+    Pattern, Read, ReadKind, Template, values_in,
 };
 
 /// Items of one question's collection at most; of a larger one whole pages are read and the rest is in proportion.
@@ -460,7 +460,8 @@ impl Sized<'_> {
     fn resize_query(&mut self, ran: &mut PatternReport) -> Result<(), Faults> {
         let id = || self.pattern.id.clone();
         let returns = self.pattern.returns.unwrap_or_default();
-        let Some(average) = returns.average.or(returns.max.filter(|most| *most == 1)) else {
+        let Some(average) = returns.average.map(MilliItems::whole).or(returns.max.filter(|most| *most == 1))
+        else {
             if ran.items_read > 0 || returns.max != Some(0) {
                 self.notes.push(Note::NoAverage { pattern: id(), items: ran.items_returned });
             }

@@ -3,7 +3,7 @@
 use super::Looked;
 use super::facts::{priced, rate_text, touched};
 use crate::cost::{Bill, Costing, bill};
-use crate::model::{Consistency, Pattern, Read, ReadKind};
+use crate::model::{Consistency, MilliItems, Pattern, Read, ReadKind};
 use crate::price::{Item, Money};
 use crate::run::measure;
 
@@ -80,7 +80,7 @@ fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
     if read.kind == ReadKind::Scan && !pattern.admin {
         return Some(format!("it reads all {count} items to answer"));
     }
-    let returned = pattern.returns.and_then(|returns| returns.average).unwrap_or(0);
+    let returned = pattern.returns.and_then(|returns| returns.average).map_or(0, MilliItems::whole);
     if count >= COUNT_LARGE && returned.saturating_mul(SHARE_OF_ALL) >= count {
         return Some(format!("it returns {returned} of {count} items"));
     }

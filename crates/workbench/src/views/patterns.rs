@@ -99,8 +99,10 @@ fn returns(pattern: &Pattern) -> String {
         return "1".to_owned();
     }
     let Some(returns) = pattern.returns else { return String::new() };
-    let parts = [("avg", returns.average), ("max", returns.max), ("page", returns.page)];
-    let told = parts.iter().filter_map(|(name, count)| count.map(|count| format!("{name} {count}")));
+    let text = |number: Option<u64>| number.map(|number| number.to_string());
+    let average = returns.average.map(|average| average.to_string());
+    let parts = [("avg", average), ("max", text(returns.max)), ("page", text(returns.page))];
+    let told = parts.iter().filter_map(|(name, count)| count.as_ref().map(|count| format!("{name} {count}")));
     told.collect::<Vec<_>>().join(", ")
 }
 
