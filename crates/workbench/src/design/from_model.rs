@@ -449,6 +449,7 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
             .map(|by| by.attribute.clone())
             .filter(|_| given(false).next().is_none()),
         results: returned.average.map_or(single, MilliItems::whole),
+        most: returned.max,
         rate: rate.average,
         peak: rate.peak,
         strong: read.consistency == Consistency::Strong,

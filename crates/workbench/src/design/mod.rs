@@ -60,6 +60,9 @@ use crate::price::{Money, Prices};
 use part::{Solved, Tariffs};
 use proof::Proved;
 
+/// Designs that differ by less a month cost the same, as no bill shows it.
+pub const SAME: Money = Money::nanos(5_000_000);
+
 /// A solved problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
@@ -81,6 +84,9 @@ pub struct Design {
     pub gsis: usize,
     /// What it costs each month, by kind.
     pub monthly: Monthly,
+    /// Whether what stands in for global indexes is as good as they are: some write is known to keep its second items, and
+    /// somebody says how large the collections of its local indexes grow.
+    pub bounded: bool,
     /// Why there are not fewer indexes.
     pub proof: Proof,
     /// The cheapest design with one global index less, whatever it has in its place.
@@ -196,9 +202,11 @@ pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
         let Proved { proof, fewer, fewer_same } = proof::prove(&tariffs, &ways, &best).map_err(one)?;
         // Of designs that cost the same the one with fewer global indexes is better, as long as it does as much.
         let equal = matches!(&proof, Proof::Possible { by, .. } if *by <= Money::ZERO);
-        match fewer {
-            Some(fewer) if equal && fewer.is_bounded() => best = fewer,
-            fewer => {
+        let same = matches!(&proof, Proof::Possible { same: Same::Dearer(by), .. } if *by < SAME);
+        match (fewer, fewer_same) {
+            (Some(fewer), _) if equal && fewer.is_bounded() => best = fewer,
+            (_, Some(fewer)) if same => best = fewer,
+            (fewer, fewer_same) => {
                 let other = |way: Option<Way>| way.map(|way| Box::new(assemble(&way, Proof::NoIndexes)));
                 let (fewer, fewer_same) = (other(fewer), other(fewer_same));
                 return Ok(Design { fewer, fewer_same, ..assemble(&best, proof) });
@@ -221,8 +229,8 @@ impl Way {
         self.solved.iter().map(|own| own.monthly(&self.problem)).sum()
     }
 
-    /// Whether what stands in for global indexes is as good as they are: second items that some write is known to keep, and
-    /// local indexes of collections of which somebody says how many there are.
+    /// Whether some write is known to keep the second items, and somebody says of the collections of local indexes how many
+    /// there are, or how much they hold.
     fn is_bounded(&self) -> bool {
         self.solved.iter().all(|own| {
             own.choice.placed.iter().all(|(candidate, slot)| {
@@ -231,10 +239,13 @@ impl Way {
                 match slot {
                     Slot::Table | Slot::Global(_) => true,
                     Slot::Copy => self.problem.writes.iter().any(|write| write.entity == entity.name),
-                    Slot::Local(_) => own.view.partition.iter().any(|name| {
-                        entity.id == [name.clone()]
-                            || entity.attribute(name).is_some_and(|own| own.distinct.is_some())
-                    }),
+                    Slot::Local(_) => {
+                        let said = own.view.partition.iter().any(|name| {
+                            entity.id == [name.clone()]
+                                || entity.attribute(name).is_some_and(|own| own.distinct.is_some())
+                        });
+                        said || self.problem.patterns.iter().any(|asked| asked.bounds(entity, &own.view))
+                    }
                 }
             })
         })
@@ -283,6 +294,7 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         tables: tables(problem, solved),
         gsis: 0,
         monthly: Monthly::default(),
+        bounded: way.is_bounded(),
         proof,
         fewer: None,
         fewer_same: None,

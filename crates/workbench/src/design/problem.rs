@@ -217,6 +217,8 @@ pub struct Pattern {
     pub order: Option<String>,
     /// How many items it returns on average.
     pub results: u64,
+    /// How many there are at the most, if the model says it.
+    pub most: Option<u64>,
     /// How often it is asked on average.
     pub rate: MicroPerSecond,
     /// How often at the busiest time.
@@ -438,6 +440,15 @@ fn unknown<'a>(
 }
 
 impl Pattern {
+    /// Whether it says how many items of an entity a partition of a key has at the most, as it asks for all of them.
+    pub(super) fn bounds(&self, entity: &Entity, view: &View) -> bool {
+        let equal: BTreeSet<&String> = self.equal.iter().collect();
+        self.most.is_some()
+            && self.range.is_none()
+            && self.entities.contains(&entity.name)
+            && equal == view.partition.iter().collect()
+    }
+
     /// The attribute that the sort key goes on with after those given by equality.
     pub(super) fn sorted_by(&self) -> Option<&String> {
         self.range.as_ref().or(self.order.as_ref())

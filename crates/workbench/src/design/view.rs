@@ -680,15 +680,44 @@ fn held(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): (&Vie
         let own = |name: &&String| entity.attribute(name).is_some();
         held.extend(index.includes.iter().map(|names| names.iter().filter(own).cloned().collect()));
     }
-    let mut held: BTreeSet<BTreeSet<String>> =
-        held.into_iter().filter(|_| !sets.is_empty() || !problem.kept.is_empty()).collect();
+    if sets.is_empty() && problem.kept.is_empty() {
+        held.clear();
+    }
+    let beside = beside(problem, entity);
+    let wider = held.iter().flat_map(|own| beside.iter().map(move |more| own | more));
+    let wider: BTreeSet<BTreeSet<String>> = wider.filter(|wider| !held.contains(wider)).collect();
     if whole.guards(problem) {
         // What keeps something unique needs to hold nothing for it.
         held.insert(BTreeSet::new());
     }
-    let narrow = held.into_iter().map(|held| narrowed(problem, tariff, entity, &whole, held));
-    let narrow: Vec<Candidate> = narrow.collect();
-    std::iter::once(whole).chain(narrow).collect()
+    let narrow = |held| narrowed(problem, tariff, entity, &whole, held);
+    let own: Vec<Candidate> = held.into_iter().map(narrow).collect();
+    // Nobody needs a second item to hold what others read.
+    let wider = wider.into_iter().map(|held| Candidate { copy: false, ..narrow(held) });
+    let wider: Vec<Candidate> = wider.filter(|own| own.index).collect();
+    std::iter::once(whole.clone()).chain(own).chain(wider).collect()
+}
+
+/// Sets of attributes that questions for other entities read, of those that this one has too: an index of both holds them of
+/// both.
+fn beside(problem: &Problem, entity: &Entity) -> BTreeSet<BTreeSet<String>> {
+    let others = problem.patterns.iter().filter(|pattern| !pattern.entities.contains(&entity.name));
+    let here = |reads: &BTreeSet<String>| -> BTreeSet<String> {
+        reads.iter().filter(|name| entity.attribute(name).is_some()).cloned().collect()
+    };
+    let read = others.filter_map(|pattern| pattern.reads.as_ref()).map(here);
+    let mut sets: BTreeSet<BTreeSet<String>> = read.filter(|set| !set.is_empty()).collect();
+    let single = sets.clone();
+    if single.len() <= READ_SETS_MAX {
+        for set in &single {
+            let joined: Vec<BTreeSet<String>> = sets.iter().map(|other| other | set).collect();
+            sets.extend(joined);
+        }
+    }
+    if !single.is_empty() {
+        sets.insert(single.into_iter().flatten().collect());
+    }
+    sets
 }
 
 /// The attributes that an index entry tells by its keys: its own and those of the table, which identify the item.

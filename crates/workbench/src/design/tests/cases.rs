@@ -58,6 +58,7 @@ pub(super) fn read(id: &str, entities: &[&str], equal: &[&str], range: Option<&s
         range: range.map(str::to_owned),
         order: None,
         results: 10,
+        most: None,
         rate: MicroPerSecond(10 * PER_SECOND),
         peak: MicroPerSecond(40 * PER_SECOND),
         strong: false,
