@@ -6,7 +6,7 @@ use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, u
 use crate::cost::Class;
 use crate::design::knows::touches;
 use crate::design::view::{self, Candidate, Tariff};
-use crate::design::{Problem, Projected, Slot, WriteKind};
+use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
 use crate::model::MicroPerSecond;
 use crate::price::Money;
 
@@ -174,6 +174,14 @@ fn found(problem: &Problem) -> Option<(Money, usize)> {
     designed(problem).ok().map(|design| (design.monthly.reads + design.monthly.indexes, indexes(&design)))
 }
 
+/// Whether what was found is the best of what was tried, or has fewer indexes and costs the same: less than what a bill shows
+/// for each index.
+fn as_good(found: Option<(Money, usize)>, tried: Option<(Money, usize)>) -> bool {
+    let (Some((cost, indexes)), Some((least, more))) = (found, tried) else { return found == tried };
+    let fewer = i128::try_from(more.saturating_sub(indexes)).expect("few");
+    found == tried || cost > least && cost - least < SAME.times(fewer, 1)
+}
+
 prop_compose! {
     fn tiny()(
         asks in prop::collection::vec((0..2_usize, 0..6_usize, 1..50_u64, any::<bool>()), 1..4),
@@ -283,10 +291,15 @@ proptest! {
             design.placed.iter().filter(|own| own.slot == Slot::Copy && own.view.entity == entity).count() <= 1
         };
         if slots(|slot| matches!(slot, Slot::Local(_))) == 0 && (0..problem.entities.len()).all(tries) {
-            prop_assert_eq!(Some(found), tried);
+            prop_assert!(as_good(Some(found), tried), "{:?} {:?}", found, tried);
         } else {
             // Of what costs the same it takes what needs fewer indexes.
-            prop_assert!(tried.is_none_or(|tried| found <= tried), "{:?} {:?}", found, tried);
+            prop_assert!(
+                tried.is_none_or(|tried| found <= tried || as_good(Some(found), Some(tried))),
+                "{:?} {:?}",
+                found,
+                tried
+            );
         }
     }
 
@@ -301,11 +314,12 @@ proptest! {
         let (found, tried) = (found(&problem), best(&problem, &others));
         let more = designed(&problem).is_ok_and(|own| own.placed.iter().any(|own| own.slot == Slot::Local(3)));
         // With a third local index, which is not tried here, it can cost less.
-        prop_assert!(found == tried || more && found.is_some_and(|own| tried.is_none_or(|tried| own < tried)));
+        prop_assert!(as_good(found, tried) || more && found.is_some_and(|own| tried.is_none_or(|tried| own < tried)));
     }
 
     #[test]
     fn entities_that_share_an_index_agree_on_what_it_holds_at_the_least_cost(problem in narrow()) {
-        prop_assert_eq!(found(&problem), best(&problem, &[]));
+        let (found, tried) = (found(&problem), best(&problem, &[]));
+        prop_assert!(as_good(found, tried), "{:?} {:?}", found, tried);
     }
 }
