@@ -110,7 +110,7 @@ fn what_is_computed_from_something_else_is_held_with_that_or_not_at_all() {
         let text = of(&DRUG.replace("note: S", "total: N, part: N"), &text);
         keywright_workbench::design::solve(&problem(&model(&text)), &support::prices())
     };
-    let held = |attributes: &str| copies(&sums(attributes).expect("designed")).into_iter().cloned().next();
+    let held = |attributes: &str| copies(&sums(attributes).expect("designed")).into_iter().next().cloned();
     let names = |of: Option<Projected>| match of {
         Some(Projected::Only(names)) => names.into_iter().collect::<Vec<_>>(),
         other => panic!("{other:?}"),
