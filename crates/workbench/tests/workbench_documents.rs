@@ -57,6 +57,7 @@ fn a_document_written_anew_says_the_same_tables_and_items() {
         assert_eq!(again.name, draft.name, "{name}");
         for (again, table) in again.tables.iter().zip(&draft.tables) {
             assert_eq!(again.definition, table.definition, "{name}");
+            assert_eq!(again.items, table.items, "{name}: in their order");
             let by_entity = |table: &keywright_workbench::exchange::draft::DraftTable| {
                 let mut items: Vec<_> = table
                     .entities

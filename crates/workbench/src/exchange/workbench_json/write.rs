@@ -375,9 +375,11 @@ fn update_items(json: &mut Json, current: &DraftTable, table: &DraftTable) {
             update_list(list, &wanted, key, &order, &mut placed);
         }
     }
+    // Items of several entities in turn keep their order in the table's own list only.
+    let in_turn = placed.is_empty() && !stand_by_facets(json, table);
     let mut new: BTreeMap<Option<String>, Vec<Json>> = BTreeMap::new();
     for (_, at, item) in wanted.iter().filter(|(_, at, _)| !placed.contains(at)) {
-        let entity = table.entity_of(*at).map(|entity| entity.name.clone());
+        let entity = table.entity_of(*at).filter(|_| !in_turn).map(|entity| entity.name.clone());
         new.entry(entity).or_default().push(write_item(item, &order));
     }
     for (entity, items) in new {
@@ -385,6 +387,16 @@ fn update_items(json: &mut Json, current: &DraftTable, table: &DraftTable) {
             list.extend(items);
         }
     }
+}
+
+/// Whether the items stand in the order of the lists that they belong to: the table's own, then each facet's.
+fn stand_by_facets(json: &Json, table: &DraftTable) -> bool {
+    let facets = json.get("TableFacets").map_or(&[][..], Json::elements);
+    let place = |at: usize| {
+        let entity = table.entity_of(at)?;
+        facets.iter().position(|facet| facet.str_at("FacetName") == Some(&entity.name))
+    };
+    (0..table.items.len()).map(place).is_sorted()
 }
 
 fn update_list(
