@@ -78,6 +78,12 @@ pub enum Action {
         entity: String,
         attributes: Vec<String>,
     },
+    /// Whatever changes what an attribute repeats sets it in each item of the entity that is there, in the same transaction;
+    /// whatever puts an item takes it from there and checks in the same transaction that it is still so.
+    KeepLike {
+        entity: String,
+        attribute: String,
+    },
     /// Writers set the attributes no longer.
     Unset {
         entity: String,

@@ -5,6 +5,7 @@
 //! whatever its key does not fix, as an update does. Where no key leads from the original to its copies, each change of it
 //! is a scan; a plan that did not say so would be one that nobody can follow.
 
+use super::action::Action;
 use super::changes::slot_text;
 use super::former::variables;
 use super::pairs::{Bond, Side};
@@ -50,7 +51,8 @@ impl<'a> Planner<'a> {
             who.each("sets", "set"),
             self.found_by(copied),
         );
-        self.act(StepKind::WriteBoth, text, Vec::new());
+        let action = Action::KeepLike { entity: entity.clone(), attribute: (*name).to_owned() };
+        self.act(StepKind::WriteBoth, text, vec![action]);
         let ends = |pattern: &&SubjectPattern| {
             let deletes = |entity: &str| {
                 pattern.touches.iter().any(|touch| touch.entity == entity && touch.kind == TouchKind::Delete)

@@ -36,6 +36,8 @@ pub(super) struct Made {
     pub(super) turned: bool,
     /// Whether also those are there that nothing answers.
     pub(super) unanswered: bool,
+    /// Whether the second repeats an attribute of the first that has the same id.
+    pub(super) repeats: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -107,7 +109,7 @@ fn made() -> impl Strategy<Value = Made> {
             if entities[2].table.is_none() {
                 entities[3].table = None;
             }
-            Made { sort, indexes, entities, kind, asked, among, turned, unanswered }
+            Made { sort, indexes, entities, kind, asked, among, turned, unanswered, repeats: false }
         },
     )
 }
@@ -186,6 +188,28 @@ fn pair_with_drop() -> impl Strategy<Value = (Made, Made)> {
     })
 }
 
+/// Two models of which the second one has an attribute that repeats that of other items.
+fn pair_with_copy() -> impl Strategy<Value = (Made, Made)> {
+    (made(), made(), any::<[bool; 2]>()).prop_map(|(mut before, other, [moves, turns])| {
+        before.kind = Kind::Copied;
+        for entity in before.entities.iter_mut().take(2) {
+            entity.table = Some("T");
+        }
+        for entity in before.entities.iter_mut().skip(2) {
+            entity.table = None;
+        }
+        let mut after = before.clone();
+        after.repeats = true;
+        if moves {
+            after.entities[0].sort = other.entities[0].sort;
+        }
+        if turns {
+            after.entities[1].slots = other.entities[1].slots;
+        }
+        (before, after)
+    })
+}
+
 fn key(partition: &str, sort: Option<&str>) -> KeySchema {
     let attribute = |name: &str| KeyAttribute { name: name.to_owned(), key_type: KeyType::S };
     KeySchema { partition: vec![attribute(partition)], sort: sort.map(attribute).into_iter().collect() }
@@ -230,7 +254,11 @@ impl Made {
         }
         let types = ["id", "k", "grp", "a", "b", "v"].map(|name| (name.to_owned(), ValueType::S));
         let mut types: BTreeMap<String, ValueType> = types.into();
-        let copies = self.copies(at, &types);
+        let mut copies = self.copies(at, &types);
+        if at == 1 && self.repeats {
+            types.insert("c".to_owned(), ValueType::S);
+            copies.insert("c".to_owned(), (self.entities[0].name.to_owned(), "v".to_owned()));
+        }
         if at == 2 && self.kind == Kind::Own {
             types.insert("w".to_owned(), ValueType::S);
         }
@@ -430,7 +458,7 @@ proptest! {
 
     #[test]
     fn every_question_is_answered_right_after_every_write_of_every_step(
-        (before, after) in prop_oneof![4 => pair(), 1 => pair_with_seconds(), 1 => pair_with_drop()],
+        (before, after) in prop_oneof![4 => pair(), 1 => pair_with_seconds(), 1 => pair_with_drop(), 1 => pair_with_copy()],
         seed in any::<u64>()
     ) {
         let plan = diff(&before.subject(), &after.subject()).plan;
@@ -462,6 +490,8 @@ fn each_rule_of_a_plan_is_needed() {
         (Naive::PutsWhole, &pair_with_seconds().boxed()),
         (Naive::GoesByBoth, &pair_with_seconds().boxed()),
         (Naive::AsksOn, &pair_with_drop().boxed()),
+        (Naive::PutsLeaveCopies, &pair_with_copy().boxed()),
+        (Naive::RepeatsWhatItRead, &pair_with_copy().boxed()),
     ];
     let mut runner = TestRunner::deterministic();
     for (naive, strategy) in all {
@@ -521,6 +551,7 @@ fn plans_carried_out_on_the_engine_leave_every_question_right() {
         among: [true; 3],
         turned: false,
         unanswered: false,
+        repeats: false,
     };
     let slots = [Some("m#{a}"), Some("t#{b}")];
     let before = side(entity("Ann", "T", "x#{id}", slots), false);

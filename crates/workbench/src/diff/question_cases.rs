@@ -249,6 +249,23 @@ fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() 
 }
 
 #[test]
+fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_before_the_reads_move() {
+    let pay = PAY.replace("d#{day}", "e#{day}");
+    let both = |order: &str, pay: &str| subject(TABLE, &[order, pay], &format!("{BOTH}{WRITES}"));
+    let before = both(&order("o#{orderId}", "d#{day}"), PAY);
+    let plan = diff(&before, &both(&order("ord#{orderId}", "d#{day}"), &pay)).plan;
+    let read = clauses(&plan, ReadBoth);
+    assert_eq!(
+        read.iter().filter(|text| text.contains("passes over")).collect::<Vec<_>>(),
+        ["Q4 passes over the items of Order under u#{userId}, ord#{orderId} in gsi1, until the reads move"]
+    );
+    assert!(read.iter().any(|text| text.ends_with("by its own attributes")), "{read:?}");
+    let told =
+        "Q4 passes over the items of Order under u#{userId}, o#{orderId} in gsi1, until they are deleted";
+    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == told), "{plan:#?}");
+}
+
+#[test]
 fn a_question_counts_on_an_attribute_when_all_items_have_it() {
     let asked = |filter: &str| {
         format!(

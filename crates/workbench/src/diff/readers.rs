@@ -344,7 +344,7 @@ impl<'a> Readers<'a> {
                 found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
             }
         }
-        // Who asks both ways asks the new way from then on.
+        // Who asks both ways meets from then on what the new way meets.
         let both = was
             .sources
             .iter()
@@ -375,7 +375,8 @@ impl<'a> Readers<'a> {
         self.passes_old(now, StepKind::ReadBoth, found);
     }
 
-    /// A question that moved meets the old copies until they are deleted.
+    /// A question that moved meets the old copies until they are deleted. What has moved is asked the new way when the reads
+    /// move and not before, also by who asks both ways for something else.
     fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
         let id = &now.pattern.id;
         for source in &now.sources {
@@ -390,7 +391,7 @@ impl<'a> Readers<'a> {
                     source.within()
                 );
                 let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
-                found.push(Said { kind, text, actions: vec![action] });
+                found.push(Said { kind: StepKind::SwitchReads, text, actions: vec![action] });
             }
         }
         for (bond, source) in self.strangers(now, Bond::after) {

@@ -39,6 +39,10 @@ pub(super) enum Naive {
     AsksAtOnce,
     /// What has moved is changed in its new place alone as soon as the reads move.
     GoesByBoth,
+    /// A put leaves the copies of what was in its place as they are.
+    PutsLeaveCopies,
+    /// What a put repeats was read before, and nobody looks whether it is still so.
+    RepeatsWhatItRead,
 }
 
 /// What went wrong.
@@ -88,6 +92,8 @@ struct Release {
     over: BTreeSet<usize>,
     /// New items from elsewhere that are written.
     news: BTreeSet<usize>,
+    /// Items of which what repeats others is kept like those.
+    like: BTreeSet<usize>,
     without: BTreeSet<(String, usize)>,
     ways: BTreeMap<String, Way>,
     pass_new: BTreeSet<(String, usize)>,
@@ -112,6 +118,9 @@ struct World<'a> {
     next: Option<Release>,
     random: u64,
     naive: Naive,
+    /// What was read of what an item repeats, by a job or by a writer that does not look again.
+    seen: Option<String>,
+    is_stale: bool,
     /// The engine, where the plan is carried out on it too.
     mirror: Option<Mirror>,
 }
@@ -197,6 +206,7 @@ impl<'a> World<'a> {
             begun: BTreeSet::new(),
             over: BTreeSet::new(),
             news: BTreeSet::new(),
+            like: BTreeSet::new(),
             without: BTreeSet::new(),
             ways: questions.map(|pattern| (pattern.id.clone(), Way::Old)).collect(),
             pass_new: BTreeSet::new(),
@@ -227,6 +237,8 @@ impl<'a> World<'a> {
             next,
             random,
             naive,
+            seen: None,
+            is_stale: false,
             mirror,
         };
         for _ in 0..12 {
@@ -386,6 +398,9 @@ impl<'a> World<'a> {
             Action::Set { entity, attributes } => {
                 next.set.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
             }
+            // That of second items never changes here.
+            Action::KeepLike { attribute, .. } if attribute != "c" => {}
+            Action::KeepLike { entity, .. } => next.like.extend(self.of(entity)),
             Action::SetTogether { .. } if self.naive == Naive::SetsOneByOne => {}
             Action::SetTogether { entity, attributes } => {
                 next.together.extend(self.of(entity).into_iter().map(|at| (at, attributes.clone())));
@@ -451,8 +466,18 @@ impl World<'_> {
                 if let Some(former) = self.truth.get(&key).filter(|_| self.finds_by_a(&release, at)) {
                     row.insert("a".to_owned(), former["a"].clone());
                 }
+                if self.naive == Naive::RepeatsWhatItRead && self.original_of(at).is_some() {
+                    let seen = self.repeated(at, &id);
+                    self.write();
+                    (self.seen, self.is_stale) = (seen, true);
+                }
                 self.change(&release, at, &id, Some(&row));
+                self.is_stale = false;
+                let repeated = row["v"].clone();
                 self.truth.insert(key, row);
+                if self.naive != Naive::PutsLeaveCopies {
+                    self.keep_like(&release, at, &id, &repeated);
+                }
             }
             2 => {
                 self.change(&release, at, &id, None);
@@ -467,7 +492,10 @@ impl World<'_> {
                 let name = ["a", "b", "v"][op - 3];
                 self.update(&release, at, &id, name, &value);
                 if let Some(row) = self.truth.get_mut(&key) {
-                    row.insert(name.to_owned(), value);
+                    row.insert(name.to_owned(), value.clone());
+                    if name == "v" {
+                        self.keep_like(&release, at, &id, &value);
+                    }
                 }
             }
         }
@@ -549,6 +577,35 @@ impl World<'_> {
         }
     }
 
+    /// The bond of the items whose attribute those of a bond repeat.
+    fn original_of(&self, at: usize) -> Option<usize> {
+        let (of, _) = self.bonds[at].after()?.entity.copies.get("c")?;
+        let is = |bond: &Bond<'_>| bond.after().is_some_and(|side| side.entity.name == *of);
+        self.bonds.iter().position(is)
+    }
+
+    /// What an item repeats, if it is there.
+    fn repeated(&self, at: usize, id: &str) -> Option<String> {
+        let original = self.truth.get(&(self.original_of(at)?, id.to_owned()))?;
+        Some(original["v"].clone())
+    }
+
+    /// Sets in each item that is there what it repeats.
+    fn keep_like(&mut self, release: &Release, of: usize, id: &str, value: &str) {
+        for at in 0..self.bonds.len() {
+            let Some(old) = self.bonds[at].before() else { continue };
+            if !release.like.contains(&at) || self.original_of(at) != Some(of) {
+                continue;
+            }
+            let store = Self::old_store(&old);
+            let rows = self.rows_of(&store, at).into_iter().filter(|(_, row)| row["id"] == *id);
+            for (_, mut row) in rows.collect::<Vec<_>>() {
+                row.insert("c".to_owned(), value.to_owned());
+                self.put_at(&store, row);
+            }
+        }
+    }
+
     /// What there is of an entity.
     fn true_rows(&self, at: usize) -> Vec<Row> {
         let of = self.source_of(at).unwrap_or(at);
@@ -557,6 +614,9 @@ impl World<'_> {
             let mut row = with_owner(row, at);
             if let Some(value) = self.own.get(&(at, id.clone())) {
                 row.insert("w".to_owned(), value.clone());
+            }
+            if let Some(value) = self.repeated(at, id) {
+                row.insert("c".to_owned(), value);
             }
             row
         };
@@ -568,9 +628,14 @@ impl World<'_> {
         let old = self.bonds[at].before().expect("written");
         let mut image = image(&old, row);
         if let (Some(names), Bond::Stays(_, new)) = (release.set.get(&at), &self.bonds[at]) {
-            for name in names {
+            for name in names.iter().filter(|name| *name != "c") {
                 image.insert(name.clone(), fill(&new.entity.template_of(name).expect("a key"), row));
             }
+        }
+        if release.like.contains(&at) {
+            let now = self.repeated(at, &row["id"]);
+            let value = if self.is_stale { self.seen.clone() } else { now };
+            image.extend(value.map(|value| ("c".to_owned(), value)));
         }
         for name in release.unset.get(&at).into_iter().flatten() {
             image.remove(name);
@@ -871,7 +936,9 @@ impl World<'_> {
             let read: Vec<Row> =
                 store.rows.values().filter(|row| row["e"] == at.to_string()).cloned().collect();
             for row in read {
+                let seen = self.repeated(at, &row["id"]);
                 self.write();
+                self.seen = seen;
                 self.check(what)?;
                 work(self, at, &row);
                 self.check(what)?;
@@ -1032,8 +1099,15 @@ impl World<'_> {
         };
         if holds {
             let mut row = row;
+            // The comparison looks in its transaction whether what is repeated is still so; the job that fills does not.
+            let now = self.repeated(at, &read["id"]);
+            let repeated = if guard.is_some() { self.seen.clone() } else { now };
             for name in names {
-                row.insert(name.clone(), fill(&new.entity.template_of(name).expect("a key"), read));
+                let value = match name.as_str() {
+                    "c" => repeated.clone(),
+                    _ => Some(fill(&new.entity.template_of(name).expect("a key"), read)),
+                };
+                row.extend(value.map(|value| (name.clone(), value)));
             }
             self.put_at(&store, row);
         }
@@ -1070,9 +1144,12 @@ impl World<'_> {
         let side = if way == Way::New { bond.after() } else { bond.before() };
         let side = side.or(bond.before()).or(bond.after()).expect("a side");
         let mut row = only_logical(row);
+        let id = row["id"].clone();
         row.retain(|name, _| {
-            name == "e"
-                || side.entity.attributes.contains_key(name) && !(name == "v" && self.has_moved(release, at))
+            let moved = name == "v" && self.has_moved(release, at);
+            // What repeats nothing that is there is what it was.
+            let left = name == "c" && self.repeated(at, &id).is_none();
+            name == "e" || side.entity.attributes.contains_key(name) && !moved && !left
         });
         row
     }
@@ -1113,7 +1190,9 @@ impl World<'_> {
                 if matches!((way, new), (Way::Old, true) | (Way::New, false)) {
                     continue;
                 }
-                for at in &ats {
+                // What moves is asked for where it was until the reads move.
+                let moves = |at: &&usize| matches!(self.bonds[**at], Bond::Moves(..));
+                for at in ats.iter().filter(|at| !(way == Way::Both && new && moves(at))) {
                     self.asked(release, pattern, (*at, &ats), new, value, &mut found)?;
                 }
             }
@@ -1344,7 +1423,7 @@ fn logical(at: usize, id: &str, a: &str, b: &str, v: &str) -> Row {
 }
 
 fn only_logical(row: &Row) -> Row {
-    let own = |name: &str| ["e", "id", "k", "grp", "a", "b", "v", "w"].contains(&name);
+    let own = |name: &str| ["e", "id", "k", "grp", "a", "b", "v", "w", "c"].contains(&name);
     row.iter().filter(|(name, _)| own(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
