@@ -41,7 +41,7 @@ impl Place<'_> {
         let most: Vec<u64> = entities.iter().map(|entity| self.most(entity)).collect();
         let weights = self.weights(&entities);
         let mut made = Vec::new();
-        for (entity, number) in entities.iter().zip(apportioned(wanted, &weights, &most)) {
+        for (entity, number) in entities.iter().zip(shared_out(wanted, &weights, &most)) {
             let patterns: Vec<(&Sample, Item)> =
                 self.patterns(entity).into_iter().map(|own| (own, self.values(entity, &own.item))).collect();
             let counting = self.counting(entity, &patterns, wanted);
@@ -286,6 +286,20 @@ fn digits(counter: u64) -> String {
     digits.iter().rev().collect()
 }
 
+/// Shares of a number of items by how many there are of each entity. Of one whose whole key is given there is one item in
+/// each answer, be there ever so many of the others: unless there are fewer than of another such.
+fn shared_out(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
+    let single = || weights.iter().zip(most).filter(|(_, most)| **most == 1).map(|(weight, _)| *weight);
+    let all = single().max().unwrap_or(0);
+    let always = |(weight, most): (&u64, &u64)| u64::from(*most == 1 && weight.saturating_mul(2) > all);
+    let first: Vec<u64> = weights.iter().zip(most).map(always).collect();
+    let Some(left) = wanted.checked_sub(first.iter().sum()) else {
+        return apportioned(wanted, weights, most);
+    };
+    let more: Vec<u64> = most.iter().zip(&first).map(|(most, first)| most - first).collect();
+    apportioned(left, weights, &more).into_iter().zip(first).map(|(share, first)| share + first).collect()
+}
+
 /// Shares of a number by weights, none above its limit; what one cannot take the others do.
 fn apportioned(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
     let mut shares = vec![0_u64; weights.len()];
@@ -328,6 +342,15 @@ mod tests {
         assert_eq!(apportioned(10, &[1, 1], &[1, u64::MAX]), [1, 9]);
         assert_eq!(apportioned(3, &[1], &[1]), [1]);
         assert_eq!(apportioned(3, &[0, 0], &[u64::MAX, u64::MAX]).iter().sum::<u64>(), 3);
+    }
+
+    #[test]
+    fn a_parent_whose_key_is_given_comes_with_however_many_of_its_children() {
+        assert_eq!(shared_out(26, &[300, 90_000], &[1, u64::MAX]), [1, 25]);
+        assert_eq!(shared_out(5, &[1_000_000, 3_000_000, 1_000_000], &[1, u64::MAX, u64::MAX]), [1, 3, 1]);
+        // Few users have settings.
+        assert_eq!(shared_out(10, &[1000, 10, 5000], &[1, 1, u64::MAX]), [1, 0, 9]);
+        assert_eq!(shared_out(8, &[10, 30], &[u64::MAX, u64::MAX]), [2, 6]);
     }
 
     #[test]
