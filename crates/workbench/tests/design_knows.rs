@@ -205,9 +205,32 @@ patterns:
 data: {generate: {seed: 7, sample: 300}}
 "#;
 
+/// `HANDED_OVER` beside a kind of item that has the attributes of its keys, and would be in an index of these as they are.
+fn beside_another() -> String {
+    let other = "  Draft: {count: 1000, size: 300, unique: [[draftId]], attrs: {draftId: {type: S, format: uuid}, agentId: S, status: S, priority: N, ticketId: {type: S, format: uuid}}}
+patterns:
+  - {id: Q9, get: Draft, given: {draftId: eq}, rate: 1}";
+    HANDED_OVER.replace("patterns:", other)
+}
+
+#[test]
+fn keys_that_are_attributes_as_they_are_spare_a_writer_the_reading() {
+    let (found, model) = designed(HANDED_OVER, 5);
+    assert!(found.reading.is_empty() && found.placed.iter().any(|own| own.several));
+    let parts = |index: &keywright_workbench::model::Index| -> Vec<String> {
+        index.key_parts().map(|part| part.name.clone()).collect()
+    };
+    let indexes = &model.tables.first().expect("a table").indexes;
+    assert!(indexes.iter().any(|index| parts(index) == ["agentId", "status", "priority"]));
+    assert_eq!(steps(&model, "W3"), [step(WriteKind::Update, "Ticket", "status = :open")]);
+    for own in design::verify(&model).expect("it runs") {
+        assert!(own.agrees(), "{own:?}");
+    }
+}
+
 #[test]
 fn a_key_made_of_what_the_writer_must_read_is_refused_when_that_has_changed_since() {
-    let (found, model) = designed(HANDED_OVER, 5);
+    let (found, model) = designed(&beside_another(), 5);
     let reading = found.reading.first().expect("a read before W3");
     assert_eq!(reading.pattern, "W3");
     assert!(reading.monthly > keywright_workbench::price::Money::ZERO);

@@ -130,13 +130,17 @@ fn an_index_of_two_kinds_holds_what_either_is_asked_for() {
   - {id: Q3, get: Sale, given: {saleId: eq}, rate: 9}
   - {id: Q4, query: Sale, given: {buyer: eq}, attributes: [saleId, showId, paid], returns: {avg: 3, max: 60}, rate: 9}
   - {id: W1, put: Sale, if: not-exists, rate: 1}
-  - {id: W2, update: Show, add: \"left :m\", if: exists, example: {m: -1}, rate: 30}";
+  - {id: W2, update: Show, add: \"left :m\", if: exists, example: {m: -1}, rate: 30}
+  - {id: W3, update: Show, set: \"title = :t\", if: exists, rate: 1}";
     let (found, written) = designed(&of(entities, patterns));
     assert_eq!(found.gsis, 1, "{:?}", found.proof);
     let held: Vec<&Projected> =
         found.tables.iter().flat_map(|own| own.projections.iter().map(|(_, held)| held)).collect();
     let [Projected::Only(held)] = held.as_slice() else { panic!("{held:?}") };
-    assert!(["showId", "title", "paid"].iter().all(|name| held.contains(*name)) && !held.contains("left"));
+    assert!(
+        ["showId", "title", "paid"].iter().all(|name| held.contains(*name)) && !held.contains("left"),
+        "{held:?}"
+    );
     proved(&written);
 }
 

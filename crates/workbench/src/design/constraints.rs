@@ -12,7 +12,7 @@ use super::program::{Ask, Part, Place, Program, answers, same_key};
 use super::slots::{alike, any, is_any, is_at};
 use super::together::conflicts;
 use super::unique::written;
-use super::view::{Candidate, Writing, collection_bytes, shards};
+use super::view::{Candidate, Form, Writing, collection_bytes, shards};
 
 /// All of them.
 pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {
@@ -94,10 +94,10 @@ fn numbers(part: &Part, program: &Program, entity: usize) -> Vec<Constraint> {
     kinds.map(number).collect()
 }
 
-/// An index whose sort key is a number as it is has entries of one entity only: the others have no such number.
+/// An index whose keys are attributes as they are has entries of one entity only: the others have no such attributes.
 fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
     let entity = |place: &Place| candidate(part, place).map(|own| own.view.entity);
-    let odd = |place: &&Place| candidate(part, place).is_some_and(Candidate::is_number);
+    let odd = |place: &&Place| candidate(part, place).is_some_and(Candidate::is_alone);
     let mut found = Vec::new();
     for place in program.x.iter().filter(odd) {
         let others =
@@ -106,6 +106,7 @@ fn alone(problem: &Problem, part: &Part, program: &Program) -> Vec<Constraint> {
         if matches!(place.slot, Slot::Local(_)) {
             found.extend(strangers(problem, part, program, place));
         }
+        found.extend(doubles(problem, part, program, place));
     }
     found
 }
@@ -125,6 +126,24 @@ fn strangers(problem: &Problem, part: &Part, program: &Program, local: &Place) -
     here.filter(|place| candidate(part, place).is_some_and(meets))
         .map(|place| constraint!(local.chosen + place.chosen <= 1))
         .collect()
+}
+
+/// A second item that has all attributes of such keys would be in their index too.
+fn doubles(problem: &Problem, part: &Part, program: &Program, entry: &Place) -> Vec<Constraint> {
+    let Some(own) = candidate(part, entry).filter(|own| own.form == Form::Several) else { return Vec::new() };
+    let Some(entity) = problem.entities.get(own.view.entity) else { return Vec::new() };
+    let seconds = of(part, program, own.view.entity, Slot::Copy).filter(|second| {
+        let has = |second: &Candidate| {
+            own.view.names().all(|name| second.view.has(entity, &second.projected, name))
+        };
+        candidate(part, second).is_some_and(has)
+    });
+    let small = program.sentinels.iter().filter(|(small, _, _)| {
+        let held = small.holds(problem);
+        small.entity == own.view.entity && own.view.names().all(|name| held.contains(name))
+    });
+    let doubles = seconds.map(|second| second.chosen).chain(small.map(|(_, chosen, _)| *chosen));
+    doubles.map(|double| constraint!(entry.chosen + double <= 1)).collect()
 }
 
 /// Indexes are numbered without gaps; what is kept is there.

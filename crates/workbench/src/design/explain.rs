@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::part::{self, Solved};
 use super::problem::{Fault, Problem, Slot};
 use super::program::{self, Cut};
+use super::view::Form;
 use super::{Design, Placed, Proof, View, solve, solve_flat};
 use crate::price::{Money, Prices};
 
@@ -131,6 +132,7 @@ fn placed(solved: &Solved, candidate: usize, slot: Slot) -> Option<Placed> {
         view: own.view.clone(),
         projected: own.projected.clone(),
         number: own.is_number(),
+        several: own.form == Form::Several,
         strip: own.strip(),
     })
 }

@@ -51,6 +51,7 @@ pub use unique::{Sentinel, unguarded};
 pub use unless::Unless;
 pub use verify::{Verified, verify};
 pub use verify_writes::{VerifiedWrite, verify_writes};
+use view::Form;
 pub use view::View;
 
 use std::collections::BTreeSet;
@@ -123,6 +124,8 @@ pub struct Placed {
     pub projected: Projected,
     /// Whether its sort key is a number as it is, since no text would sort it.
     pub number: bool,
+    /// Whether its keys are several attributes as they are.
+    pub several: bool,
     /// The pattern, by index in the problem, in whose order it sorts together with other entities.
     pub strip: Option<usize>,
 }
@@ -201,7 +204,7 @@ pub fn solve(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
     loop {
         let Proved { proof, fewer, fewer_same } = proof::prove(&tariffs, &ways, &best).map_err(one)?;
         // Of designs that cost the same the one with fewer global indexes is better, as long as it does as much.
-        let equal = matches!(&proof, Proof::Possible { by, .. } if *by <= Money::ZERO);
+        let equal = matches!(&proof, Proof::Possible { by, with, .. } if *by <= Money::ZERO || with.is_empty() && *by < SAME);
         let same = matches!(&proof, Proof::Possible { same: Same::Dearer(by), .. } if *by < SAME);
         match (fewer, fewer_same) {
             (Some(fewer), _) if equal && fewer.is_bounded() => best = fewer,
@@ -311,8 +314,8 @@ fn assemble(way: &Way, proof: Proof) -> Design {
         for (candidate, slot) in &choice.placed {
             let Some(key) = own.part.candidates.get(*candidate) else { continue };
             let (view, projected) = (key.view.clone(), key.projected.clone());
-            let (number, strip) = (key.is_number(), key.strip());
-            design.placed.push(Placed { slot: *slot, view, projected, number, strip });
+            let (number, several, strip) = (key.is_number(), key.form == Form::Several, key.strip());
+            design.placed.push(Placed { slot: *slot, view, projected, number, several, strip });
         }
         let answers: Vec<(usize, Asked)> =
             choice.asked.iter().filter_map(|asked| answer(problem, own, *asked)).collect();

@@ -82,8 +82,9 @@ pub fn name(design: &Design) -> Vec<Named> {
             }
             named.own = own_keys(design, entity, placed);
             named.holds = held(entity, placed);
-            let itself =
-                |names: &[String]| names.first().map_or_else(String::new, |name| format!("{{{name}}}"));
+            let itself = |names: &[String]| {
+                names.iter().map(|name| format!("{{{name}}}")).collect::<Vec<_>>().join(" ")
+            };
             if named.own.partition {
                 named.partition = itself(&placed.view.partition);
             }
@@ -119,7 +120,7 @@ fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&
         let all: Vec<Vec<String>> = own.unique.iter().map(|name| words(name)).collect();
         let prefix = shortest(&all, |text| taken.iter().any(|other| other == text));
         let projected = Projected::Only(own.holds(problem).into_iter().collect());
-        let placed = Placed { slot: Slot::Copy, view, projected, number: false, strip: None };
+        let placed = Placed { slot: Slot::Copy, view, projected, number: false, several: false, strip: None };
         let named = templates(entity, (stem, &format!("{prefix}#"), None), owners, &placed);
         taken.push(prefix);
         found.push(Named { holds: Holds::Unique(own.holds(problem)), ..named });
@@ -131,6 +132,9 @@ fn sentinels(design: &Design, stems: &BTreeMap<Vec<String>, String>, owners: &[&
 /// all of an index's attributes is in it, so that where another entity has them a made text keeps it out.
 fn own_keys(design: &Design, entity: &Entity, placed: &Placed) -> OwnKeys {
     let none = OwnKeys::default();
+    if placed.several {
+        return OwnKeys { partition: true, sort: true };
+    }
     let problem = &design.problem;
     let is_new =
         matches!(placed.slot, Slot::Local(_) | Slot::Global(_)) && problem.kept.index(placed.slot).is_none();

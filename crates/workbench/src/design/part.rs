@@ -6,7 +6,7 @@ use super::layout::Offer;
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::program::{self, Choice, Part};
 use super::unless::{Unless, unless};
-use super::view::{self, Candidate, Tariff};
+use super::view::{self, Candidate, Form, Tariff};
 use crate::cost::Class;
 use crate::price::{Money, Prices};
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_COLLECTION_BYTES_MAX};
@@ -222,7 +222,8 @@ fn wanted(problem: &Problem, part: &Part) -> usize {
         part.entities.iter().filter_map(|entity| problem.entities.get(*entity)).map(|entity| {
             problem.patterns.iter().filter(|asked| asked.entities.contains(&entity.name)).count()
         });
-    let narrow = part.candidates.iter().any(|own| own.index && own.projected != Projected::All);
+    let odd = |own: &Candidate| own.index && (own.projected != Projected::All || own.form == Form::Several);
+    let narrow = part.candidates.iter().any(odd);
     if narrow { patterns.sum() } else { patterns.max().unwrap_or(0) }
 }
 
@@ -314,6 +315,7 @@ fn group(problem: &Problem, candidates: &[Vec<Candidate>]) -> Vec<Part> {
     let all: Vec<Candidate> = candidates.iter().flatten().cloned().collect();
     let odd = problem.entities.iter().flat_map(|entity| &entity.attributes).any(|own| own.unpaddable);
     // Nor where an index may have to be of one entity alone.
+    let odd = odd || all.iter().any(|own| own.index && own.form == Form::Several);
     if odd || view::projections_matter(problem, &all) {
         groups = vec![groups.into_iter().flatten().collect()];
     }

@@ -17,7 +17,7 @@ use super::layout::{Layout, Offer, layout};
 use super::problem::{Entity, Fault, Pattern, Problem, Projected, Slot};
 use super::slots::{Numbering, alike, any, is_any, is_at, numbered};
 use super::unique::Sentinel;
-use super::view::{Candidate, Tariff, View, whole_bytes};
+use super::view::{Candidate, Form, Tariff, View, whole_bytes};
 use crate::price::Money;
 
 /// Coefficients are scaled so that the largest is about this; the pins then lie far above rounding noise.
@@ -403,6 +403,7 @@ fn stands(problem: &Problem, own: &Candidate, slot: Slot, locals: bool) -> bool 
             let host = own.projected == Projected::All && locals;
             own.copy && (own.guards(problem) || host || !own.serves.is_empty())
         }
+        Slot::Local(_) if own.form == Form::Several => false,
         Slot::Local(_) | Slot::Global(_) => kept || own.index && !own.serves.is_empty(),
     };
     may && problem.kept.allows(&own.view, &own.projected, slot, has)

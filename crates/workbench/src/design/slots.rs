@@ -45,7 +45,7 @@ impl Numbering {
         if !problem.kept.is_empty() {
             return Self { loose: BTreeSet::new(), ranks: BTreeMap::new() };
         }
-        let odd = |own: &Candidate| own.index && own.projected != Projected::All || own.is_number();
+        let odd = |own: &Candidate| own.index && own.projected != Projected::All || own.is_alone();
         // What one index holds, or that it is of one entity alone, is the same for all that stand in it.
         let alike = !part.candidates.iter().any(odd);
         let together: Vec<(BTreeSet<&String>, BTreeSet<usize>)> = part

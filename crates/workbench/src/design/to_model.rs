@@ -153,14 +153,18 @@ fn index(
         let entity = entities().find(|entity| entity.name == named.entity)?;
         Some((named, entity))
     });
-    let itself = |template: &str| {
-        let attribute = placed?.1.attribute(template.trim_matches(['{', '}']))?;
-        let key_type = if attribute.number { KeyType::N } else { KeyType::S };
-        Some(KeyPart { name: attribute.name.clone(), key_type })
+    let itself = |templates: &str| -> Vec<KeyPart> {
+        let names = templates.split(' ').map(|template| template.trim_matches(['{', '}']));
+        let attributes = names.filter_map(|name| placed?.1.attribute(name));
+        let part = |own: &super::Attribute| {
+            let key_type = if own.number { KeyType::N } else { KeyType::S };
+            KeyPart { name: own.name.clone(), key_type }
+        };
+        attributes.map(part).collect()
     };
-    let made = |part: &str| Some(string(format!("{name}{part}")));
+    let made = |part: &str| vec![string(format!("{name}{part}"))];
     let (kind, partition) = match (slot, placed) {
-        (Slot::Local(_), _) => (IndexKind::Local, Some(table.partition.clone())),
+        (Slot::Local(_), _) => (IndexKind::Local, vec![table.partition.clone()]),
         (_, Some((named, _))) if named.own.partition => (IndexKind::Global, itself(&named.partition)),
         _ => (IndexKind::Global, made("pk")),
     };
@@ -176,7 +180,6 @@ fn index(
         }
         _ => Projection::All,
     };
-    let (partition, sort) = (partition.into_iter().collect(), sort.into_iter().collect());
     Some(Index { partition, sort, name, at: At::default(), kind, projection })
 }
 

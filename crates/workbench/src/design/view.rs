@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use super::knows::{moves, read_first, touches, unknown};
 use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
 use super::unique::written as sentinels;
+use keywright_semantics::limits::INDEX_KEY_ATTRIBUTES_MAX;
+
 use crate::cost::Class;
 use crate::price::{Item, Money, Prices};
 
@@ -32,6 +34,9 @@ const KEY_PREFIX_BYTES: u64 = 20;
 const READ_SETS_MAX: usize = 3;
 /// Read units per second that one partition key sustains, in millionths.
 const KEY_READS_MICRO: u64 = 3_000_000_000;
+/// Questions beyond which no index has several attributes as its keys: an index that no other entity shares ties together what
+/// could else be solved part by part.
+const SEVERAL_PATTERNS_MAX: usize = 20;
 /// Attributes given by equality beyond which no further orders are tried.
 const EQUAL_MAX: usize = 6;
 
@@ -119,11 +124,16 @@ impl Candidate {
         self.form == Form::Number
     }
 
+    /// Whether its keys are attributes as they are, so that no other entity can stand in its index.
+    pub(super) fn is_alone(&self) -> bool {
+        matches!(self.form, Form::Number | Form::Several)
+    }
+
     /// The pattern in whose order it sorts together with other entities.
     pub(super) fn strip(&self) -> Option<usize> {
         match self.form {
             Form::Strip(pattern) => Some(pattern),
-            Form::Text | Form::Number => None,
+            Form::Text | Form::Number | Form::Several => None,
         }
     }
 
@@ -644,9 +654,30 @@ fn orders(names: &[String]) -> Vec<Vec<String>> {
 /// A view as a text, and where that does not sort as a number too; what is kept is what it is.
 fn candidates(problem: &Problem, tariff: &Tariff, entity: &Entity, view: &View) -> Vec<Candidate> {
     let kept = problem.kept.keys.iter().any(|own| own.view == *view);
-    let forms: &[Form] =
-        if view.is_odd_number(entity) && !kept { &[Form::Text, Form::Number] } else { &[Form::Text] };
-    forms.iter().flat_map(|form| held(problem, tariff, entity, (view, *form))).collect()
+    let mut forms = vec![Form::Text];
+    if view.is_odd_number(entity) && !kept {
+        forms.push(Form::Number);
+    }
+    if is_several(problem, entity, view) {
+        forms.push(Form::Several);
+    }
+    forms.into_iter().flat_map(|form| held(problem, tariff, entity, (view, form))).collect()
+}
+
+/// Whether an index can have a view's attributes as its keys, several of them, and some write need not read its item for it.
+/// Whatever has all of them is in such an index.
+fn is_several(problem: &Problem, entity: &Entity, view: &View) -> bool {
+    let own = |name: &String| entity.attribute(name).is_some_and(|own| own.keyable);
+    let mut others = problem.entities.iter().filter(|other| other.name != entity.name);
+    let few = |names: &Vec<String>| names.len() <= INDEX_KEY_ATTRIBUTES_MAX;
+    problem.kept.is_empty()
+        && problem.patterns.len() <= SEVERAL_PATTERNS_MAX
+        && view.shards == 1
+        && few(&view.partition)
+        && few(&view.sort)
+        && view.names().all(own)
+        && !others.any(|other| view.names().all(|name| other.attribute(name).is_some()))
+        && !read_first(problem, entity, view).is_empty()
 }
 
 /// What a sort key is.
@@ -656,6 +687,9 @@ pub(super) enum Form {
     Text,
     /// One number as it is, in an index that has entries of its entity alone.
     Number,
+    /// Several attributes as they are, in an index that has entries of its entity alone: whoever writes one of them need not
+    /// know the others.
+    Several,
     /// Made of attributes, with those of other entities in one order: of this pattern, which asks for several so.
     Strip(usize),
 }
@@ -800,14 +834,15 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
             Form::Strip(strip) => {
                 problem.patterns.get(strip).is_some_and(|strip| view.serves_in_strip(entity, strip, pattern))
             }
-            Form::Text | Form::Number => view.serves(entity, pattern),
+            Form::Text | Form::Number | Form::Several => view.serves(entity, pattern),
         })
         .filter(|(_, pattern)| {
-            form == Form::Number || pattern.sorted_by().is_none_or(|name| !is_odd(entity, name))
+            matches!(form, Form::Number | Form::Several)
+                || pattern.sorted_by().is_none_or(|name| !is_odd(entity, name))
         })
         .map(|(place, _)| place)
         .collect();
-    let text = form != Form::Number;
+    let text = matches!(form, Form::Text | Form::Strip(_));
     let unique = tells_items_apart(entity, &view);
     let kept = |slot| problem.kept.key(view.entity, slot).is_some_and(|kept| kept.view == view);
     let kept_entry = problem.kept.keys.iter().any(|kept| kept.view == view);
@@ -825,7 +860,7 @@ fn candidate(problem: &Problem, tariff: &Tariff, entity: &Entity, (view, form): 
         item_bytes: entity.size_bytes,
         key_bytes: view.names().filter_map(own).map(|own| own.size_bytes).sum(),
         serves,
-        read_first: read_first(problem, entity, &view),
+        read_first: if form == Form::Several { BTreeSet::new() } else { read_first(problem, entity, &view) },
         form,
         view,
     }
@@ -841,7 +876,7 @@ fn tells_items_apart(entity: &Entity, view: &View) -> bool {
 fn is_copy(problem: &Problem, entity: &Entity, (view, projected): (&View, &Projected), form: Form) -> bool {
     let key = (view.partition.as_slice(), view.sort.as_slice());
     let mut writes = problem.writes.iter().filter(|write| write.entity == entity.name);
-    form != Form::Number
+    matches!(form, Form::Text | Form::Strip(_))
         && tells_items_apart(entity, view)
         && spreads(problem, entity, key, Writing::Pairs).contains(&view.shards)
         && writes.all(|write| unknown(entity, write, view, projected).is_empty())

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, update, write};
 use crate::cost::Class;
 use crate::design::knows::touches;
-use crate::design::view::{self, Candidate, Tariff};
+use crate::design::view::{self, Candidate, Form, Tariff};
 use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
 use crate::model::MicroPerSecond;
 use crate::price::Money;
@@ -64,7 +64,7 @@ fn stands(all: &[Candidate], layout: &Layout, own: &Candidate, slot: Slot, offse
             });
             own.copy && !beside
         }
-        Slot::Local(_) => beside_item,
+        Slot::Local(_) => beside_item && own.form != Form::Several,
         Slot::Table | Slot::Global(_) => true,
     }
 }
@@ -88,9 +88,24 @@ fn agrees(problem: &Problem, own: &[Candidate], layout: &Layout) -> bool {
     })
 }
 
+/// Where several attributes are a key as they are nothing else has an entry: no other entity, nor a second item with all of them.
+fn stands_apart(problem: &Problem, own: &[Candidate], layout: &Layout) -> bool {
+    layout.iter().filter(|(at, _)| own[*at].form == Form::Several).all(|(at, slot)| {
+        let key = &own[*at];
+        let has = |second: &Candidate| {
+            let entity = &problem.entities[second.view.entity];
+            key.view.names().all(|name| second.view.has(entity, &second.projected, name))
+        };
+        layout.iter().all(|(other, place)| {
+            let same = own[*other].view.entity == key.view.entity;
+            (place != slot || same) && !(*place == Slot::Copy && same && has(&own[*other]))
+        })
+    })
+}
+
 /// The cost of a layout of all entities, if it answers every pattern.
 fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout) -> Option<Money> {
-    if !agrees(problem, own, layout) {
+    if !agrees(problem, own, layout) || !stands_apart(problem, own, layout) {
         return None;
     }
     let mut cost: Money = layout.iter().map(|(at, slot)| own[*at].cost(*slot)).sum();
