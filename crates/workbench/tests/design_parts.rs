@@ -4,7 +4,7 @@ mod support;
 
 use keywright_workbench::design::{Design, Projected, Proof, Slot, verify, verify_writes};
 use keywright_workbench::lint::Severity;
-use keywright_workbench::model::{Condition, Model, Write};
+use keywright_workbench::model::{Condition, Model, Write, WriteKind};
 
 use support::{check, designed, model, problem};
 
@@ -161,4 +161,116 @@ fn a_collection_is_as_large_as_a_question_for_all_of_it_says() {
     proved(&written);
     let (open, _) = designed(&of(entities, &patterns("")));
     assert_eq!(open.gsis, 1);
+}
+
+/// What stands for an item must go with it: a session that is listed but gone, a seat that is never free again.
+#[test]
+fn whatever_stands_for_an_item_expires_with_it() {
+    let timed = |entities: &str, patterns: &str| {
+        of(entities, patterns).replace("key: {pk: S, sk: S}}", "key: {pk: S, sk: S}, ttl: until}")
+    };
+    let holds = "  Hold: {count: 30000, size: 600, unique: [[holdId], [seat]], attrs: {holdId: {type: S, format: uuid}, seat: S, until: N, who: S}}";
+    let patterns = "  - {id: Q1, get: Hold, given: {holdId: eq}, consistency: strong, rate: 10}
+  - {id: W1, put: Hold, if: not-exists, rate: 2}";
+    let (found, written) = designed(&timed(holds, patterns));
+    assert_eq!(found.sentinels.len(), 1);
+    assert!(written.entity("SeatOfHold").is_some_and(|own| own.attribute("until").is_some()));
+    proved(&written);
+
+    let asked = format!(
+        "{patterns}\n  - {{id: Q2, query: Hold, given: {{who: eq}}, consistency: strong, attributes: [seat], returns: {{avg: 2, max: 9}}, rate: 5}}"
+    );
+    let (_, written) = designed(&timed(holds, &asked));
+    assert!(written.entity("HoldByWho").is_some_and(|own| own.attribute("until").is_some()));
+    proved(&written);
+    // Who puts it off must know where all of it is.
+    let later = format!("{asked}\n  - {{id: W2, update: Hold, set: \"until = :u\", if: exists, rate: 1}}");
+    let faults =
+        keywright_workbench::design::solve(&problem(&model(&timed(holds, &later))), &support::prices());
+    assert!(faults.is_err_and(|faults| faults.iter().any(|own| own.to_string().contains("W2 knew who"))));
+}
+
+/// The former item's second one would stay under its key.
+#[test]
+fn what_puts_replace_has_no_second_items_under_what_they_change() {
+    let text = |second: &str| {
+        of(
+            "  Order: {count: 400000, size: 1800, unique: [[orderId]], attrs: {orderId: {type: S, format: ulid}, customer: {type: S, distinct: 30000}, total: N}}",
+            &format!(
+                "  - {{id: Q1, get: Order, given: {{orderId: eq}}, rate: 10}}
+  - {{id: Q2, query: Order, given: {{customer: eq}}, consistency: strong, returns: {{avg: 6, max: 200}}, rate: 5}}
+  - {{id: W1, put: Order, if: not-exists, rate: 1}}
+  - {{id: W2, {second}, rate: 0.5}}"
+            ),
+        )
+    };
+    let solved = |second: &str| {
+        keywright_workbench::design::solve(&problem(&model(&text(second))), &support::prices())
+    };
+    assert!(solved("put: Order, if: \"customer = :c\", example: {c: x}").is_err());
+    assert!(solved("update: Order, set: \"total = :n\", if: \"customer = :c\"").is_ok());
+}
+
+/// What loses its key only loses its second item, of which nothing else need be known.
+#[test]
+fn a_write_that_takes_the_key_away_need_know_no_more_than_the_key() {
+    let entities = "  Player: {count: 100000, size: 300, unique: [[playerId]], attrs: {playerId: {type: S, format: uuid}, club: {type: S, distinct: 900, present: 0.5}, rank: N, nick: S}}";
+    let patterns = "  - {id: Q1, get: Player, given: {playerId: eq}, rate: 10}
+  - {id: Q2, query: Player, given: {club: eq}, attributes: [playerId, rank, nick], consistency: strong, returns: {avg: 60, max: 90}, rate: 5}
+  - {id: W1, put: Player, if: not-exists, rate: 1}
+  - {id: W2, update: Player, remove: club, if: \"club = :c\", rate: 1}";
+    let (found, written) = designed(&of(entities, patterns));
+    assert_eq!(found.gsis, 0);
+    let kinds: Vec<WriteKind> = steps(&written, "W2", "PlayerByClub").iter().map(|own| own.kind).collect();
+    assert_eq!(kinds, [WriteKind::Delete]);
+    proved(&written);
+}
+
+#[test]
+fn what_a_filter_asks_for_is_held_too() {
+    for consistency in ["eventual", "strong"] {
+        let patterns = format!(
+            "  - {{id: Q1, get: Script, given: {{scriptId: eq}}, rate: 20}}
+  - {{id: Q2, query: Script, given: {{drug: eq}}, attributes: [scriptId], filter: \"active = :a\", consistency: {consistency}, example: {{a: yes}}, returns: {{avg: 20, max: 60}}, rate: 2}}
+  - {{id: W1, put: Script, if: not-exists, rate: 1}}"
+        );
+        let (_, written) = designed(&of(DRUG, &patterns));
+        proved(&written);
+    }
+}
+
+/// A transaction has at most a hundred steps.
+#[test]
+fn what_is_written_many_at_a_time_has_no_second_items_that_find_no_room() {
+    let patterns = |many: u64| {
+        format!(
+            "  - {{id: Q1, get: Script, given: {{scriptId: eq}}, consistency: strong, rate: 20}}
+  - {{id: Q2, query: Script, given: {{drug: eq}}, attributes: [scriptId], consistency: strong, returns: {{avg: 20, max: 60}}, rate: 2}}
+  - {{id: W1, transact: [{{put: Script, n: {many}, if: not-exists}}], rate: 1}}"
+        )
+    };
+    let solved = |many: u64| {
+        let model = model(&of(DRUG, &patterns(many)));
+        keywright_workbench::design::solve(&problem(&model), &support::prices())
+    };
+    assert!(solved(50).is_ok());
+    assert!(solved(51).is_err());
+}
+
+/// The first twenty of a room say nothing of how many there are, nor does a number below what the counts say.
+#[test]
+fn a_page_bounds_no_collection() {
+    let rooms = |returns: &str| {
+        of(
+            "  Msg: {count: 5000000, size: 500, unique: [[room, msg]], attrs: {room: {type: S, format: uuid}, msg: {type: S, format: ulid}, stars: N}}",
+            &format!(
+                "  - {{id: Q1, query: Msg, given: {{room: eq}}, {returns}, rate: 10}}
+  - {{id: Q2, query: Msg, given: {{room: eq}}, order: {{by: stars, direction: desc}}, {returns}, rate: 10}}
+  - {{id: W1, put: Msg, if: not-exists, rate: 1}}
+  - {{id: W2, update: Msg, add: \"stars :n\", example: {{n: 1}}, rate: 1}}"
+            ),
+        )
+    };
+    let (paged, _) = designed(&rooms("limit: 20, returns: {avg: 20, max: 20}"));
+    assert_eq!(paged.gsis, 1);
 }

@@ -243,7 +243,8 @@ fn sentinels(problem: &Problem, part: &Part, program: &Program) -> Vec<Constrain
             let Some(write) = problem.writes.get(*write).filter(|write| Some(&write.entity) == name) else {
                 continue;
             };
-            if written(write, &own.unique) > 0 {
+            let entity = problem.entities.get(own.entity);
+            if entity.is_some_and(|entity| written(entity, write, &own.unique) > 0) {
                 let besides: Expression = copied.iter().map(|(_, copied, _)| *copied).sum();
                 found.push(constraint!(*chosen - besides <= *paired));
             }

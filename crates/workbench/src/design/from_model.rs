@@ -9,20 +9,21 @@ use super::problem::{
     ALL_PPM, Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write,
     WriteKind,
 };
+use super::view::fits;
 use super::{Asked, Design, View, unique};
 use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::lint::{counts_up, owner};
 use crate::model::{
     self, Consistency, Fault, Faults, GivenOp, IndexKind, KeyPart, KeyType, MicroPerSecond, MilliItems,
-    Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template,
+    Model, Node, NodeKind, Operation, Part, Projection, Rate, ReadKind, Table, Template, attributes_in,
 };
 use keywright_semantics::value::ValueType;
 
 /// Indexes offered to the designer: more than five are a warning in the rules.
 const GSI_MAX: usize = 5;
 /// Bytes of an attribute whose size nobody gives.
-const ATTRIBUTE_BYTES: u64 = 12;
+pub(super) const ATTRIBUTE_BYTES: u64 = 12;
 
 /// The problem of one table. Faults are what a design cannot be found without: rates and counts are never guessed.
 pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
@@ -32,6 +33,7 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
     for (own, entity) in model.entities_of(&table.name).zip(&mut entities) {
         entity.parent = parent(model, own);
         entity.owner = owner(model, own).map(|own| own.name.clone());
+        entity.expires = table.ttl.clone().filter(|name| own.attribute(name).is_some());
     }
     mark_unpaddable(model, &mut entities);
     let known: Vec<String> = entities.iter().map(|entity| entity.name.clone()).collect();
@@ -66,7 +68,11 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         let mine = || writes.iter().filter(|write: &&Write| write.entity == entity.name);
         let keepable = |names: &Vec<String>| {
             let known = names.iter().all(|name| entity.attribute(name).is_some_and(|own| own.keyable));
-            known && mine().all(|write| unique::unknown(entity, write, names).is_empty())
+            let kept = |write: &Write| {
+                unique::unknown(entity, write, names).is_empty()
+                    && (fits(write) || unique::written(entity, write, names) == 0)
+            };
+            known && mine().all(kept)
         };
         entity.uniques = unique::asked(model, own).into_iter().filter(keepable).collect();
     }
@@ -369,6 +375,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
             parents: Vec::new(),
             id: Vec::new(),
             uniques: Vec::new(),
+            expires: None,
             owner: None,
             counts_up: BTreeSet::new(),
             attributes: Vec::new(),
@@ -405,6 +412,7 @@ fn entity(own: &model::Entity, faults: &mut Faults) -> Entity {
         parents: own.parents.clone(),
         id: identity(own),
         uniques: Vec::new(),
+        expires: None,
         owner: None,
         counts_up: counting.map(|own| own.name.clone()).collect(),
         attributes,
@@ -449,14 +457,17 @@ fn pattern(table: &Table, own: &model::Pattern, read: &model::Read, rate: Rate) 
             .map(|by| by.attribute.clone())
             .filter(|_| given(false).next().is_none()),
         results: returned.average.map_or(single, MilliItems::whole),
-        most: returned.max,
+        most: returned.max.filter(|_| read.limit.is_none() && !pages(read, returned)),
         rate: rate.average,
         peak: rate.peak,
         strong: read.consistency == Consistency::Strong,
         scatter: read.kind == ReadKind::ScatterGather,
         reads: (!read.attributes.is_empty()).then(|| {
             let keys: Vec<&String> = table.key_parts().map(|part| &part.name).collect();
-            read.attributes.iter().filter(|name| !keys.contains(name)).cloned().collect()
+            let filter = read.filter.as_deref().unwrap_or_default();
+            let filtered = attributes_in(filter).map(str::to_owned);
+            let wanted = read.attributes.iter().cloned().chain(filtered);
+            wanted.filter(|name| !keys.contains(&name)).collect()
         }),
         page_from: pages(read, returned).then_some(match read.order {
             Some(model::Order::Descending) => End::Last,

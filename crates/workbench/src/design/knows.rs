@@ -120,9 +120,14 @@ pub(super) fn unknown(
     let old = |name: &String| entity.id.contains(name) || knows.before.contains(name);
     let key = || view.names().filter(|name| !old(name)).cloned();
     match &write.kind {
-        WriteKind::Put if knows.replaces => key().collect(),
+        // It may put an item of another key in the place of the one that is there, whose second item would stay.
+        WriteKind::Put if knows.replaces => {
+            view.names().filter(|name| !entity.id.contains(name)).cloned().collect()
+        }
         WriteKind::Put => BTreeSet::new(),
         WriteKind::Update { .. } if !touches(entity, write, view, projected) => BTreeSet::new(),
+        // What loses its key has no second item any more.
+        WriteKind::Update { .. } if view.names().any(|name| knows.gone.contains(name)) => key().collect(),
         WriteKind::Update { .. } if moves(write, view) => {
             let new = |name: &String| old(name) || knows.after.contains(name) || knows.gone.contains(name);
             let rest = entity.attributes.iter().map(|own| &own.name).filter(|name| has(name) && !new(name));

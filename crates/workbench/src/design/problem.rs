@@ -159,6 +159,8 @@ pub struct Entity {
     pub id: Vec<String>,
     /// Further attributes of which no two items may have the same values, as puts are to keep.
     pub uniques: Vec<Vec<String>>,
+    /// The attribute that says when an item expires, which whatever stands for it has too, so that all of it goes.
+    pub expires: Option<String>,
     /// The attribute that says whose an item is: at equal cost partition keys open with it.
     pub owner: Option<String>,
     /// The attributes of which all writes of now have one value, times and sequences: at equal cost they are no partition key.
@@ -443,7 +445,10 @@ impl Pattern {
     /// Whether it says how many items of an entity a partition of a key has at the most, as it asks for all of them.
     pub(super) fn bounds(&self, entity: &Entity, view: &View) -> bool {
         let equal: BTreeSet<&String> = self.equal.iter().collect();
-        self.most.is_some()
+        let values =
+            |name: &String| entity.attribute(name).and_then(|own| own.distinct).unwrap_or(entity.count);
+        let keys = view.partition.iter().map(values).fold(1, u64::saturating_mul).max(1);
+        self.most.is_some_and(|most| most >= entity.count / keys)
             && self.range.is_none()
             && self.entities.contains(&entity.name)
             && equal == view.partition.iter().collect()

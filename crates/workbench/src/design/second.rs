@@ -4,17 +4,16 @@
 use std::collections::BTreeSet;
 
 use super::current::guard;
-use super::from_model::changed;
+use super::from_model::{ATTRIBUTE_BYTES, changed};
 use super::knows::before;
 use super::leftover::clauses;
 use super::to_model::slot;
 use super::{Design, Holds, Named, Slot, View};
 use crate::model::{
-    self, Condition, Entity, IndexKind, Model, Operation, Pattern, Table, Write, WriteKind, values_in,
+    self, Attribute, AttributeFormat, Condition, Entity, IndexKind, Model, Operation, Pattern, Table, Write,
+    WriteKind, values_in,
 };
 
-/// As long as a UUID is.
-const ID_BYTES: u64 = 36;
 /// The names of a table's key attributes and what its texts begin with.
 const KEY_WORDS_BYTES: u64 = 16;
 const SIZE_STEP_BYTES: u64 = 10;
@@ -83,8 +82,10 @@ pub(super) fn copies(model: &mut Model, design: &Design, named: &[Named]) -> Res
 /// A second item of some attributes. Where its key is something unique and nothing else it keeps that so.
 fn part(original: &Entity, key: model::Slot, copy: &Named, held: &[String]) -> Entity {
     let made_of = made_of(&key);
-    // How large it is shows in the data, where it has the values of the first.
-    let mut own = Entity { size_bytes: None, ..small(original, key, held) };
+    let mut own = small(original, key, held);
+    // What its key does not have it cannot keep unique.
+    let identity = original.unique.first();
+    own.unique.retain(|names| Some(names) == identity || names.iter().all(|name| made_of.contains(name)));
     let is_key = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>() == made_of.iter().collect();
     own.unique.sort_by_key(|names| !is_key(names));
     own.name = copy_name(&original.name, &copy.by);
@@ -128,14 +129,24 @@ fn made_of(key: &model::Slot) -> BTreeSet<String> {
     templates.flat_map(|(_, own)| own.attributes().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// What such an item takes with its keys, rounded up: values of which nobody says the size are as long as ids are.
+/// What such an item takes with its keys, rounded up.
 fn small_bytes(original: &Entity, held: &[String], key: &BTreeSet<String>) -> u64 {
     let long = |name: &String| u64::try_from(name.len()).unwrap_or(0);
-    let value = |name: &String| original.attribute(name).and_then(|own| own.size_bytes).unwrap_or(ID_BYTES);
+    let value = |name: &String| original.attribute(name).map_or(ATTRIBUTE_BYTES, value_bytes);
     let values: u64 = held.iter().map(|name| long(name) + value(name)).sum();
     let keys: u64 = key.iter().map(value).sum::<u64>() + KEY_WORDS_BYTES;
     let all = (values + keys).next_multiple_of(SIZE_STEP_BYTES);
     original.size_bytes.map_or(all, |whole| all.min(whole))
+}
+
+/// The length of an attribute's values: as declared, or as its format has it.
+fn value_bytes(own: &Attribute) -> u64 {
+    own.size_bytes.unwrap_or(match own.format {
+        Some(AttributeFormat::Uuid) => 36,
+        Some(AttributeFormat::Ulid) => 26,
+        Some(AttributeFormat::Iso8601) => 24,
+        _ => ATTRIBUTE_BYTES,
+    })
 }
 
 /// The local indexes of second items' collections.

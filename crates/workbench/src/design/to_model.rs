@@ -154,8 +154,8 @@ fn index(
         Some((named, entity))
     });
     let itself = |templates: &str| -> Vec<KeyPart> {
-        let names = templates.split(' ').map(|template| template.trim_matches(['{', '}']));
-        let attributes = names.filter_map(|name| placed?.1.attribute(name));
+        let each = templates.split(' ').map(|template| template.trim_matches(['{', '}']));
+        let attributes = each.filter_map(|own| placed?.1.attribute(own));
         let part = |own: &super::Attribute| {
             let key_type = if own.number { KeyType::N } else { KeyType::S };
             KeyPart { name: own.name.clone(), key_type }

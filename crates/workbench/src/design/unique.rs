@@ -28,9 +28,14 @@ impl Sentinel {
 
     /// What it holds.
     pub(super) fn holds(&self, problem: &Problem) -> Vec<String> {
-        let id = problem.entities.get(self.entity).map(|entity| entity.id.as_slice()).unwrap_or_default();
-        let more = id.iter().filter(|name| !self.unique.contains(name));
-        self.unique.iter().chain(more).cloned().collect()
+        let Some(entity) = problem.entities.get(self.entity) else { return self.unique.clone() };
+        let mut held = self.unique.clone();
+        for name in entity.id.iter().chain(&entity.expires) {
+            if !held.contains(name) {
+                held.push(name.clone());
+            }
+        }
+        held
     }
 }
 
@@ -79,23 +84,32 @@ pub(super) fn unknown(entity: &Entity, write: &Write, unique: &[String]) -> BTre
     let new = |name: &&String| old(name) || knows.after.contains(*name) || knows.gone.contains(*name);
     let lost = || unique.iter().filter(|name| !old(name)).cloned();
     match &write.kind {
-        WriteKind::Put if knows.replaces => lost().collect(),
+        // It may put other values in the place of those that are there.
+        WriteKind::Put if knows.replaces => {
+            unique.iter().filter(|name| !entity.id.contains(name)).cloned().collect()
+        }
         WriteKind::Update { changed } if unique.iter().any(|name| changed.contains(name)) => {
             lost().chain(unique.iter().filter(|name| !new(name)).cloned()).collect()
         }
+        WriteKind::Update { changed } if expires(entity, changed) => lost().collect(),
         WriteKind::Put | WriteKind::Update { .. } => BTreeSet::new(),
         WriteKind::Delete => lost().collect(),
     }
 }
 
-/// How many sentinels a write puts and deletes.
-pub(super) fn written(write: &Write, unique: &[String]) -> u64 {
+/// Whether a change is of when items expire.
+fn expires(entity: &Entity, changed: &[String]) -> bool {
+    entity.expires.as_ref().is_some_and(|name| changed.contains(name))
+}
+
+/// How many sentinels a write puts, changes and deletes.
+pub(super) fn written(entity: &Entity, write: &Write, unique: &[String]) -> u64 {
     match &write.kind {
         WriteKind::Put | WriteKind::Delete => 1,
         WriteKind::Update { changed } if unique.iter().any(|name| changed.contains(name)) => {
             if unique.iter().any(|name| write.knows.gone.contains(name)) { 1 } else { 2 }
         }
-        WriteKind::Update { .. } => 0,
+        WriteKind::Update { changed } => u64::from(expires(entity, changed)),
     }
 }
 
@@ -115,6 +129,16 @@ pub fn unguarded(model: &Model, design: &Design) -> Vec<String> {
                 continue;
             };
             let names: Vec<String> = names.into_iter().collect();
+            if write.knows.replaces {
+                said.push(format!(
+                    "Nothing keeps {} of {} unique: a second item would, but {} may put an item with another one in the place of one that is \
+                     there, whose second item would stay. Write it as an update, or give it `if: not-exists`.",
+                    unique.join(" and "),
+                    entity.name,
+                    write.id,
+                ));
+                continue;
+            }
             let write_it = match write.kind {
                 WriteKind::Update { .. } => format!("`if: \"{} = :old\"`", names.join(" = :old and ")),
                 _ => format!("`example: {{{}: …}}`", names.join(": …, ")),

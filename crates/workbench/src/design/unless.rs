@@ -68,7 +68,8 @@ pub(super) fn unless(
 /// The problem as it would be if everything about an item were known to whoever writes it.
 fn knowing(problem: &Problem) -> Problem {
     let mut knowing = problem.clone();
-    for write in &mut knowing.writes {
+    // That a put replaces what is there is nothing that knowledge helps.
+    for write in knowing.writes.iter_mut().filter(|write| !write.knows.replaces) {
         (write.kind, write.knows) = (WriteKind::Put, Knows::default());
     }
     knowing

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::knows::{moves, read_first, touches, unknown};
 use super::problem::{ALL_PPM, Entity, Pattern, Problem, Projected, Slot, Write, WriteKind};
 use super::unique::written as sentinels;
-use keywright_semantics::limits::INDEX_KEY_ATTRIBUTES_MAX;
+use keywright_semantics::limits::{INDEX_KEY_ATTRIBUTES_MAX, TRANSACTION_ITEMS_MAX};
 
 use crate::cost::Class;
 use crate::price::{Item, Money, Prices};
@@ -221,10 +221,11 @@ impl Tariff {
     ) -> Money {
         let present = present_ppm(entity, view);
         let units = |write: &Write| {
+            let gone = view.names().any(|name| write.knows.gone.contains(name));
             let items = match (touches(entity, write, view, projected), moves(write, view)) {
                 (false, _) => 0,
-                (true, false) => 1,
-                (true, true) => 2,
+                (true, true) if !gone => 2,
+                (true, _) => 1,
             };
             i128::from(items * 2 * write_units(bytes))
         };
@@ -235,14 +236,14 @@ impl Tariff {
 
     /// The monthly cost of small second items that keep something unique.
     pub(super) fn sentinel(&self, problem: &Problem, entity: &Entity, unique: &[String]) -> Money {
-        let mut held: BTreeSet<&String> = entity.id.iter().chain(unique).collect();
+        let mut held: BTreeSet<&String> = entity.id.iter().chain(unique).chain(&entity.expires).collect();
         held.retain(|name| entity.attribute(name).is_some());
         let size = |name: &String| entity.attribute(name).map_or(0, |own| own.size_bytes);
         let named = |name: &String| size(name) + u64::try_from(name.len()).unwrap_or(0);
         let values: u64 = held.into_iter().map(named).sum();
         let bytes = values + unique.iter().map(size).sum::<u64>() + KEY_PREFIX_BYTES;
         let bytes = bytes.min(entity.size_bytes);
-        let units = |write: &Write| i128::from(2 * sentinels(write, unique) * write_units(bytes));
+        let units = |write: &Write| i128::from(2 * sentinels(entity, write, unique) * write_units(bytes));
         self.written(problem, entity, units)
             + self.stored(entity, bytes, ALL_PPM)
             + self.kept_safe(entity, bytes, ALL_PPM)
@@ -313,12 +314,16 @@ impl View {
         self.partition.iter().chain(&self.sort)
     }
 
-    /// Whether a second item under it that holds so much has an attribute: it always has what identifies its item.
+    /// Whether a second item under it that holds so much has an attribute: it always has what identifies its item, and when that
+    /// expires.
     pub(super) fn has(&self, entity: &Entity, projected: &Projected, name: &String) -> bool {
         match projected {
             Projected::All => true,
             Projected::Only(held) => {
-                held.contains(name) || entity.id.contains(name) || self.names().any(|own| own == name)
+                held.contains(name)
+                    || entity.id.contains(name)
+                    || entity.expires.as_ref() == Some(name)
+                    || self.names().any(|own| own == name)
             }
         }
     }
@@ -879,7 +884,16 @@ fn is_copy(problem: &Problem, entity: &Entity, (view, projected): (&View, &Proje
     matches!(form, Form::Text | Form::Strip(_))
         && tells_items_apart(entity, view)
         && spreads(problem, entity, key, Writing::Pairs).contains(&view.shards)
-        && writes.all(|write| unknown(entity, write, view, projected).is_empty())
+        && writes.all(|write| {
+            unknown(entity, write, view, projected).is_empty()
+                && (fits(write) || !touches(entity, write, view, projected))
+        })
+}
+
+/// Whether a transaction has room for a second item of each that a write writes.
+pub(super) fn fits(write: &Write) -> bool {
+    let all = write.items.saturating_mul(2).saturating_add(write.others);
+    usize::try_from(all).is_ok_and(|all| all <= TRANSACTION_ITEMS_MAX)
 }
 
 /// Drops every view that another one of the same partition, shards and projection replaces at no more cost, and the

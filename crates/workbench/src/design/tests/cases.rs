@@ -20,6 +20,7 @@ pub(super) fn entity(name: &str, id: &[&str], others: &[&str]) -> Entity {
         parents: Vec::new(),
         id: owned(id),
         uniques: Vec::new(),
+        expires: None,
         owner: None,
         counts_up: std::collections::BTreeSet::new(),
         attributes: id.iter().chain(others).map(|name| attribute(name)).collect(),
