@@ -149,6 +149,83 @@ patterns:
     assert!(alone.reads.iter().any(|read| !read.agrees()) || !alone.stale.is_empty(), "{alone:?}");
 }
 
+/// Accounts found by their number, and strongly by something else, with further patterns.
+fn accounts(more: &str) -> Model {
+    let text = r"
+format: 1
+model: accounts
+tables: {Tab: {key: {pk: S, sk: S}}}
+entities:
+  Account: {count: 1000, size: 1200, unique: [[accountId], [email]], attrs: {accountId: S, email: S, holder: {type: S, distinct: 400}, balance: N}}
+patterns:
+  - {id: Q1, get: Account, given: {accountId: eq}, rate: 5}
+"
+    .to_owned();
+    designed(&(text + more))
+}
+
+#[test]
+fn an_update_of_what_is_unique_is_tried_with_a_value_that_no_item_has() {
+    let by_email = "  - {id: Q2, query: Account, given: {email: eq}, attributes: [accountId, email], consistency: strong, returns: {avg: 1, max: 1}, rate: 2}\n";
+    for write in [
+        "  - {id: W1, update: Account, set: 'email = :new', if: 'email = :old', rate: 0.01}",
+        "  - {id: W1, update: Account, set: 'email = :new', if: 'email = :old', rate: 0.01, example: {old: one@x}}",
+        "  - {id: W1, transact: [{update: Account, n: 2, set: 'email = :new', if: 'email = :old'}], rate: 0.01}",
+    ] {
+        let model = accounts(&format!("{by_email}{write}"));
+        assert!(model.entity("AccountByEmail").is_some(), "{:?}", model.entities);
+        all_agree(&model);
+    }
+}
+
+#[test]
+fn changes_of_several_items_in_one_transaction_change_the_second_item_of_each() {
+    let model = accounts(
+        "  - {id: Q2, query: Account, given: {holder: eq}, attributes: [accountId, balance], consistency: strong, returns: {avg: 2, max: 20}, rate: 20}
+  - {id: W1, transact: [{update: Account, set: 'balance = balance - :x', if: 'balance >= :x AND holder = :from'}, {update: Account, set: 'balance = balance + :x', if: 'holder = :to'}], rate: 1, example: {x: 1}}
+  - {id: W2, transact: [{update: Account, set: 'holder = :new', if: 'holder = :old AND balance = :b'}, {update: Account, set: 'email = :e'}, {update: Account, set: 'balance = balance + :x', if: 'holder = :to'}], rate: 0.1, example: {x: 1}}
+  - {id: W3, transact: [{put: Account, if: not-exists}, {put: Account, if: not-exists}], rate: 0.1}
+",
+    );
+    assert!(model.entity("AccountByHolder").is_some(), "{:?}", model.entities);
+    all_agree(&model);
+}
+
+#[test]
+fn an_update_does_not_remove_a_key_that_has_the_name_of_a_former_one() {
+    let model = designed(
+        r#"
+format: 1
+model: recipes
+tables: {Tab: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: gsi1pk, sk: gsi1sk, project: all}}}}
+entities:
+  Recipe:
+    count: 1000
+    size: 300
+    key: {pk: "r#{recipeId}", sk: "r#"}
+    gsi1: {gsi1pk: "p#{patient}", gsi1sk: "{active}"}
+    unique: [[recipeId]]
+    attrs: {recipeId: S, patient: {type: S, distinct: 100}, issuedAt: S, active: {type: S, present: 0.5}}
+  Visit:
+    count: 1000
+    size: 300
+    key: {pk: "v#{visitId}", sk: "v#"}
+    gsi1: {gsi1pk: "p#{patient}", gsi1sk: "v#{at}"}
+    unique: [[visitId]]
+    attrs: {visitId: S, patient: {type: S, distinct: 100}, at: S}
+patterns:
+  - {id: Q1, get: Recipe, given: {recipeId: eq}, rate: 5}
+  - {id: Q2, query: Recipe, given: {patient: eq}, order: {by: issuedAt}, returns: {avg: 10, max: 50}, rate: 5}
+  - {id: Q3, get: Visit, given: {visitId: eq}, rate: 5}
+  - {id: Q4, query: Visit, given: {patient: eq}, order: {by: at}, returns: {avg: 10, max: 50}, rate: 5}
+  - {id: W1, update: Recipe, remove: 'active, gsi1sk', rate: 1}
+"#,
+    );
+    let step = model.pattern("W1").and_then(|own| own.steps().first().cloned()).expect("a step");
+    assert_eq!(step.remove.as_deref(), Some("active"));
+    all_agree(&model);
+}
+
 #[test]
 fn the_writes_of_every_published_model_designed_anew_do_what_was_predicted() {
     let mut wrong = Vec::new();

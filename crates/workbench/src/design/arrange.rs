@@ -27,6 +27,7 @@ pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> 
                     let other = other(&samples, entity, &change.attribute);
                     let mine = samples.iter_mut().filter(|sample| is_of(sample, entity, step));
                     mine.for_each(|sample| change.apply(model, entity, other.clone(), sample));
+                    alone(&mut samples, entity, step);
                 }
             }
             _ => {}
@@ -47,6 +48,21 @@ fn is_of(sample: &Sample, entity: &Entity, step: &Write) -> bool {
         })
     };
     sample.entity.as_ref() == Some(&entity.name) && step.examples.iter().any(says)
+}
+
+/// Takes out the items that have what is unique of one that a step works on.
+fn alone(samples: &mut Vec<Sample>, entity: &Entity, step: &Write) {
+    let values = |sample: &Sample, names: &[String]| -> Option<Vec<AttributeValue>> {
+        names.iter().map(|name| sample.item.get(name.as_str()).cloned()).collect()
+    };
+    for names in &entity.unique {
+        let mine = samples.iter().filter(|sample| is_of(sample, entity, step));
+        let taken: Vec<Vec<AttributeValue>> = mine.filter_map(|sample| values(sample, names)).collect();
+        samples.retain(|sample| {
+            let clashes = || values(sample, names).is_some_and(|own| taken.contains(&own));
+            sample.entity.as_ref() != Some(&entity.name) || is_of(sample, entity, step) || !clashes()
+        });
+    }
 }
 
 fn other(samples: &[Sample], entity: &Entity, attribute: &str) -> Option<AttributeValue> {

@@ -2,13 +2,36 @@
 
 use std::collections::BTreeSet;
 
+use super::Kept;
+use super::from_model::changed;
 use crate::model::{
-    Entity, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write, attributes_in, values_in,
+    Entity, Index, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write, values_in,
 };
 
+/// The keys of the table that is designed, as they were.
+pub(super) struct Former {
+    names: BTreeSet<String>,
+    entities: BTreeSet<String>,
+    /// Whether none of them is kept.
+    replaced: bool,
+}
+
+impl Former {
+    pub(super) fn of(model: &Model, table: &str, kept: &Kept) -> Self {
+        let tables = model.table(table).into_iter();
+        let parts =
+            tables.flat_map(|own| own.key_parts().chain(own.indexes.iter().flat_map(Index::key_parts)));
+        Self {
+            names: parts.map(|part| part.name.clone()).collect(),
+            entities: model.entities_of(table).map(|own| own.name.clone()).collect(),
+            replaced: kept.is_empty(),
+        }
+    }
+}
+
 /// Makes patterns fit the keys that their model has now: gets that no longer have the whole key of their table become
-/// queries, and updates no longer set attributes that only the former keys had.
-pub(super) fn settle(model: &mut Model) {
+/// queries, and updates no longer change attributes that only the former keys had.
+pub(super) fn settle(model: &mut Model, former: &Former) {
     let mut patterns = std::mem::take(&mut model.patterns);
     for pattern in &mut patterns {
         if let Operation::Read(read) = &mut pattern.operation {
@@ -31,8 +54,9 @@ pub(super) fn settle(model: &mut Model) {
             Operation::Read(_) => &mut [],
         };
         for step in steps {
-            if let Some(entity) = model.entity(&step.entity) {
-                dropped.extend(without_former_keys(entity, step));
+            if let Some(entity) = model.entity(&step.entity).filter(|own| former.entities.contains(&own.name))
+            {
+                dropped.extend(without_former_keys(entity, former, step));
             }
         }
         forget(pattern, &dropped);
@@ -40,17 +64,23 @@ pub(super) fn settle(model: &mut Model) {
     model.patterns = patterns;
 }
 
-/// Takes the clauses out of an update that set attributes the entity does not have any more; the placeholders they had.
-fn without_former_keys(entity: &Entity, step: &mut Write) -> BTreeSet<String> {
+/// Takes the clauses out of an update that change keys the entity does not have any more; the placeholders they had. Where
+/// the keys are others, one that has a former one's name is made of something else: what keeps it current is written anew.
+fn without_former_keys(entity: &Entity, former: &Former, step: &mut Write) -> BTreeSet<String> {
     let mut dropped = BTreeSet::new();
-    let Some(set) = &step.set else { return dropped };
-    let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(set).into_iter().partition(|clause| {
-        let target = clause.split('=').next().unwrap_or_default();
-        let mut names = attributes_in(target);
-        names.all(|name| entity.attribute(name).is_some() || entity.template(name).is_some())
-    });
-    dropped.extend(gone.iter().flat_map(|clause| values_in(clause)).map(str::to_owned));
-    step.set = (!kept.is_empty()).then(|| kept.join(", "));
+    for text in [&mut step.set, &mut step.remove, &mut step.add] {
+        let Some(own) = text.take() else { continue };
+        let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(&own).into_iter().partition(|clause| {
+            let gone = |name: &String| {
+                former.names.contains(name)
+                    && entity.attribute(name).is_none()
+                    && (former.replaced || entity.template(name).is_none())
+            };
+            !changed(clause).iter().any(gone)
+        });
+        dropped.extend(gone.iter().flat_map(|clause| values_in(clause)).map(str::to_owned));
+        *text = (!kept.is_empty()).then(|| kept.join(", "));
+    }
     dropped
 }
 

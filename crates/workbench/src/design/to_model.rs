@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::current::{keep_current, read_first};
-use super::leftover::settle;
+use super::leftover::{Former, settle};
 use super::second::copies;
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use crate::cost::Class;
@@ -32,6 +32,7 @@ pub fn index_name(kept: &Kept, slot: Slot) -> Option<String> {
 
 /// The model with the keys of one table replaced. The faults are templates that cannot be written.
 pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, String> {
+    let former = Former::of(model, table, &design.problem.kept);
     let mut model = model.clone();
     for embedded in &design.embedded {
         embed(&mut model, embedded);
@@ -86,7 +87,7 @@ pub fn to_model(model: &Model, table: &str, design: &Design) -> Result<Model, St
         }
     }
     copies(&mut model, design, &named)?;
-    settle(&mut model);
+    settle(&mut model, &former);
     let designed: Vec<String> = places.iter().map(|(table, _)| table.name.clone()).collect();
     keep_current(&mut model, &designed, &design.problem.kept);
     read_first(&mut model, design);

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::arrange::arranged;
@@ -11,7 +12,7 @@ use super::verify::{Ask, Verified, ask, belongs, generated, node, plain, size};
 use crate::data::{FILLER, Sample, complete};
 use crate::model::{
     Entity, Faults, HalfUnits, Index, Model, Node, Operation, Pattern, Projection, Read, Table, Write,
-    WriteKind,
+    WriteKind, values_in,
 };
 use crate::run::{Changed, Done, Loaded, key_texts};
 
@@ -68,7 +69,7 @@ fn write(
     pattern: &Pattern,
 ) -> Result<VerifiedWrite, Faults> {
     let mut own = bound(model, samples, pattern);
-    own.example.extend(others(model, samples, &own));
+    others(model, samples, &mut own);
     let mut verified = VerifiedWrite {
         pattern: pattern.id.clone(),
         failed: None,
@@ -149,17 +150,15 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
         step.examples = rows.collect();
         *from += count;
     };
-    match &mut own.operation {
-        Operation::Read(_) => {}
-        Operation::Write(step) => bind(step),
-        Operation::Transact(steps) | Operation::Batch(steps) => steps.iter_mut().for_each(bind),
-    }
+    steps_mut(&mut own).iter_mut().for_each(&mut bind);
     own
 }
 
-/// For what an update sets and no example says: a value that another item has, so that something changes.
-fn others(model: &Model, samples: &[Sample], pattern: &Pattern) -> Vec<(String, Node)> {
+/// What updates set and no example says is given a value, so that something changes: one that another item has, or of what is
+/// unique one that none has, for each item its own.
+fn others(model: &Model, samples: &[Sample], pattern: &mut Pattern) {
     let mut found: Vec<(String, Node)> = Vec::new();
+    let mut fresh: BTreeMap<String, Vec<Node>> = BTreeMap::new();
     for step in pattern.steps().iter().filter(|step| step.kind == WriteKind::Update) {
         let Some(entity) = model.entity(&step.entity) else { continue };
         let items = || samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
@@ -168,16 +167,69 @@ fn others(model: &Model, samples: &[Sample], pattern: &Pattern) -> Vec<(String, 
         for (name, value) in assigned.map(|(name, value)| (name.trim(), value.trim())) {
             let Some(value) = value.strip_prefix(':') else { continue };
             let given = pattern.example.iter().chain(&found).chain(step.examples.iter().flatten());
-            if entity.attribute(name).is_none() || given.into_iter().any(|(known, _)| known == value) {
+            let known = given.into_iter().any(|(known, _)| known == value) || fresh.contains_key(value);
+            if entity.attribute(name).is_none() || known {
+                continue;
+            }
+            let values = || items().filter_map(|sample| sample.item.get(name));
+            if is_unique(model, entity, name) {
+                let earlier = fresh.values().map(Vec::len).sum();
+                let made = values().next().into_iter().flat_map(|one| unlike(one, values().collect()));
+                let count = usize::try_from(step.n).unwrap_or(usize::MAX);
+                let made = made.skip(earlier).take(count).filter_map(|value| node(&value));
+                fresh.insert(value.to_owned(), made.collect());
                 continue;
             }
             let first = items().next().and_then(|sample| sample.item.get(name));
-            let other =
-                items().filter_map(|sample| sample.item.get(name)).find(|value| Some(*value) != first);
+            let other = values().find(|value| Some(*value) != first);
             found.extend(other.and_then(node).map(|node| (value.to_owned(), node)));
         }
     }
-    found
+    pattern.example.extend(found);
+    for (placeholder, values) in fresh {
+        if let [value] = values.as_slice() {
+            pattern.example.push((placeholder, value.clone()));
+            continue;
+        }
+        let uses = |step: &&mut Write| {
+            step.expressions().any(|(_, text)| values_in(text).any(|name| name == placeholder))
+        };
+        for step in steps_mut(pattern).iter_mut().filter(uses) {
+            let first = step.examples.first().cloned().unwrap_or_default();
+            step.examples.resize(step.examples.len().max(values.len()), first);
+            let rows = step.examples.iter_mut().zip(&values);
+            rows.for_each(|(row, value)| row.push((placeholder.clone(), value.clone())));
+        }
+    }
+}
+
+fn steps_mut(pattern: &mut Pattern) -> &mut [Write] {
+    match &mut pattern.operation {
+        Operation::Read(_) => &mut [],
+        Operation::Write(step) => std::slice::from_mut(step),
+        Operation::Transact(steps) | Operation::Batch(steps) => steps,
+    }
+}
+
+/// Whether an attribute is, or is part of, what only one item of an entity has; its second items may be what keeps that so.
+fn is_unique(model: &Model, entity: &Entity, name: &str) -> bool {
+    let seconds = model.seconds();
+    let mine = seconds.iter().filter(|(_, first)| first.name == entity.name).map(|(second, _)| *second);
+    std::iter::once(entity).chain(mine).flat_map(|own| own.unique.iter().flatten()).any(|own| own == name)
+}
+
+/// Values of the kind of one that are not among those that are there.
+fn unlike(one: &AttributeValue, there: Vec<&AttributeValue>) -> impl Iterator<Item = AttributeValue> {
+    let one = one.clone();
+    let there: Vec<AttributeValue> = there.into_iter().cloned().collect();
+    let made = (1_u32..).map_while(move |number| match &one {
+        AttributeValue::S(text) => Some(AttributeValue::S(format!("{text}-{number}"))),
+        AttributeValue::N(own) => {
+            own.checked_add(Number::from(i64::from(number))).ok().map(AttributeValue::N)
+        }
+        _ => None,
+    });
+    made.filter(move |value| !there.contains(value))
 }
 
 /// The items with what a write made of them.

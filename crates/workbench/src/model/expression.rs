@@ -116,6 +116,20 @@ pub(crate) fn clauses_of(condition: &str) -> Vec<&str> {
     found.iter().map(|clause| clause.trim().trim_matches(['(', ')']).trim()).collect()
 }
 
+/// The attributes that the clauses of an update change, in their order.
+pub(crate) fn changed_in(update: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let clauses = update.split(move |letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    clauses.filter_map(|clause| attributes_in(clause).next()).map(str::to_owned).collect()
+}
+
 /// `:name` alone, without the colon.
 pub(crate) fn placeholder_of(text: &str) -> Option<&str> {
     text.trim().strip_prefix(':').filter(|name| is_name(name))
@@ -128,6 +142,11 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_clause_of_an_update_changes_what_stands_first_in_it() {
+        assert_eq!(changed_in("a = if_not_exists(b, :b), c[0].d = :d, hits :one"), ["a", "c", "hits"]);
+    }
 
     #[test]
     fn names_inside_documents_are_no_attributes_of_the_item() {

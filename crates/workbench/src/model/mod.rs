@@ -27,7 +27,8 @@ pub use ast::{
     Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
 };
 pub(crate) use expression::{
-    attributes_in, clauses_of, equal_in, is_keyword, is_word, placeholder_of, unequal_in, values_in,
+    attributes_in, changed_in, clauses_of, equal_in, is_keyword, is_word, placeholder_of, unequal_in,
+    values_in,
 };
 pub use fault::{At, Fault, Faults};
 pub use names::did_you_mean;

@@ -8,6 +8,7 @@ mod derive;
 mod example;
 mod execute;
 mod expect;
+mod follow;
 mod invent;
 mod loaded;
 mod measure;

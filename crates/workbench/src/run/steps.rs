@@ -18,6 +18,7 @@ use super::derive::{Derived, derived, updated};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
+use super::follow::followed;
 use super::invent::{Inventor, assigned};
 use super::names::Expression;
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
@@ -333,6 +334,12 @@ impl Copied {
     }
 }
 
+/// An earlier step's item: the step and the how manieth of it.
+fn find<'b, 'c>(earlier: &'b [Action<'c>], (place, nth): (usize, u64)) -> Option<&'b Action<'c>> {
+    let mut own = earlier.iter().filter(|own| own.step == place);
+    own.nth(usize::try_from(nth).ok()?)
+}
+
 struct Maker<'a> {
     model: &'a Model,
     samples: &'a [Sample],
@@ -375,15 +382,15 @@ impl<'a> Maker<'a> {
         let table = table_of(self.model, &step.entity)?;
         let example = self.example(step, nth);
         let target = (entity, table);
-        if Self::has_no_key(entity, step, nth, earlier)? {
+        if self.has_no_key(entity, (place, step), nth, earlier)? {
             return Ok(None);
         }
         if step.kind == WriteKind::Put {
-            let (item, vacated) = self.new_item(target, step, &example, nth, earlier)?;
+            let (item, vacated) = self.new_item(target, (place, step), &example, nth, earlier)?;
             return Ok(Some(Action { vacated, ..self.about(place, step, target, &example, item)? }));
         }
         let mut first = None;
-        for item in self.existing(target, step, &example, nth, earlier)? {
+        for item in self.existing(target, (place, step), &example, nth, earlier)? {
             let action = self.about(place, step, target, &example, item.into_owned());
             if self.fails_as_it_is() || action.as_ref().is_ok_and(Action::holds) {
                 return action.map(Some);
@@ -458,12 +465,12 @@ impl<'a> Maker<'a> {
     fn new_item(
         &self,
         (entity, table): (&Entity, &Table),
-        step: &Write,
+        (place, step): (usize, &Write),
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'a>],
     ) -> Result<(Item, bool), String> {
-        let (copy, given) = self.following(entity, step, example, nth, earlier)?;
+        let (copy, given) = self.following(entity, (place, step), example, nth, earlier)?;
         let mut inherited = Item::new();
         for action in earlier.iter().filter(|action| entity.parents.contains(&action.entity.name)) {
             let names = action.entity.key_attributes();
@@ -473,7 +480,7 @@ impl<'a> Maker<'a> {
                 }
             }
         }
-        let lacking = Self::copied(entity, nth, earlier, &mut inherited);
+        let lacking = self.copied(entity, place, nth, earlier, &mut inherited);
         inherited.extend(copy.into_iter().flat_map(|copy| copy.after));
         let replaced = self.replaced((entity, table), step, &given, earlier);
         let overwrites = replaced.is_some();
@@ -565,15 +572,24 @@ impl<'a> Maker<'a> {
     }
 
     /// A second item has the values of the first that the same pattern puts; the names are of those that the first lacks.
-    fn copied(entity: &Entity, nth: u64, earlier: &[Action<'a>], inherited: &mut Item) -> Vec<String> {
+    fn copied(
+        &self,
+        entity: &Entity,
+        place: usize,
+        nth: u64,
+        earlier: &[Action<'a>],
+        inherited: &mut Item,
+    ) -> Vec<String> {
         let mut lacking = Vec::new();
         for attribute in &entity.attributes {
             let Some((source, name)) = &attribute.copy_of else { continue };
-            let firsts =
-                earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == *source);
-            let Some(first) = usize::try_from(nth).ok().and_then(|nth| firsts.into_iter().nth(nth)) else {
-                continue;
+            let puts =
+                || earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == *source);
+            let first = match followed(self.pattern.steps(), entity, source, place, nth) {
+                Some(at) => find(earlier, at).filter(|own| own.kind == WriteKind::Put),
+                None => usize::try_from(nth).ok().and_then(|nth| puts().nth(nth)),
             };
+            let Some(first) = first else { continue };
             match first.item.get(name.as_str()) {
                 Some(value) => {
                     inherited.insert(attribute.name.clone(), value.clone());
@@ -589,12 +605,12 @@ impl<'a> Maker<'a> {
     fn following(
         &self,
         entity: &Entity,
-        step: &Write,
+        (place, step): (usize, &Write),
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'_>],
     ) -> Result<(Option<Copied>, Item), String> {
-        let first = Self::first(entity, nth, earlier).filter(|own| own.kind != WriteKind::Put);
+        let first = self.first(entity, place, nth, earlier).filter(|own| own.kind != WriteKind::Put);
         let Some(first) = first else { return Ok((None, Self::given(entity, example)?)) };
         let nth = usize::try_from(nth).unwrap_or(usize::MAX);
         let own = step.examples.get(nth).or_else(|| step.examples.first());
@@ -613,8 +629,14 @@ impl<'a> Maker<'a> {
     }
 
     /// Whether a step is of a second item that there is none of: its first lacks what the key is made of.
-    fn has_no_key(entity: &Entity, step: &Write, nth: u64, earlier: &[Action<'_>]) -> Result<bool, String> {
-        let Some(first) = Self::first(entity, nth, earlier) else { return Ok(false) };
+    fn has_no_key(
+        &self,
+        entity: &Entity,
+        (place, step): (usize, &Write),
+        nth: u64,
+        earlier: &[Action<'_>],
+    ) -> Result<bool, String> {
+        let Some(first) = self.first(entity, place, nth, earlier) else { return Ok(false) };
         let copy = Copied::of(entity, first)?;
         let there = if step.kind == WriteKind::Put { &copy.after } else { &copy.before };
         let mut names = entity.key_attributes();
@@ -623,13 +645,25 @@ impl<'a> Maker<'a> {
     }
 
     /// The earlier step's item that a second item is a copy of, all of it.
-    fn first<'b, 'c>(entity: &Entity, nth: u64, earlier: &'b [Action<'c>]) -> Option<&'b Action<'c>> {
+    fn first<'b, 'c>(
+        &self,
+        entity: &Entity,
+        place: usize,
+        nth: u64,
+        earlier: &'b [Action<'c>],
+    ) -> Option<&'b Action<'c>> {
         let (source, _) = entity.attributes.first()?.copy_of.as_ref()?;
         let from = |own: &Attribute| own.copy_of.as_ref().is_some_and(|(from, _)| from == source);
+        if !entity.attributes.iter().all(from) {
+            return None;
+        }
+        if let Some(at) = followed(self.pattern.steps(), entity, source, place, nth) {
+            return find(earlier, at);
+        }
         let changes = [WriteKind::Put, WriteKind::Update, WriteKind::Delete];
         let mut firsts =
             earlier.iter().filter(|own| own.entity.name == *source && changes.contains(&own.kind));
-        firsts.nth(usize::try_from(nth).ok()?).filter(|_| entity.attributes.iter().all(from))
+        firsts.nth(usize::try_from(nth).ok()?)
     }
 
     /// Whether an earlier put of the pattern is of the same item by what is declared unique, under whichever key: second items
@@ -684,12 +718,12 @@ impl<'a> Maker<'a> {
     fn existing<'b>(
         &'b self,
         (entity, table): (&'b Entity, &'b Table),
-        step: &Write,
+        (place, step): (usize, &Write),
         example: &[(String, Node)],
         nth: u64,
         earlier: &'b [Action<'b>],
     ) -> Result<Box<dyn Iterator<Item = Cow<'b, Item>> + 'b>, String> {
-        let (copy, mut given) = self.following(entity, step, example, nth, earlier)?;
+        let (copy, mut given) = self.following(entity, (place, step), example, nth, earlier)?;
         for (name, value) in copy.into_iter().flat_map(|copy| copy.before) {
             given.entry(name).or_insert(value);
         }
