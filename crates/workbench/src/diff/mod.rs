@@ -7,6 +7,7 @@ mod action;
 mod changes;
 mod copies;
 mod former;
+mod hazards;
 mod makeup;
 mod of_model;
 mod pairs;
@@ -113,6 +114,8 @@ pub fn diff(before: &Subject, after: &Subject) -> Difference {
 mod cases;
 #[cfg(test)]
 mod copies_cases;
+#[cfg(test)]
+mod hazard_cases;
 #[cfg(test)]
 mod mirror;
 #[cfg(test)]

@@ -157,7 +157,31 @@ fn touch(write: &Write) -> Touch {
     };
     let texts = [&write.set, &write.remove, &write.add];
     let names = texts.into_iter().flatten().flat_map(|text| words(text));
-    Touch { entity: write.entity.clone(), kind, attributes: names.map(str::to_owned).collect() }
+    let attributes = names.map(str::to_owned).collect();
+    let added = write.add.iter().flat_map(|text| words(text)).map(str::to_owned);
+    let carried = write.set.iter().flat_map(|text| carried(text)).chain(added).collect();
+    let dropped = write.remove.iter().flat_map(|text| words(text)).map(str::to_owned).collect();
+    Touch { entity: write.entity.clone(), kind, attributes, carried, dropped }
+}
+
+/// What a `SET` makes of what it was: `x = x + :n`, `x = if_not_exists(x, :n)`, `x.part = :p`.
+fn carried(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let assignments = text.split(|symbol| {
+        match symbol {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        symbol == ',' && depth == 0
+    });
+    let found = assignments.filter_map(|assignment| {
+        let (path, value) = assignment.split_once('=')?;
+        let name = words(path).next()?;
+        let of_part = path.contains(['.', '[']);
+        (of_part || words(value).any(|word| word == name)).then(|| name.to_owned())
+    });
+    found.collect()
 }
 
 fn writes(pattern: &Pattern) -> bool {

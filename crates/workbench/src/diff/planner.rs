@@ -17,6 +17,7 @@ use super::action::{Action, Guard};
 use super::changes::{index_text, slot_text};
 use super::copies::Copied;
 use super::former::variables;
+use super::hazards::hazards;
 use super::pairs::{Bond, Side, bonds, gone_into};
 use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
 use super::readers::Readers;
@@ -63,7 +64,8 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     for said in readers.said() {
         planner.act(said.kind, said.text, said.actions);
     }
-    for text in readers.refused() {
+    let hazards = hazards(before, after, &bonds);
+    for text in readers.refused().into_iter().chain(hazards) {
         planner.refused = true;
         planner.summary.push(text);
     }

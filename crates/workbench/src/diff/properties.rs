@@ -436,7 +436,9 @@ fn question(id: &str, by: &str, reading: Reading, uses: Option<&str>, entities: 
 
 fn write(id: &str, entity: &str, kind: TouchKind, attributes: &[&str]) -> SubjectPattern {
     let attributes = attributes.iter().map(|name| (*name).to_owned()).collect();
-    let touches = vec![Touch { entity: entity.to_owned(), kind, attributes }];
+    let entity_name = entity.to_owned();
+    let (carried, dropped) = (Vec::new(), Vec::new());
+    let touches = vec![Touch { entity: entity_name, kind, attributes, carried, dropped }];
     SubjectPattern { writes: true, touches, ..question(id, "id", Reading::Get, None, &[entity]) }
 }
 

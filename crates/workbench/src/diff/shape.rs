@@ -75,6 +75,39 @@ impl Shape {
         meet(&self.tokens(), &other.tokens())
     }
 
+    /// Whether both may write one text for one item: what both write the same of it says nothing, the rest has to be as long.
+    pub(super) fn may_be_of_one_item(&self, other: &Self) -> bool {
+        let mut rest: Vec<&Piece> = other.places().collect();
+        let mut own = 0_usize;
+        for place in self.places() {
+            match rest.iter().position(|known| *known == place) {
+                Some(at) => drop(rest.swap_remove(at)),
+                None => own += 1,
+            }
+        }
+        let (letters, others) = (self.letters(), other.letters());
+        self.meets(other)
+            && match (own > 0, !rest.is_empty()) {
+                (true, true) => true,
+                (true, false) => letters <= others,
+                (false, true) => letters >= others,
+                (false, false) => letters == others,
+            }
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter().filter(|piece| matches!(piece, Piece::Place { .. }))
+    }
+
+    /// How many letters its words have.
+    fn letters(&self) -> usize {
+        let letters = self.pieces.iter().map(|piece| match piece {
+            Piece::Word(word) => word.chars().count(),
+            Piece::Place { .. } => 0,
+        });
+        letters.sum()
+    }
+
     /// Whether a text that begins like this one, up to its first variable, may be written by the other: what a question by
     /// the beginning of a key finds.
     pub(super) fn begins_like(&self, other: &Self) -> bool {
@@ -178,6 +211,19 @@ mod tests {
             [("u", "m"), ("o#{a}", "ord#{a}"), ("o#{n}", "o#x"), ("{n}#a", "{a}#b"), ("x{n}y", "xzy")]
         {
             assert!(!shape(one).meets(&shape(other)) && !shape(other).meets(&shape(one)), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn one_item_has_two_texts_where_one_of_them_has_more_than_the_other() {
+        for (one, other) in
+            [("o#{a}", "o#{b}#{a}"), ("{a}", "u#{a}"), ("u", "{a}#u"), ("{a}#{b}", "{b}-{a}#")]
+        {
+            assert!(!shape(one).may_be_of_one_item(&shape(other)), "{one} {other}");
+            assert!(!shape(other).may_be_of_one_item(&shape(one)), "{one} {other}");
+        }
+        for (one, other) in [("{a|shard(20)}", "{a|shard(40)}"), ("o#{a}", "o#{b}"), ("{a}#{b}", "{b}#{a}")] {
+            assert!(shape(one).may_be_of_one_item(&shape(other)), "{one} {other}");
         }
     }
 

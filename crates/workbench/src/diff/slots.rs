@@ -219,7 +219,7 @@ pub(super) fn needed(
 }
 
 /// Where an attribute's values come from: what it is a copy of, or the one attribute of its type that goes.
-fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
+pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
     if let Some((of, attribute)) = entity.copies.get(name) {
         return Some(format!("{attribute} of {of}"));
     }

@@ -136,6 +136,10 @@ pub struct Touch {
     pub kind: TouchKind,
     /// The attributes that an update names.
     pub attributes: Vec<String>,
+    /// Those of them that it makes of what they were: it counts them, or sets a part of them.
+    pub carried: Vec<String>,
+    /// Those of them that it takes away.
+    pub dropped: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,171 @@
+//! Changes for which there is no plan that keeps all data, with what to do instead.
+//!
+//! The steps rely on three things: that an item can be told apart under its old key and under its new one, that whoever
+//! writes it knows its new key, and that who finds an attribute missing may fill it. Where a change breaks one of them, to
+//! carry the steps out would lose what is written meanwhile.
+
+use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
+use keywright_semantics::schema::{IndexKind, IndexSchema};
+
+use super::former::variables;
+use super::pairs::{Bond, Side};
+use super::planner::{is_open, must_be_copied, written};
+use super::slots::{Needed, made_of, needed, source};
+use super::subject::{Subject, SubjectPattern, SubjectTable, Touch};
+use super::words::{Subjects, and};
+
+const UNTIL_THEN: &str = "until then nothing is moved or deleted";
+
+/// Why there is no plan, one sentence for each reason.
+pub(super) fn hazards(before: &Subject, after: &Subject, bonds: &[Bond<'_>]) -> Vec<String> {
+    let patterns: Vec<&SubjectPattern> = after.patterns.iter().chain(&before.patterns).collect();
+    let mut found: Vec<String> = after
+        .tables
+        .iter()
+        .filter_map(|table| Some((before.table(&table.definition.name)?, table)))
+        .filter_map(|(was, table)| crowded(was, table))
+        .collect();
+    for bond in bonds {
+        let (Bond::Stays(old, new) | Bond::Moves(old, new)) = bond else { continue };
+        if matches!(bond, Bond::Moves(..)) {
+            found.extend(coinciding(old, new));
+            found.extend(unknown_key(old, new));
+        }
+        let lacking = lacking(bonds, old, new, &after.patterns);
+        found.extend(counted(old, new, &lacking, &patterns));
+        found.extend(vanishing(old, new, &lacking, &patterns));
+    }
+    found
+}
+
+/// New indexes are made before the old ones go, and a table has only so many.
+fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
+    let globals = |table: &SubjectTable| -> Vec<IndexSchema> {
+        let indexes = table.definition.schema.indexes.iter();
+        indexes.filter(|index| index.kind == IndexKind::Global).cloned().collect()
+    };
+    let (olds, news) = (globals(was), globals(table));
+    let gone: Vec<String> =
+        olds.iter().filter(|index| !news.contains(index)).map(|index| index.name.clone()).collect();
+    let most = news.len().saturating_add(gone.len());
+    // What the new design has too many of, its own check says.
+    if must_be_copied(was, table) || most <= GLOBAL_INDEXES_MAX || news.len() > GLOBAL_INDEXES_MAX {
+        return None;
+    }
+    let surplus = most - GLOBAL_INDEXES_MAX;
+    let which = if surplus == gone.len() { and(&gone) } else { format!("{surplus} of {}", and(&gone)) };
+    Some(format!(
+        "no plan: {} would have {most} global indexes while the new ones stand beside those that go, and a table has at most {GLOBAL_INDEXES_MAX}: compare with a model without {which}, whose questions ask something else or rest meanwhile, then that one with this; {UNTIL_THEN}",
+        table.definition.name
+    ))
+}
+
+/// One item whose old key and new key are the same text would be taken for both of two copies.
+fn coinciding(old: &Side<'_>, new: &Side<'_>) -> Option<String> {
+    let same_table = old.table.definition.name == new.table.definition.name;
+    let within = same_table && !must_be_copied(old.table, new.table);
+    let (olds, news) = (old.shapes(), new.shapes());
+    let may = olds.iter().zip(&news).all(|(old, new)| old.may_be_of_one_item(new));
+    (within && may).then(|| {
+        format!(
+            "no plan: {} may have one and the same key as {} and as {}, and is then not two items of which one can be passed over and deleted: give the new key a word of its own, as another beginning, and compare again; {UNTIL_THEN}",
+            new.entity.name,
+            old.key_text(),
+            new.key_text()
+        )
+    })
+}
+
+/// A new key that is made of what the items have not: whoever changes one does not know where its copy is.
+fn unknown_key(old: &Side<'_>, new: &Side<'_>) -> Option<String> {
+    let lacks = |name: &String| {
+        !old.entity.attributes.contains_key(name)
+            && !old.table.definition.schema.key.contains(name)
+            && (new.entity.copies.contains_key(name) || source(name, old.entity, new.entity).is_none())
+    };
+    let names: Vec<String> = variables(new).into_iter().filter(lacks).collect();
+    let (them, it) = if names.len() > 1 { ("them", "they are") } else { ("it", "it is") };
+    (!names.is_empty()).then(|| {
+        let names = and(&names);
+        format!(
+            "no plan: the new key {} of {} is made of {names}, which the items lack: who changes one would not know where its copy is; first compare with a model that only adds {names} and a question that returns {them}, fill {them} and verify that {it} in every item, then compare that model with this one; {UNTIL_THEN}",
+            new.key_text(),
+            new.entity.name
+        )
+    })
+}
+
+/// What items have not and a plan writes on them, with what it is made of.
+fn lacking(bonds: &[Bond<'_>], old: &Side<'_>, new: &Side<'_>, questions: &[SubjectPattern]) -> Vec<Needed> {
+    let mut found = needed(old.entity, new.entity, new.table, questions);
+    found.retain(|one| !is_open(bonds, (old, new), one));
+    let mut names = written(old, new);
+    let templates: Vec<String> = names.iter().filter_map(|name| new.entity.template_of(name)).collect();
+    names.extend(templates.iter().flat_map(|template| made_of(template)).map(str::to_owned));
+    for name in names {
+        let lacks = new.entity.attributes.contains_key(&name) && !old.entity.attributes.contains_key(&name);
+        if lacks && !found.iter().any(|one| one.name == name) {
+            let from = source(&name, old.entity, new.entity);
+            found.push(Needed { name, from });
+        }
+    }
+    found
+}
+
+/// What writes that touch an entity, under either name, do with an attribute.
+fn touching<'p>(
+    old: &Side<'_>,
+    new: &Side<'_>,
+    patterns: &[&'p SubjectPattern],
+    how: impl Fn(&Touch) -> bool,
+) -> Vec<&'p SubjectPattern> {
+    let own = |touch: &Touch| touch.entity == new.entity.name || touch.entity == old.entity.name;
+    let does = |pattern: &&&SubjectPattern| pattern.touches.iter().any(|touch| own(touch) && how(touch));
+    patterns.iter().filter(does).copied().collect()
+}
+
+/// What is made of its own former value: who begins with nothing makes a value that no job may take for a whole one.
+fn counted(
+    old: &Side<'_>,
+    new: &Side<'_>,
+    lacking: &[Needed],
+    patterns: &[&SubjectPattern],
+) -> Option<String> {
+    let entity = &new.entity.name;
+    lacking.iter().find_map(|Needed { name, .. }| {
+        let who = touching(old, new, patterns, |touch| touch.carried.contains(name));
+        if who.is_empty() {
+            return None;
+        }
+        let who = Subjects::of(who.into_iter(), String::new);
+        Some(format!(
+            "no plan: {} what {name} of {entity} was until then, and the items lack it: what begins with nothing there is never made whole; give every {entity} its {name} while {} at rest, or in a transaction that checks what it is counted from, then put it into the old model too, and compare again; if it may begin with nothing, name it in no question and give it `present` below 1; {UNTIL_THEN}",
+            who.each("goes on from", "go on from"),
+            who.each("is", "are"),
+        ))
+    })
+}
+
+/// What is missing in some items for good: nobody can tell who lacks it from who shall not have it.
+fn vanishing(
+    old: &Side<'_>,
+    new: &Side<'_>,
+    lacking: &[Needed],
+    patterns: &[&SubjectPattern],
+) -> Option<String> {
+    let entity = &new.entity.name;
+    lacking.iter().filter(|one| one.from.is_none()).find_map(|Needed { name, .. }| {
+        let who = touching(old, new, patterns, |touch| touch.dropped.contains(name));
+        if who.is_empty() && !new.entity.partial.contains(name) {
+            return None;
+        }
+        let why = if who.is_empty() {
+            "not every item has it".to_owned()
+        } else {
+            Subjects::of(who.into_iter(), String::new).each("removes it", "remove it")
+        };
+        Some(format!(
+            "no plan: which {entity} have {name} neither model tells, as {why}: a job would give it to such as shall not have it; give it to those that shall, each on condition that what tells so is still what was read, while all that writes it does so already, then put it into the old model too, and compare again; {UNTIL_THEN}"
+        ))
+    })
+}
