@@ -192,6 +192,16 @@ fn changes_of_several_items_in_one_transaction_change_the_second_item_of_each() 
 }
 
 #[test]
+fn a_put_over_an_item_is_tried_on_one_of_which_its_condition_holds() {
+    for example in ["", ", example: {h: ann}", ", example: {accountId: a1, holder: bob, h: ann}"] {
+        let model = accounts(&format!(
+            "  - {{id: W1, put: Account, if: 'holder = :h AND balance >= :b', rate: 1{example}}}"
+        ));
+        all_agree(&model);
+    }
+}
+
+#[test]
 fn an_update_does_not_remove_a_key_that_has_the_name_of_a_former_one() {
     let model = designed(
         r#"

@@ -21,7 +21,7 @@ pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> 
                 samples.retain(|sample| sample.entity.as_ref() != Some(&entity.name));
             }
             (Some(Condition::NotExists), _) => samples.retain(|sample| !is_of(sample, entity, step)),
-            (Some(Condition::Expression(condition)), kind) if kind != WriteKind::Put => {
+            (Some(Condition::Expression(condition)), _) => {
                 for clause in clauses_of(condition) {
                     let Some(change) = Change::of(clause, entity, pattern, step) else { continue };
                     let other = other(&samples, entity, &change.attribute);

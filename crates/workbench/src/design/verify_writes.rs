@@ -134,7 +134,8 @@ fn bound(model: &Model, samples: &[Sample], pattern: &Pattern) -> Pattern {
         let follows = |(second, first): &(&Entity, &Entity)| {
             step.entity == second.name && written.contains(first.name.as_str())
         };
-        if step.kind == WriteKind::Put || seconds.iter().any(follows) {
+        let new = step.kind == WriteKind::Put && !step.must_find();
+        if new || seconds.iter().any(follows) {
             return;
         }
         let from = taken.entry(step.entity.clone()).or_default();

@@ -557,6 +557,15 @@ impl Write {
         }
     }
 
+    /// Whether its condition holds of no item that is not there.
+    pub fn must_find(&self) -> bool {
+        match &self.condition {
+            Some(Condition::Exists) => true,
+            Some(Condition::Expression(text)) => super::expression::must_find(text),
+            Some(Condition::NotExists) | None => false,
+        }
+    }
+
     /// Its expressions, each by its field.
     pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let fields = [

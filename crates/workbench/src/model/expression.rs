@@ -84,11 +84,23 @@ pub(crate) fn unequal_in(condition: &str) -> Vec<(String, String)> {
     compared_in(condition, "<>")
 }
 
-fn compared_in(condition: &str, sign: &str) -> Vec<(String, String)> {
+/// Whether a condition asks for something that only an item has that is there: what is missing is unlike everything.
+pub(crate) fn must_find(condition: &str) -> bool {
+    let open = |clause: &str| clause.contains("<>") || clause.contains("attribute_not_exists");
+    condition.contains("attribute_exists")
+        || !branches(condition) && clauses_of(condition).into_iter().any(|clause| !open(clause))
+}
+
+/// Whether not every clause need hold.
+fn branches(condition: &str) -> bool {
     let lower = condition.to_lowercase();
     // A placeholder may be named so.
     let mut words = lower.split(|letter: char| !(is_word(letter) || letter == ':'));
-    if words.any(|word| word == "or" || word == "not") {
+    words.any(|word| word == "or" || word == "not")
+}
+
+fn compared_in(condition: &str, sign: &str) -> Vec<(String, String)> {
+    if branches(condition) {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -142,6 +154,12 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_compared_with_a_value_must_be_there_and_what_is_unlike_one_need_not() {
+        assert!(must_find("version = :v") && must_find("a <> :a AND total < :t"));
+        assert!(!must_find("a <> :a") && !must_find("attribute_not_exists(id) OR version = :v"));
+    }
 
     #[test]
     fn each_clause_of_an_update_changes_what_stands_first_in_it() {

@@ -43,6 +43,8 @@ pub(super) struct Action<'a> {
     pub(super) entity: &'a Entity,
     pub(super) key: Item,
     pub(super) item: Item,
+    /// The data's item that a put under a condition is tried on.
+    replaced: Option<Item>,
     /// Whether the data's item of this key is taken out before, because no key is left for a new one.
     pub(super) vacated: bool,
     pub(super) condition: Option<String>,
@@ -386,18 +388,45 @@ impl<'a> Maker<'a> {
             return Ok(None);
         }
         if step.kind == WriteKind::Put {
-            let (item, vacated) = self.new_item(target, (place, step), &example, nth, earlier)?;
-            return Ok(Some(Action { vacated, ..self.about(place, step, target, &example, item)? }));
+            return self.put((place, step), target, &example, nth, earlier).map(Some);
         }
         let mut first = None;
         for item in self.existing(target, (place, step), &example, nth, earlier)? {
-            let action = self.about(place, step, target, &example, item.into_owned());
+            let action = self.about(place, step, target, &example, (item.into_owned(), None));
             if self.fails_as_it_is() || action.as_ref().is_ok_and(Action::holds) {
                 return action.map(Some);
             }
             first.get_or_insert(action);
         }
         first.unwrap_or_else(|| Err(format!("no item of `{}` to work on", entity.name))).map(Some)
+    }
+
+    /// What a put does: one that must find an item does it to the first of the data of which its condition holds.
+    fn put(
+        &self,
+        step: (usize, &Write),
+        target: (&'a Entity, &'a Table),
+        example: &[(String, Node)],
+        nth: u64,
+        earlier: &[Action<'a>],
+    ) -> Result<Action<'a>, String> {
+        let (entity, table) = target;
+        let put = |over: Option<&Item>| {
+            let (item, vacated) = self.new_item(target, step, example, nth, earlier, over)?;
+            let over = over.or_else(|| self.stored(table, &item).filter(|_| step.1.must_find()));
+            let action = self.about(step.0, step.1, target, example, (item, over.cloned()))?;
+            Ok::<_, String>(Action { vacated, ..action })
+        };
+        let (_, given) = self.following(entity, step, example, nth, earlier)?;
+        let mut first = None;
+        for item in self.replaced((entity, table), step.1, &given, earlier) {
+            let action = put(Some(item));
+            if self.fails_as_it_is() || action.as_ref().is_ok_and(Action::holds) {
+                return action;
+            }
+            first.get_or_insert(action);
+        }
+        first.unwrap_or_else(|| put(None))
     }
 
     /// Whether the pattern is to fail on the data as it is.
@@ -413,7 +442,7 @@ impl<'a> Maker<'a> {
         step: &Write,
         (entity, table): (&'a Entity, &'a Table),
         example: &[(String, Node)],
-        item: Item,
+        (item, replaced): (Item, Option<Item>),
     ) -> Result<Action<'a>, String> {
         let key = key_of(table, &item).ok_or_else(|| format!("`{}` has no whole key", entity.name))?;
         let mut action = Action {
@@ -424,6 +453,7 @@ impl<'a> Maker<'a> {
             entity,
             key,
             item,
+            replaced,
             vacated: false,
             condition: None,
             update: String::new(),
@@ -469,6 +499,7 @@ impl<'a> Maker<'a> {
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'a>],
+        over: Option<&Item>,
     ) -> Result<(Item, bool), String> {
         let (copy, given) = self.following(entity, (place, step), example, nth, earlier)?;
         let mut inherited = Item::new();
@@ -482,9 +513,9 @@ impl<'a> Maker<'a> {
         }
         let lacking = self.copied(entity, place, nth, earlier, &mut inherited);
         inherited.extend(copy.into_iter().flat_map(|copy| copy.after));
-        let replaced = self.replaced((entity, table), step, &given, earlier);
-        let overwrites = replaced.is_some();
-        inherited.extend(replaced.into_iter().flatten());
+        for name in entity.key_attributes() {
+            inherited.extend(over.and_then(|item| Some((name.to_owned(), item.get(name)?.clone()))));
+        }
         let mut known = None;
         for attempt in 0..TRIES_MAX {
             let mut item = self.records.record(entity, nth + attempt);
@@ -522,7 +553,7 @@ impl<'a> Maker<'a> {
             }
             let asked = keys.iter().any(|name| given.contains_key(*name));
             let item = pad(self.model, entity, item);
-            if asked || overwrites || self.is_new(table, key.as_ref()) && !self.is_known(entity, &item) {
+            if asked || over.is_some() || self.is_new(table, key.as_ref()) && !self.is_known(entity, &item) {
                 return Ok((item, false));
             }
             known.get_or_insert(item);
@@ -532,28 +563,30 @@ impl<'a> Maker<'a> {
             .ok_or_else(|| format!("two puts of `{}` have one key: write an `example` for each", entity.name))
     }
 
-    /// The key of an item for a put that is meant to replace one, unless its example says which.
+    /// The data's item that has an item's key.
+    fn stored(&self, table: &Table, item: &Item) -> Option<&'a Item> {
+        let key = key_of(table, item);
+        let mine = self.samples.iter().filter(|sample| sample.table == table.name);
+        mine.map(|sample| &sample.item).rfind(|own| key_of(table, own) == key)
+    }
+
+    /// The data's items for a put that must find one, unless its example says which.
     fn replaced(
         &self,
         (entity, table): (&Entity, &Table),
         step: &Write,
         given: &Item,
         earlier: &[Action<'a>],
-    ) -> Option<Item> {
-        let there = match &step.condition {
-            Some(Condition::Exists) => true,
-            Some(Condition::Expression(text)) => text.contains("attribute_exists"),
-            Some(Condition::NotExists) | None => false,
-        };
-        let names: Vec<&str> = entity.key_attributes().collect();
-        let free = |sample: &&Sample| {
+    ) -> impl Iterator<Item = &'a Item> {
+        let mut names = entity.key_attributes();
+        let open = step.must_find() && names.all(|name| !given.contains_key(name));
+        let samples = self.samples.iter().filter(move |_| open);
+        let free = move |sample: &&Sample| {
             let key = key_of(table, &sample.item);
             sample.entity.as_deref() == Some(&entity.name)
                 && earlier.iter().all(|own| own.table.name != table.name || Some(&own.key) != key.as_ref())
         };
-        let open = there && names.iter().all(|name| !given.contains_key(*name));
-        let sample = self.samples.iter().filter(|_| open).find(free)?;
-        names.into_iter().map(|name| Some((name.to_owned(), sample.item.get(name)?.clone()))).collect()
+        samples.filter(free).map(|sample| &sample.item)
     }
 
     /// Whether an attribute stands in an index's key, and items of the data do without it.
@@ -889,7 +922,7 @@ impl Action<'_> {
             let placeholder = format!(":{name}");
             let known = example.iter().any(|(known, _)| *known == name)
                 || self.values.iter().any(|(known, _)| *known == placeholder);
-            let stored = self.item.get(attribute.as_str());
+            let stored = self.found().get(attribute.as_str());
             let value = if equal { stored.cloned() } else { inventor.other_than(&attribute, stored) };
             if let (false, Some(value)) = (known, value) {
                 self.values.push((placeholder, Ok(value)));
@@ -916,10 +949,15 @@ impl Action<'_> {
             if self.values.iter().any(|(known, _)| *known == placeholder_name) {
                 continue;
             }
-            let value = placeholder(&[self.entity], text, &name, example, Some(&self.item))?;
+            let value = placeholder(&[self.entity], text, &name, example, Some(self.found()))?;
             self.values.push((placeholder_name, Ok(value)));
         }
         Ok(joined)
+    }
+
+    /// The item that its condition is about.
+    fn found(&self) -> &Item {
+        self.replaced.as_ref().unwrap_or(&self.item)
     }
 
     /// Whether its condition holds on its item as the data has it.
@@ -928,7 +966,7 @@ impl Action<'_> {
             return true;
         }
         requests::condition(self).is_ok_and(|condition| {
-            condition.is_none_or(|own| own.evaluate(Some(EncodedItem::encode(&self.item).view())))
+            condition.is_none_or(|own| own.evaluate(Some(EncodedItem::encode(self.found()).view())))
         })
     }
 
