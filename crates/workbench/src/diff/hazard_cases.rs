@@ -101,4 +101,27 @@ fn what_some_items_shall_not_have_is_not_given_to_all_of_them() {
         format!("{asked}  - {{id: W3, update: Order, set: \"body = :b\", remove: \"openFor\", rate: 1}}\n");
     let removed = subject(table, &[&with("S")], &removed);
     assert_refused(&orders(ORDER), &removed, &["have openFor neither model tells", "W3 removes it"]);
+    // The same for a key that is made of what some have not.
+    let due = ORDER.replace("body: S", "body: S, due: {type: S, present: 0.1}");
+    let keyed = due.replace("attrs:", "open: {openFor: \"due#{due}\"}, attrs:");
+    let keyed = subject(table, &[&keyed], ASKED);
+    assert_refused(&orders(&due), &keyed, &["have due neither model tells", "a key made of it"]);
+}
+
+#[test]
+fn items_that_leave_one_index_and_enter_another_are_paid_in_both() {
+    let table = "Shop: {key: {pk: S, sk: S}, indexes: {one: {pk: a1}, two: {pk: a2}}}";
+    let with = |index: &str, key: &str| {
+        let keys = format!("{index}: {{{key}: \"b#{{body}}\"}}, attrs:");
+        let user = "User: {count: 1, size: 90, key: {pk: \"v#{userId}\", sk: \"v\"}, one: {a1: \"u#{userId}\"}, two: {a2: \"u#{userId}\"}, attrs: {userId: S}}";
+        subject(table, &[&ORDER.replace("attrs:", &keys), user], ASKED)
+    };
+    let plan = diff(&with("one", "a1"), &with("two", "a2")).plan;
+    let writes = |kind: StepKind| {
+        let step = plan.steps.iter().find(|step| step.kind == kind);
+        step.and_then(|step| step.units).map(Units::writes)
+    };
+    // The item, its entry in the index that it leaves and its entry in the other one, twice.
+    assert_eq!(writes(StepKind::Backfill), Some(3000), "{plan:#?}");
+    assert_eq!(writes(StepKind::DeleteItems), Some(3000), "{plan:#?}");
 }

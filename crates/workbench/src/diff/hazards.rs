@@ -154,9 +154,16 @@ fn vanishing(
     patterns: &[&SubjectPattern],
 ) -> Option<String> {
     let entity = &new.entity.name;
-    lacking.iter().filter(|one| one.from.is_none()).find_map(|Needed { name, .. }| {
+    let nowhere = lacking.iter().filter(|one| one.from.is_none());
+    // What an index key that the items lack is made of may be missing as well.
+    let keys = written(old, new).into_iter().filter(|name| old.entity.template_of(name).is_none());
+    let made = keys.filter_map(|name| new.entity.template_of(&name));
+    let made = made.flat_map(|template| made_of(&template).map(str::to_owned).collect::<Vec<_>>());
+    let names: Vec<String> = nowhere.map(|one| one.name.clone()).chain(made).collect();
+    names.iter().find_map(|name| {
         let who = touching(old, new, patterns, |touch| touch.dropped.contains(name));
-        if who.is_empty() && !new.entity.partial.contains(name) {
+        let partial = [old, new].iter().any(|side| side.entity.partial.contains(name));
+        if who.is_empty() && !partial {
             return None;
         }
         let why = if who.is_empty() {
@@ -165,7 +172,7 @@ fn vanishing(
             Subjects::of(who.into_iter(), String::new).each("removes it", "remove it")
         };
         Some(format!(
-            "no plan: which {entity} have {name} neither model tells, as {why}: a job would give it to such as shall not have it; give it to those that shall, each on condition that what tells so is still what was read, while all that writes it does so already, then put it into the old model too, and compare again; {UNTIL_THEN}"
+            "no plan: which {entity} have {name} neither model tells, as {why}: a job would give it, or a key made of it, to such as shall not have it; give it to those that shall, each on condition that what tells so is still what was read, while all that writes it does so already, then put it into the old model too, and compare again; {UNTIL_THEN}"
         ))
     })
 }

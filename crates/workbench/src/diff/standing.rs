@@ -111,8 +111,9 @@ pub(super) fn rewrite(
             (_, Some(MoveKind::Changes)) => (entity, 2),
             (_, Some(MoveKind::Leaves)) => (old, 1),
             (Era::Old, None) if old.is_in(index) && in_key => (old, 2),
-            (Era::Old, None) if old.is_in(index) && holds_any(index, changed) => (old, 1),
             (Era::Both | Era::New, None) if entity.is_in(index) && holds_any(index, changed) => (entity, 1),
+            // What leaves the index later is in it until then.
+            (Era::Old | Era::Both, None) if old.is_in(index) && holds_any(index, changed) => (old, 1),
             (Era::Old | Era::Both | Era::New, None) => continue,
         };
         sum.add(index, holder.index_units(&index.name)?.saturating_mul(times));
