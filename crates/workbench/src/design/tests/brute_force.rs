@@ -189,12 +189,16 @@ fn found(problem: &Problem) -> Option<(Money, usize)> {
     designed(problem).ok().map(|design| (design.monthly.reads + design.monthly.indexes, indexes(&design)))
 }
 
+/// The solver's floating numbers do not tell apart what differs by less than a millionth of a dollar.
+const ROUNDING: Money = Money::nanos(1_000);
+
 /// Whether what was found is the best of what was tried, or has fewer indexes and costs the same: less than what a bill shows
 /// for each index.
 fn as_good(found: Option<(Money, usize)>, tried: Option<(Money, usize)>) -> bool {
     let (Some((cost, indexes)), Some((least, more))) = (found, tried) else { return found == tried };
     let fewer = i128::try_from(more.saturating_sub(indexes)).expect("few");
-    found == tried || cost > least && cost - least < SAME.times(fewer, 1)
+    let same = SAME.times(fewer, 1) + ROUNDING;
+    found == tried || indexes <= more && cost > least && cost - least < same
 }
 
 prop_compose! {
@@ -329,7 +333,7 @@ proptest! {
         let (found, tried) = (found(&problem), best(&problem, &others));
         let more = designed(&problem).is_ok_and(|own| own.placed.iter().any(|own| own.slot == Slot::Local(3)));
         // With a third local index, which is not tried here, it can cost less.
-        prop_assert!(as_good(found, tried) || more && found.is_some_and(|own| tried.is_none_or(|tried| own < tried)));
+        prop_assert!(as_good(found, tried) || more && found.is_some_and(|own| tried.is_none_or(|tried| own < tried)), "{:?} {:?}", found, tried);
     }
 
     #[test]
