@@ -5,15 +5,18 @@
 //! whatever its key does not fix, as an update does. Where no key leads from the original to its copies, each change of it
 //! is a scan; a plan that did not say so would be one that nobody can follow.
 
+use std::collections::BTreeSet;
+
 use super::action::Action;
 use super::changes::slot_text;
 use super::former::variables;
 use super::pairs::{Bond, Side};
 use super::plan::StepKind;
 use super::planner::Planner;
-use super::slots::{Needed, made_of};
-use super::subject::{SubjectPattern, TouchKind};
-use super::words::Subjects;
+use super::slots::{MoveKind, Needed, made_of, moves};
+use super::standing::{rewrite, standing};
+use super::subject::{SubjectEntity, SubjectPattern, TouchKind};
+use super::words::{Subjects, and, items};
 use keywright_semantics::schema::KeySchema;
 
 /// An attribute that repeats one of other items.
@@ -35,6 +38,49 @@ impl<'a> Planner<'a> {
             let Some((of, from)) = side.entity.copies.get(&one.name) else { continue };
             self.kept_like(&Copied { name: &one.name, side, of, from, made_of: None });
         }
+    }
+
+    /// What items no longer repeat: nobody would keep it right where it is, so that it goes once nobody takes it.
+    pub(super) fn copies_dropped(&mut self, old: Side<'a>, new: Side<'a>, needed: &[Needed]) {
+        let leaves: BTreeSet<String> = moves(old.entity, new.entity, old.table, new.table)
+            .into_iter()
+            .filter(|one| one.kind == MoveKind::Leaves)
+            .flat_map(|one| one.written)
+            .collect();
+        let goes = |name: &&String| {
+            !new.entity.attributes.contains_key(*name)
+                && !leaves.contains(*name)
+                && !needed.iter().any(|needed| needed.from.as_ref() == Some(*name))
+        };
+        let gone: Vec<String> = old.entity.copies.keys().filter(goes).cloned().collect();
+        if gone.is_empty() {
+            return;
+        }
+        let (names, entity) = (and(&gone), &new.entity.name);
+        let takes = |pattern: &&SubjectPattern| {
+            pattern.read_entities().any(|read| read == old.entity.name)
+                && (pattern.whole || pattern.needs.iter().any(|need| gone.contains(need)))
+        };
+        let readers: Vec<&SubjectPattern> = self.before.patterns.iter().filter(takes).collect();
+        self.act_of(StepKind::SwitchReads, readers, |who| {
+            format!("{} no {names} of {entity} any more", who.each("takes", "take"))
+        });
+        let setters =
+            self.writes().filter(|own| own.sets(entity, &gone) || own.sets(&old.entity.name, &gone));
+        let who = Subjects::of(setters, || format!("whatever writes {entity}"));
+        let unset = Action::Unset { entity: entity.clone(), attributes: gone.clone() };
+        self.act(
+            StepKind::StopWrites,
+            format!("{} {names} of {entity}", who.no_longer("sets", "set")),
+            vec![unset],
+        );
+        let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
+        let stands = standing(Some(old.table), new.table, StepKind::DeleteItems);
+        let units = rewrite(&counted, old.entity, &[], &gone, &stands);
+        let table = &new.table.definition.name;
+        let text = format!("scan {table} and remove {names} from the {}", items(counted.count, entity));
+        let action = Action::Remove { entity: entity.clone(), attributes: gone };
+        self.scan(StepKind::DeleteItems, new.table, text, units, vec![action]);
     }
 
     /// Says who keeps a copy like what it is a copy of.

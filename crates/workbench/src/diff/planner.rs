@@ -563,6 +563,7 @@ impl<'a> Planner<'a> {
         let needed = self.told(old, new);
         let mut changed = self.filled_up(old, &counted, table, &staying, &needed);
         self.copies(new, &needed);
+        self.copies_dropped(old, new, &needed);
         changed.extend(self.types(old, &counted, table));
         self.consumed(StepKind::Backfill, old, &counted, table, &staying, &changed);
         let mut changed = Vec::new();

@@ -197,3 +197,24 @@ fn jobs_are_told_of_provisioned_capacity_only_while_it_is_provisioned() {
     assert!(!warned(provisioned, "on-demand"), "it becomes on demand first");
     assert!(!warned("on-demand", provisioned), "it becomes provisioned last");
 }
+
+/// Nobody would change it there any more, and whoever still took it would take what is stale.
+#[test]
+fn what_second_items_no_longer_repeat_is_taken_no_more_then_written_no_more_then_removed() {
+    let noted = USER_TEAM.replace(
+        "role: {type: S, copyOf: Member.role}",
+        "role: {type: S, copyOf: Member.role}, name: {type: S, copyOf: Member.name}",
+    );
+    let member = MEMBER.replace("role: S", "role: S, name: S");
+    let named = "  - {id: W4, transact: [{update: Member, set: \"name = :n\", if: exists}, {update: UserTeam, set: \"name = :n\"}], rate: 2}\n";
+    let alone = "  - {id: W4, update: Member, set: \"name = :n\", if: exists, rate: 2}\n";
+    let before = subject(APP, &[TEAM, &member, &noted], &format!("{BOTH}{named}"));
+    let after = subject(APP, &[TEAM, &member, USER_TEAM], &format!("{BOTH}{alone}"));
+    let plan = diff(&before, &after).plan;
+    assert_eq!(kinds(&plan), [SwitchReads, StopWrites, DeleteItems]);
+    assert_eq!(clauses(&plan, SwitchReads), ["R2 takes no name of UserTeam any more"]);
+    assert_eq!(clauses(&plan, StopWrites), ["W1 and W4 no longer set name of UserTeam"]);
+    assert_eq!(clauses(&plan, DeleteItems), ["scan App and remove name from the 20000 items of UserTeam"]);
+    let units = plan.steps.iter().find(|step| step.kind == DeleteItems).and_then(|step| step.units);
+    assert_eq!(units.map(|units| units.table_writes), Some(20_000));
+}
