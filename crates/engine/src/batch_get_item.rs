@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
 use crate::get_item::{check_projection, project};
+use crate::lane::Pace;
 use crate::meter::Meter;
 use crate::page::read_mode;
 
@@ -40,8 +41,9 @@ pub(crate) async fn batch_get_item<S: Store>(
     let tables = bind(engine, caller, request)?;
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let mut answer = Answer::default();
+    let mut pace = engine.pace();
     for table in &tables {
-        answer.read(&snapshot, table).await?;
+        answer.read(&mut pace, &snapshot, table).await?;
     }
     Ok(BatchGetItemOutput {
         responses: answer.responses,
@@ -87,7 +89,12 @@ struct Answer {
 
 impl Answer {
     /// Reads a table's keys until the answer is full; the rest is left to the client.
-    async fn read<T: Snapshot>(&mut self, snapshot: &T, table: &BoundTable<'_>) -> Result<(), Error> {
+    async fn read<T: Snapshot>(
+        &mut self,
+        pace: &mut Pace<'_>,
+        snapshot: &T,
+        table: &BoundTable<'_>,
+    ) -> Result<(), Error> {
         let asked = table.request;
         let name = &asked.table.as_given;
         let mut items = Vec::new();
@@ -108,7 +115,9 @@ impl Answer {
                 done += 1;
                 let units = read_units(bytes, read_mode(asked.consistency));
                 self.meter.add(name, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
-                items.extend(item.map(|item| project(item, asked.projection.as_ref())));
+                if let Some(item) = item {
+                    items.push(project(pace, item, asked.projection.as_ref()).await?);
+                }
             }
         }
         self.responses.push((name.clone(), items));

@@ -12,6 +12,7 @@ use keywright_semantics::request::UnprocessedItems;
 use keywright_semantics::request::batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::response::{BatchWriteItemOutput, CapacityForm};
+use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 use keywright_store::Store;
 
@@ -24,7 +25,7 @@ use crate::env::Caller;
 use crate::fault;
 use crate::meter::Meter;
 use crate::single::refused;
-use crate::write::{GroupEnd, GroupKind, run};
+use crate::write::{GroupEnd, GroupKind, binding_steps, run};
 
 /// One write and where it stands in the request.
 #[derive(Clone, Copy)]
@@ -49,12 +50,14 @@ pub(crate) async fn batch_write_item<S: Store>(
     request: &BatchWriteItem,
 ) -> Result<BatchWriteItemOutput, Error> {
     let places: Vec<Place<'_>> = request.tables.iter().flat_map(places).collect();
-    check(engine, caller, request, &places)?;
+    let steps = binding_steps(bytes_of(&places));
+    engine.pace().turn(steps, |_| check(engine, caller, request, &places)).await??;
     let mut answer = Answer::default();
     let mut groups = vec![places.as_slice()];
     while let Some(group) = groups.pop() {
         let bind = || group.iter().map(|place| bind_write(engine, caller, *place)).collect();
-        match run(engine, GroupKind::Single, None, bind).await? {
+        let steps = binding_steps(bytes_of(group));
+        match run(engine, GroupKind::Single, None, steps, bind).await? {
             GroupEnd::TooLarge if group.len() > 1 => {
                 let (first, second) = group.split_at(group.len() / 2);
                 groups.extend([second, first]);
@@ -67,6 +70,10 @@ pub(crate) async fn batch_write_item<S: Store>(
         item_collection_metrics: answer.collections.report(request.metrics),
         consumed_capacity: answer.meter.report(request.capacity, CapacityForm::Plain),
     })
+}
+
+fn bytes_of(places: &[Place<'_>]) -> usize {
+    places.iter().map(|place| item_bytes(place.item())).sum()
 }
 
 fn places(table: &BatchWriteTable) -> impl Iterator<Item = Place<'_>> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_semantics::expression::{Condition, Update, Updated};
+use keywright_semantics::expression::{Condition, Update, Updated, Work};
 use keywright_semantics::messages::data_plane::UPDATED_TOO_DEEP;
 use keywright_semantics::schema::IndexKind;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -40,6 +40,24 @@ pub(crate) struct Action<'r> {
     pub key: ItemKey,
     pub effect: Effect<'r>,
     pub condition: Option<&'r Condition>,
+}
+
+/// What an action takes besides its condition and update, in steps of [`Work`].
+const ACTION_STEPS: u64 = 256;
+
+impl Action<'_> {
+    /// How long evaluating it on its item takes.
+    pub(crate) fn work(&self) -> Work {
+        let condition = self.condition.map(Condition::work).unwrap_or_default();
+        let effect = match &self.effect {
+            Effect::Update { update: Some(update), .. } => update.work(),
+            Effect::Put(item) => Work::fixed(u64::try_from(item.size_bytes()).unwrap_or(u64::MAX)),
+            Effect::Check | Effect::Update { update: None, .. } | Effect::Delete | Effect::Expire(_) => {
+                Work::default()
+            }
+        };
+        condition.and(effect).and(Work::fixed(ACTION_STEPS))
+    }
 }
 
 /// Why an action is not carried out. Nothing of its group is written then.

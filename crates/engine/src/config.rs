@@ -1,5 +1,9 @@
 //! What whoever opens an engine may choose.
 
+use std::sync::Arc;
+
+use crate::lane::Lane;
+
 /// Ten gigabytes: the service's limit of an item collection (developer guide: LSI).
 const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 /// Tables of one account in one region (developer guide: `ServiceQuotas`).
@@ -30,6 +34,8 @@ pub struct EngineConfig {
     pub stream_shard_open_ms_max: u64,
     /// How long after its time an item is deleted by time to live.
     pub ttl_delay_ms: u64,
+    /// Where long computations take place.
+    pub lane: Arc<Lane>,
 }
 
 impl Default for EngineConfig {
@@ -42,6 +48,7 @@ impl Default for EngineConfig {
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
             ttl_delay_ms: TTL_DELAY_MS,
+            lane: Arc::default(),
         }
     }
 }

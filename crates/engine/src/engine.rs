@@ -18,6 +18,7 @@ use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
 use crate::gate::Gates;
 use crate::get_item::get_item;
+use crate::lane::{Pace, Presence};
 use crate::partiql;
 use crate::put_item::put_item;
 use crate::query::query;
@@ -34,11 +35,13 @@ use crate::{background, stats_rows, tables};
 /// A database over a store. Clones are the same database.
 pub struct Engine<S: Store> {
     shared: Arc<Shared<S>>,
+    /// Whether the client of what this clone executes still waits.
+    presence: Option<Presence>,
 }
 
 impl<S: Store> Clone for Engine<S> {
     fn clone(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared) }
+        Self { shared: Arc::clone(&self.shared), presence: self.presence.clone() }
     }
 }
 
@@ -120,7 +123,7 @@ impl<S: Store> Engine<S> {
             trim_times: TrimTimes::default(),
             ttl_outlook: Outlook::default(),
         };
-        let engine = Self { shared: Arc::new(shared) };
+        let engine = Self { shared: Arc::new(shared), presence: None };
         stats_rows::load(&engine).await?;
         Ok(engine)
     }
@@ -195,6 +198,17 @@ impl<S: Store> Engine<S> {
     /// Writes down what is only in memory. Requests must have ended.
     pub async fn shutdown(&self) -> Result<(), Error> {
         stats_rows::flush(self, stats_rows::Stop::Clean).await
+    }
+
+    /// The same database for one request: its long computations end if the client leaves before anything is written.
+    #[must_use]
+    pub fn for_client(&self, presence: Presence) -> Self {
+        Self { shared: Arc::clone(&self.shared), presence: Some(presence) }
+    }
+
+    /// The pace of a request that begins to compute.
+    pub(crate) fn pace(&self) -> Pace<'_> {
+        Pace::new(&self.shared.config.lane, self.presence.as_ref())
     }
 
     pub(crate) fn store(&self) -> &S {

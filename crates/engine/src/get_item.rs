@@ -14,6 +14,7 @@ use crate::catalogue::Table;
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
+use crate::lane::Pace;
 use crate::meter::consumed;
 use crate::page::read_mode;
 
@@ -33,18 +34,23 @@ pub(crate) async fn get_item<S: Store>(
         table: Usage::reading(read_units(bytes, read_mode(request.consistency))),
         ..TableUsage::default()
     };
-    Ok(GetItemOutput {
-        consumed_capacity: consumed(request.capacity, &request.table.as_given, CapacityForm::Plain, usage),
-        item: found.map(|item| project(item, request.projection.as_ref())),
-    })
+    let consumed_capacity = consumed(request.capacity, &request.table.as_given, CapacityForm::Plain, usage);
+    let item = match (found, request.projection.as_ref()) {
+        (Some(item), Some(_)) => Some(project(&mut engine.pace(), item, request.projection.as_ref()).await?),
+        (found, _) => found,
+    };
+    Ok(GetItemOutput { item, consumed_capacity })
 }
 
 /// The part of an item that a read returns.
-pub(crate) fn project(item: EncodedItem, projection: Option<&Projection>) -> EncodedItem {
-    match projection {
-        Some(projection) => projection.project(item.view()),
-        None => item,
-    }
+pub(crate) async fn project(
+    pace: &mut Pace<'_>,
+    item: EncodedItem,
+    projection: Option<&Projection>,
+) -> Result<EncodedItem, Error> {
+    let Some(projection) = projection else { return Ok(item) };
+    let steps = projection.work().steps(item.size_bytes());
+    pace.turn(steps, |_| projection.project(item.view())).await
 }
 
 /// Checks that a projection does not look into key attributes.

@@ -3,15 +3,13 @@
 //! A page ends when it has evaluated `Limit` rows or 1 MB of them, counted before the filter, and whenever the range
 //! does. Both limits travel to the store as budgets, so that nothing is read that is not evaluated.
 
-use std::future::poll_fn;
 use std::num::NonZeroU32;
-use std::task::Poll;
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
-use keywright_semantics::expression::Condition;
+use keywright_semantics::expression::{Condition, Work};
 use keywright_semantics::request::common::Consistency;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, PageOutput};
@@ -22,6 +20,7 @@ use crate::bind::source::{Fetch, Output, Source};
 use crate::engine::Engine;
 use crate::fault;
 use crate::index::key_values;
+use crate::lane::{Pace, Turn};
 use crate::layout;
 use crate::meter::consumed;
 
@@ -29,8 +28,8 @@ use crate::meter::consumed;
 const SCAN_ROWS_MAX: usize = 1000;
 /// The same when every row makes a whole item be fetched, which may be large.
 const FETCH_ROWS_MAX: usize = 32;
-/// Rows evaluated before others have their turn: a page may have tens of thousands of rows, and a filter 300 operators.
-const ROWS_PER_TURN: usize = 128;
+/// What a row takes besides its filter and projection, in steps of [`Work`].
+const ROW_STEPS: u64 = 512;
 
 /// How a read of this consistency is charged.
 pub(crate) const fn read_mode(consistency: Consistency) -> ReadMode {
@@ -55,6 +54,18 @@ pub(crate) struct Plan<'a> {
     pub table_name: &'a str,
     /// The page is full with the row that reaches so many bytes.
     pub bytes_max: usize,
+}
+
+impl Plan<'_> {
+    /// How long evaluating one row takes.
+    fn row_work(&self) -> Work {
+        let filter = self.filter.map(Condition::work).unwrap_or_default();
+        let output = match self.output {
+            Output::Count | Output::Whole => Work::default(),
+            Output::Projected(projection) => projection.work(),
+        };
+        filter.and(output).and(Work::fixed(ROW_STEPS))
+    }
 }
 
 /// A page, and how many bytes were evaluated for it.
@@ -89,7 +100,7 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
     let mut page = Page::default();
     if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        fill(&snapshot, &plan, &mut page).await?;
+        fill(engine, &snapshot, &plan, &mut page).await?;
     }
     let usage = || usage(&plan, &page);
     let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
@@ -109,7 +120,14 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
     Ok(ReadPage { output, bytes })
 }
 
-async fn fill<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, page: &mut Page) -> Result<(), Error> {
+async fn fill<S: Store>(
+    engine: &Engine<S>,
+    snapshot: &S::Snapshot,
+    plan: &Plan<'_>,
+    page: &mut Page,
+) -> Result<(), Error> {
+    let mut pace = engine.pace();
+    let work = plan.row_work();
     let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
     let rows_max = match plan.fetch {
         Fetch::None => SCAN_ROWS_MAX,
@@ -125,7 +143,8 @@ async fn fill<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, page: &mut Page) -> Re
         };
         let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
         let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
-        if evaluate(snapshot, plan, page, rows.entries, limit).await? == Evaluated::Full {
+        let rows = fetched(snapshot, plan, rows.entries).await?;
+        if evaluate(&mut pace, work, plan, page, rows, limit).await? == Evaluated::Full {
             return Ok(());
         }
         let Some(last_key) = last_key else { return Ok(()) };
@@ -140,27 +159,69 @@ enum Evaluated {
     Open,
 }
 
-async fn evaluate<T: Snapshot>(
-    snapshot: &T,
-    plan: &Plan<'_>,
-    page: &mut Page,
-    entries: Vec<Entry>,
-    limit: usize,
-) -> Result<Evaluated, Error> {
-    let mut fetched = match plan.fetch {
+/// Rows read, with the items that rows of a local index stand for.
+struct Rows {
+    entries: std::vec::IntoIter<Entry>,
+    items: Option<std::vec::IntoIter<Option<EncodedItem>>>,
+}
+
+impl Rows {
+    /// The size of the next row as it is stored, if there is one.
+    fn next_bytes(&self) -> Option<usize> {
+        let item = self.items.as_ref().and_then(|items| items.as_slice().first()?.as_ref());
+        let entry = self.entries.as_slice().first()?;
+        Some(item.map_or(entry.value.len(), |item| item.as_bytes().len()))
+    }
+}
+
+async fn fetched<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, entries: Vec<Entry>) -> Result<Rows, Error> {
+    let items = match plan.fetch {
         Fetch::None => None,
         Fetch::Items => Some(fetch(snapshot, plan, &entries).await?.into_iter()),
     };
+    Ok(Rows { entries: entries.into_iter(), items })
+}
+
+async fn evaluate(
+    pace: &mut Pace<'_>,
+    work: Work,
+    plan: &Plan<'_>,
+    page: &mut Page,
+    mut rows: Rows,
+    limit: usize,
+) -> Result<Evaluated, Error> {
     if plan.filter.is_none() && !matches!(plan.output, Output::Count) {
-        page.items.reserve_exact(entries.len());
+        page.items.reserve_exact(rows.entries.len());
     }
-    for entry in entries {
+    while let Some(bytes) = rows.next_bytes() {
+        let turn = |turn: &mut Turn| evaluate_turn(turn, work, plan, page, &mut rows, limit);
+        if pace.turn(work.steps(bytes), turn).await?? == Evaluated::Full {
+            return Ok(Evaluated::Full);
+        }
+    }
+    Ok(Evaluated::Open)
+}
+
+/// Evaluates as many rows as the turn has room for.
+fn evaluate_turn(
+    turn: &mut Turn,
+    work: Work,
+    plan: &Plan<'_>,
+    page: &mut Page,
+    rows: &mut Rows,
+    limit: usize,
+) -> Result<Evaluated, Error> {
+    while let Some(bytes) = rows.next_bytes() {
+        if !turn.takes(work.steps(bytes)) {
+            break;
+        }
+        let Some(entry) = rows.entries.next() else { break };
         let row = EncodedItem::from_stored(entry.value).map_err(fault::corrupt)?;
         page.scanned += 1;
         page.row_bytes += row.size_bytes();
         // An index entry without its item cannot be on one snapshot.
-        let item =
-            fetched.as_mut().map(|items| items.next().flatten().ok_or_else(fault::internal)).transpose()?;
+        let items = rows.items.as_mut();
+        let item = items.map(|items| items.next().flatten().ok_or_else(fault::internal)).transpose()?;
         if let Some(item) = &item {
             page.fetched_bytes += item.size_bytes();
             page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
@@ -173,25 +234,8 @@ async fn evaluate<T: Snapshot>(
         if is_full {
             return Ok(Evaluated::Full);
         }
-        if page.scanned.is_multiple_of(ROWS_PER_TURN) {
-            yield_now().await;
-        }
     }
     Ok(Evaluated::Open)
-}
-
-/// Lets other requests of the thread have their turn.
-async fn yield_now() {
-    let mut has_yielded = false;
-    poll_fn(|context| {
-        if has_yielded {
-            return Poll::Ready(());
-        }
-        has_yielded = true;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
 }
 
 /// Counts and keeps what passes the filter.

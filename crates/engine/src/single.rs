@@ -34,7 +34,7 @@ pub(crate) async fn write_one<'r, S: Store>(
     on_condition_failure: OnConditionFailure,
     bind: impl Fn() -> Result<Action<'r>, Error> + Send + Sync,
 ) -> Result<Outcome, Error> {
-    let end = run(engine, GroupKind::Single, None, || Ok(vec![bind()?])).await?;
+    let end = run(engine, GroupKind::Single, None, 0, || Ok(vec![bind()?])).await?;
     match end {
         GroupEnd::Written(outcomes) => outcomes.into_iter().next().ok_or_else(fault::internal),
         GroupEnd::Refused(refusals) => Err(match refusals.into_iter().flatten().next() {

@@ -32,13 +32,17 @@ pub(crate) async fn transact_get_items<S: Store>(
     let mut meter = Meter::default();
     let mut responses = Vec::with_capacity(rows.len());
     let mut bytes_read = 0;
+    let mut pace = engine.pace();
     for (get, row) in request.gets.iter().zip(rows) {
         let item = row.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let bytes = item.as_ref().map_or(0, EncodedItem::size_bytes);
         bytes_read += bytes;
         let units = read_units(bytes, ReadMode::Transactional);
         meter.add(&get.table.as_given, TableUsage { table: Usage::reading(units), ..TableUsage::default() });
-        let item = item.map(|item| project(item, get.projection.as_ref()));
+        let item = match item {
+            Some(item) => Some(project(&mut pace, item, get.projection.as_ref()).await?),
+            None => None,
+        };
         responses.push(item.filter(|item| !item.is_empty()));
     }
     if bytes_read > TRANSACTION_BYTES_MAX {

@@ -33,7 +33,7 @@ use crate::fault;
 use crate::gate::Holder;
 use crate::meter::Meter;
 use crate::tokens::{self, TokenRow};
-use crate::write::{GroupEnd, GroupKind, NewToken, Outcome, run};
+use crate::write::{GroupEnd, GroupKind, NewToken, Outcome, binding_steps, run};
 
 pub(crate) async fn transact_write_items<S: Store>(
     engine: &Engine<S>,
@@ -76,7 +76,8 @@ async fn execute<S: Store>(
     request: &TransactWriteItems,
     token: Option<&NewToken>,
 ) -> Result<GroupEnd, Error> {
-    run(engine, GroupKind::Transaction, token, || bind(engine, caller, request)).await
+    let bytes: usize = request.actions.iter().map(|action| payload_bytes(&action.action)).sum();
+    run(engine, GroupKind::Transaction, token, binding_steps(bytes), || bind(engine, caller, request)).await
 }
 
 /// The row of a token that was used within its time.

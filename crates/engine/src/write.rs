@@ -19,6 +19,7 @@ use crate::collections;
 use crate::engine::Engine;
 use crate::fault;
 use crate::gate::Holder;
+use crate::lane::Pace;
 use crate::layout::TableId;
 use crate::stats::{Committed, Counted, Tally};
 use crate::streams::{self, Author};
@@ -28,6 +29,14 @@ use crate::ttl;
 /// How often a group is tried before it is answered as a conflict. Behind the gates the first try succeeds unless
 /// another process writes the same store.
 const WRITE_ATTEMPTS_MAX: usize = 16;
+
+/// Each byte of an item takes so many steps when the item is bound: it is checked, encoded, and looked at by the indexes.
+const BINDING_STEPS_PER_BYTE: u64 = 8;
+
+/// How long binding items of so many bytes takes.
+pub(crate) fn binding_steps(item_bytes: usize) -> u64 {
+    u64::try_from(item_bytes).unwrap_or(u64::MAX).saturating_mul(BINDING_STEPS_PER_BYTE)
+}
 
 /// What a group was for; it decides who waits for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,15 +114,19 @@ struct Pending {
 
 /// Binds, evaluates and commits a group, again if it met a conflict. Binding is repeated because a conflict may mean a
 /// changed schema.
+///
+/// `bind_steps` is how long binding takes, where that may be long.
 pub(crate) async fn run<'r, S: Store>(
     engine: &Engine<S>,
     kind: GroupKind,
     token: Option<&NewToken>,
+    bind_steps: u64,
     bind: impl Fn() -> Result<Vec<Action<'r>>, Error> + Send + Sync,
 ) -> Result<GroupEnd, Error> {
     let mut last_read = Vec::new();
+    let mut pace = engine.pace();
     for _ in 0..WRITE_ATTEMPTS_MAX {
-        let actions = bind()?;
+        let actions = pace.turn(bind_steps, |_| bind()).await??;
         if kind == GroupKind::Transaction {
             let at_work = |action: &Action<'_>| engine.gates().has_transaction(&action.key.row);
             let busy: Vec<bool> = actions.iter().map(at_work).collect();
@@ -122,7 +135,7 @@ pub(crate) async fn run<'r, S: Store>(
             }
         }
         let passage = engine.gates().pass(gate_keys(&actions), kind.holder()).await;
-        match attempt(engine, kind, &actions, token).await? {
+        match attempt(engine, &mut pace, kind, &actions, token).await? {
             Attempt::Ended(end) => return Ok(end),
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
             Attempt::Conflict(read) => last_read = read,
@@ -199,6 +212,7 @@ impl Protected {
 /// One try: read, evaluate, buffer, commit.
 async fn attempt<S: Store>(
     engine: &Engine<S>,
+    pace: &mut Pace<'_>,
     kind: GroupKind,
     actions: &[Action<'_>],
     token: Option<&NewToken>,
@@ -223,7 +237,7 @@ async fn attempt<S: Store>(
     if let Some(used) = used.filter(|row| row.expires_ms > now_ms) {
         return Ok(Attempt::Ended(GroupEnd::Replayed(used)));
     }
-    let outcomes = match evaluate_all(engine, actions, items, sizes)? {
+    let outcomes = match evaluate_all(engine, pace, actions, items, sizes).await? {
         Ok(outcomes) => outcomes,
         Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
     };
@@ -272,8 +286,9 @@ async fn commit<S: Store>(
 }
 
 /// Evaluates every action, also after one was refused: each has its own reason.
-fn evaluate_all<S: Store>(
+async fn evaluate_all<S: Store>(
     engine: &Engine<S>,
+    pace: &mut Pace<'_>,
     actions: &[Action<'_>],
     items: Vec<Option<Bytes>>,
     mut sizes: BTreeMap<Bytes, u64>,
@@ -283,7 +298,8 @@ fn evaluate_all<S: Store>(
     let mut refusals: Vec<Option<Refusal>> = Vec::new();
     for (place, (action, stored)) in actions.iter().zip(items).enumerate() {
         let old = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
-        let refusal = match evaluate(action, old) {
+        let steps = action.work().steps(old.as_ref().map_or(0, EncodedItem::size_bytes));
+        let refusal = match pace.turn(steps, |_| evaluate(action, old)).await? {
             Ok(change) => match grow(action, &change, &mut sizes, limit) {
                 Ok(()) => {
                     outcomes.push(Outcome {

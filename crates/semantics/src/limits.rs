@@ -4,6 +4,9 @@
 
 /// An item, names and values together (developer guide: Constraints; observed: 409,600 exactly).
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
+/// What one update may write before it is refused as making its item too large; our own bound. Twice an item: faults that
+/// the service reports before the size are still found for items that are a little too large.
+pub const UPDATE_WRITTEN_BYTES_MAX: usize = 2 * ITEM_BYTES_MAX;
 /// A page of Query or Scan, before filtering (developer guide: Query.Pagination).
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
 /// A partition-key value (developer guide: Constraints).

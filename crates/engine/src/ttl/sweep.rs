@@ -144,7 +144,7 @@ async fn expire<S: Store>(
         };
         expiring.iter().map(action).collect()
     };
-    run(engine, GroupKind::Expiry, None, bind).await.map(|_| ())
+    run(engine, GroupKind::Expiry, None, 0, bind).await.map(|_| ())
 }
 
 /// Removes a row whose item is gone or has another time, should there ever be one: left there, it would be found again

@@ -145,6 +145,12 @@ fn split_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(blob).ok()?, rest))
 }
 
+/// The stored form of a number, not read.
+fn split_number(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = Number::skip(bytes)?;
+    bytes.split_at_checked(bytes.len() - rest.len())
+}
+
 fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)
@@ -222,6 +228,25 @@ impl<'a> ListRef<'a> {
     pub fn iter_stored(&self) -> impl Iterator<Item = StoredRef<'a>> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_stored(bytes, levels))
+    }
+
+    /// The elements at these indexes, which ascend; those beyond the end are left out. The list is walked once.
+    pub fn select<'i>(
+        &self,
+        indexes: impl IntoIterator<Item = &'i usize>,
+    ) -> impl Iterator<Item = (usize, ValueRef<'a>)> {
+        let (count, mut bytes) = split_varint(self.raw).unwrap_or_default();
+        let (levels, mut position) = (self.levels, 0);
+        indexes.into_iter().map_while(move |&index| {
+            if index >= count {
+                return None;
+            }
+            while position < index {
+                bytes = skip_value(bytes)?;
+                position += 1;
+            }
+            split_value(bytes, levels).map(|(value, _)| (index, value))
+        })
     }
 
     pub fn get(&self, index: usize) -> Option<ValueRef<'a>> {
@@ -313,7 +338,7 @@ impl<'a> StringSetRef<'a> {
     }
 
     pub fn contains(&self, member: &str) -> bool {
-        self.iter().any(|other| other == member)
+        walk(self.raw, split_blob).any(|other| other == member.as_bytes())
     }
 }
 
@@ -323,7 +348,12 @@ impl<'a> NumberSetRef<'a> {
     }
 
     pub fn contains(&self, member: Number) -> bool {
-        self.iter().any(|other| other == member)
+        let mut wanted = Vec::with_capacity(member.encoded_bytes());
+        member.encode_into(&mut wanted);
+        // Members ascend, and so do their bytes: none that follows a greater one can be it.
+        walk(self.raw, split_number)
+            .take_while(|other| *other <= wanted.as_slice())
+            .any(|other| other == wanted)
     }
 }
 

@@ -2,6 +2,12 @@
 //!
 //! Every operand and every path is read from the old item first; only then the item is changed: values in place, then
 //! list elements beyond the end, then removals. So the indexes in an expression always mean the old item's elements.
+//!
+//! An expression of 4 KB can name one list of the item hundreds of times. So operands are borrowed, their sizes are
+//! added up, and nothing is copied for an update whose result could not be stored.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::fault::Fault;
 use super::path::{DocumentPath, PathStep};
@@ -9,8 +15,10 @@ use super::selection::ItemSelection;
 use super::syntax::Arithmetic;
 use super::update::{Action, Change, Dialect, SetOperand, SetValue, Update};
 use crate::error::Error;
-use crate::messages::expression as messages;
+use crate::limits::UPDATE_WRITTEN_BYTES_MAX;
+use crate::messages::{data_plane, expression as messages};
 use crate::number::{Number, NumberFault};
+use crate::size::value_bytes;
 use crate::value::{AttributeValue, Item};
 
 /// What an update made of an item, and which places it touched.
@@ -40,11 +48,48 @@ impl Updated {
 }
 
 /// A change whose value is known, at a place that exists.
-enum Step<'u> {
-    Put(&'u DocumentPath, AttributeValue),
+enum Step<'u, V> {
+    Put(&'u DocumentPath, V),
     /// A list element beyond the list's end.
-    Append(&'u DocumentPath, AttributeValue),
+    Append(&'u DocumentPath, V),
     Clear(&'u DocumentPath),
+}
+
+/// A value that an update writes, as long as it is only looked at.
+enum Written<'v> {
+    Value(Cow<'v, AttributeValue>),
+    /// `list_append`: the elements of lists, one list after the other.
+    Elements(Vec<&'v [AttributeValue]>),
+}
+
+impl<'v> Written<'v> {
+    /// The elements, if it is a list.
+    fn into_elements(self) -> Result<Vec<&'v [AttributeValue]>, Fault> {
+        match self {
+            Self::Elements(lists) => Ok(lists),
+            // Only numbers and what ADD and DELETE make of sets are made anew, and `list_append` takes none of them.
+            Self::Value(Cow::Borrowed(AttributeValue::L(list))) => Ok(vec![list]),
+            Self::Value(_) => Err(Fault::new(messages::update_operand_type())),
+        }
+    }
+
+    /// Counts the value's bytes into what is left; `None` once more than that are written.
+    fn count(&self, left: usize) -> Option<usize> {
+        match self {
+            Self::Value(value) => left.checked_sub(value_bytes(value)),
+            Self::Elements(lists) => lists
+                .iter()
+                .flat_map(|list| list.iter())
+                .try_fold(left, |left, element| left.checked_sub(value_bytes(element).max(1))),
+        }
+    }
+
+    fn into_value(self) -> AttributeValue {
+        match self {
+            Self::Value(value) => value.into_owned(),
+            Self::Elements(lists) => AttributeValue::L(lists.concat()),
+        }
+    }
 }
 
 impl Update {
@@ -61,6 +106,8 @@ impl Update {
             }
             steps.extend(self.step(action, value, base).map_err(Fault::without_parameter)?);
         }
+        check_written(&steps)?;
+        let steps = steps.into_iter().map(Step::into_owned).collect();
         let mut new = base.clone();
         run(&mut new, steps);
         let touched = self.actions.iter().map(|action| action.path.clone()).collect();
@@ -70,18 +117,21 @@ impl Update {
     fn step<'u>(
         &self,
         action: &'u Action,
-        value: Option<AttributeValue>,
-        base: &Item,
-    ) -> Result<Option<Step<'u>>, Fault> {
+        value: Option<Written<'u>>,
+        base: &'u Item,
+    ) -> Result<Option<Step<'u, Written<'u>>>, Fault> {
+        let made = |value| Some(Written::Value(Cow::Owned(value)));
         let path = &action.path;
         let slot = Slot::of(path, base).ok_or_else(|| Fault::new(messages::update_path_invalid()))?;
         let value = match (&action.change, slot) {
             (Change::Set(_), _) => value,
             (Change::Remove, Slot::Holds(_)) => return Ok(Some(Step::Clear(path))),
-            (Change::Add(added), Slot::Holds(old)) => Some(self.sum(old, added)?),
-            (Change::Add(added), Slot::Free | Slot::BeyondEnd) => Some(added.clone()),
+            (Change::Add(added), Slot::Holds(old)) => made(self.sum(old, added)?),
+            (Change::Add(added), Slot::Free | Slot::BeyondEnd) => {
+                Some(Written::Value(Cow::Borrowed(&**added)))
+            }
             (Change::Delete(removed), Slot::Holds(old)) => match self.difference(old, removed)? {
-                Some(rest) => Some(rest),
+                Some(rest) => made(rest),
                 None => return Ok(Some(Step::Clear(path))),
             },
             (Change::Remove | Change::Delete(_), Slot::Free | Slot::BeyondEnd) => None,
@@ -137,8 +187,31 @@ impl Update {
     }
 }
 
+/// No update may write much more than an item can hold: it is refused before anything is copied.
+fn check_written(steps: &[Step<'_, Written<'_>>]) -> Result<(), Error> {
+    let mut left = UPDATE_WRITTEN_BYTES_MAX;
+    for step in steps {
+        let (Step::Put(_, value) | Step::Append(_, value)) = step else { continue };
+        let Some(less) = value.count(left) else {
+            return Err(Error::validation(data_plane::UPDATED_ITEM_TOO_LARGE));
+        };
+        left = less;
+    }
+    Ok(())
+}
+
+impl<'u> Step<'u, Written<'_>> {
+    fn into_owned(self) -> Step<'u, AttributeValue> {
+        match self {
+            Self::Put(path, value) => Step::Put(path, value.into_value()),
+            Self::Append(path, value) => Step::Append(path, value.into_value()),
+            Self::Clear(path) => Step::Clear(path),
+        }
+    }
+}
+
 /// The value of a SET action; other actions have none yet.
-fn set_value(action: &Action, base: &Item) -> Result<Option<AttributeValue>, Fault> {
+fn set_value<'v>(action: &'v Action, base: &'v Item) -> Result<Option<Written<'v>>, Fault> {
     let value = match &action.change {
         Change::Set(SetValue::Operand(operand)) => operand.resolve(base)?,
         Change::Set(SetValue::Arithmetic { operator, left, right }) => {
@@ -148,7 +221,7 @@ fn set_value(action: &Action, base: &Item) -> Result<Option<AttributeValue>, Fau
                 Arithmetic::Plus => left.checked_add(right),
                 Arithmetic::Minus => left.checked_sub(right),
             };
-            AttributeValue::N(result.map_err(number_fault)?)
+            Written::Value(Cow::Owned(AttributeValue::N(result.map_err(number_fault)?)))
         }
         Change::Remove | Change::Add(_) | Change::Delete(_) => return Ok(None),
     };
@@ -176,31 +249,34 @@ fn rest<T: Ord + Clone>(from: &[T], removed: &[T]) -> Option<Vec<T>> {
     (!rest.is_empty()).then_some(rest)
 }
 
-fn number(value: &AttributeValue) -> Result<Number, Fault> {
+fn number(value: &Written<'_>) -> Result<Number, Fault> {
     match value {
-        AttributeValue::N(number) => Ok(*number),
-        _ => Err(Fault::new(messages::update_operand_type())),
+        Written::Value(Cow::Borrowed(AttributeValue::N(number)) | Cow::Owned(AttributeValue::N(number))) => {
+            Ok(*number)
+        }
+        Written::Value(_) | Written::Elements(_) => Err(Fault::new(messages::update_operand_type())),
     }
 }
 
 impl SetOperand {
-    fn resolve(&self, base: &Item) -> Result<AttributeValue, Fault> {
+    fn resolve<'v>(&'v self, base: &'v Item) -> Result<Written<'v>, Fault> {
+        let borrowed = |value: &'v AttributeValue| Ok(Written::Value(Cow::Borrowed(value)));
         match self {
-            Self::Value(value) => Ok(value.clone()),
-            Self::Path(path) => {
-                path.find_in_tree(base).cloned().ok_or_else(|| Fault::new(messages::update_operand_missing()))
-            }
+            Self::Value(value) => borrowed(value),
+            Self::Path(path) => match path.find_in_tree(base) {
+                Some(value) => borrowed(value),
+                None => Err(Fault::new(messages::update_operand_missing())),
+            },
             Self::IfNotExists(path, otherwise) => match path.find_in_tree(base) {
-                Some(value) => Ok(value.clone()),
+                Some(value) => borrowed(value),
                 None => otherwise.resolve(base),
             },
-            Self::ListAppend(first, second) => match (first.resolve(base)?, second.resolve(base)?) {
-                (AttributeValue::L(mut first), AttributeValue::L(second)) => {
-                    first.extend(second);
-                    Ok(AttributeValue::L(first))
-                }
-                _ => Err(Fault::new(messages::update_operand_type())),
-            },
+            Self::ListAppend(first, second) => {
+                let (first, second) = (first.resolve(base)?, second.resolve(base)?);
+                let mut lists = first.into_elements()?;
+                lists.append(&mut second.into_elements()?);
+                Ok(Written::Elements(lists))
+            }
         }
     }
 }
@@ -235,7 +311,7 @@ impl<'v> Slot<'v> {
     }
 }
 
-fn run(item: &mut Item, steps: Vec<Step<'_>>) {
+fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
     let mut appends = Vec::new();
     let mut clears = Vec::new();
     for step in steps {
@@ -254,9 +330,47 @@ fn run(item: &mut Item, steps: Vec<Step<'_>>) {
         }
     }
     clears.sort_by(|left, right| right.cmp(left));
-    for path in clears {
-        clear(item, path);
+    clear_all(item, &clears);
+}
+
+/// Removes what is at these paths, the last one first. Elements of one list are removed in one pass: one by one, each
+/// would move all that follow it.
+fn clear_all(item: &mut Item, paths: &[&DocumentPath]) {
+    let mut elements: BTreeMap<(&str, &[PathStep]), Vec<usize>> = BTreeMap::new();
+    for path in paths {
+        match path.steps.split_last() {
+            Some((PathStep::Index(index), parents)) => {
+                elements.entry((&path.attribute, parents)).or_default().push(*index);
+            }
+            Some((PathStep::Field(_), _)) | None => clear_field(item, path),
+        }
     }
+    // Paths do not overlap, but one list can lie within an element of another: its longer path comes first.
+    for ((attribute, parents), indexes) in elements.iter().rev() {
+        if let Some(AttributeValue::L(list)) = follow_mut(item, attribute, parents) {
+            remove_elements(list, indexes);
+        }
+    }
+}
+
+/// Takes elements out of a list; the indexes descend.
+fn remove_elements(list: &mut Vec<AttributeValue>, indexes: &[usize]) {
+    let mut wanted = indexes.iter().rev().peekable();
+    let mut position = 0;
+    list.retain(|_| {
+        let is_removed = wanted.next_if(|index| **index == position).is_some();
+        position += 1;
+        !is_removed
+    });
+}
+
+fn follow_mut<'i>(root: &'i mut Item, attribute: &str, steps: &[PathStep]) -> Option<&'i mut AttributeValue> {
+    let top = root.get_mut(attribute)?;
+    steps.iter().try_fold(top, |value, step| match (value, step) {
+        (AttributeValue::M(map), PathStep::Field(name)) => map.get_mut(name),
+        (AttributeValue::L(list), PathStep::Index(index)) => list.get_mut(*index),
+        _ => None,
+    })
 }
 
 /// What directly holds a path's value.
@@ -269,12 +383,7 @@ fn container<'i, 'p>(root: &'i mut Item, path: &'p DocumentPath) -> Option<Conta
     let Some((final_step, parents)) = path.steps.split_last() else {
         return Some(Container::Map(root, &path.attribute));
     };
-    let top = root.get_mut(&path.attribute)?;
-    let parent = parents.iter().try_fold(top, |value, step| match (value, step) {
-        (AttributeValue::M(map), PathStep::Field(name)) => map.get_mut(name),
-        (AttributeValue::L(list), PathStep::Index(index)) => list.get_mut(*index),
-        _ => None,
-    })?;
+    let parent = follow_mut(root, &path.attribute, parents)?;
     match (parent, final_step) {
         (AttributeValue::M(map), PathStep::Field(name)) => Some(Container::Map(map, name)),
         (AttributeValue::L(list), PathStep::Index(index)) => Some(Container::List(list, *index)),
@@ -296,14 +405,8 @@ fn put(item: &mut Item, path: &DocumentPath, value: AttributeValue) {
     }
 }
 
-fn clear(item: &mut Item, path: &DocumentPath) {
-    match container(item, path) {
-        Some(Container::Map(map, name)) => {
-            map.remove(name);
-        }
-        Some(Container::List(list, index)) if index < list.len() => {
-            list.remove(index);
-        }
-        Some(Container::List(..)) | None => {}
+fn clear_field(item: &mut Item, path: &DocumentPath) {
+    if let Some(Container::Map(map, name)) = container(item, path) {
+        map.remove(name);
     }
 }

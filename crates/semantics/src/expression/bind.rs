@@ -28,9 +28,7 @@ impl Bound {
     fn new(raw: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -> Result<Self, Fault> {
         match raw {
             RawOperand::Path(path) => DocumentPath::bind(path, placeholders).map(Self::Path),
-            RawOperand::Value(placeholder) => {
-                placeholders.value(placeholder).map(|value| Self::Value(EncodedValue::encode(value)))
-            }
+            RawOperand::Value(placeholder) => placeholders.encoded_value(placeholder).map(Self::Value),
             RawOperand::Call(call) => {
                 let function = function_of(call)?;
                 Ok(Self::Call(function, Self::all(&call.arguments, placeholders)?))

@@ -7,6 +7,7 @@ use super::lexer::Comparator;
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
+use super::work::Work;
 use super::{checks, parser};
 use crate::codec::{EncodedValue, MapRef, ValueRef};
 use crate::error::Error;
@@ -42,12 +43,23 @@ pub(crate) enum Operand {
     Size(Box<Operand>),
 }
 
+/// Looking at a value of the request takes at least so many steps.
+const COMPARISON_STEPS: usize = 16;
+
 impl Operand {
     fn resolve<'v>(&'v self, item: Option<MapRef<'v>>) -> Option<ValueRef<'v>> {
         match self {
             Self::Path(path) => path.find(item?),
             Self::Value(value) => Some(value.view()),
             Self::Size(inner) => evaluate::size(inner.resolve(item)).map(ValueRef::N),
+        }
+    }
+
+    fn work(&self) -> Work {
+        match self {
+            Self::Path(_) => Work::walks(1),
+            Self::Value(value) => Work::bytes(value.as_bytes().len().max(COMPARISON_STEPS)),
+            Self::Size(inner) => inner.work(),
         }
     }
 
@@ -137,6 +149,11 @@ impl Condition {
         self.root.holds(item)
     }
 
+    /// How long evaluating it takes.
+    pub fn work(&self) -> Work {
+        self.root.work()
+    }
+
     /// Every document path it mentions, in the order written.
     pub fn paths(&self) -> Vec<&DocumentPath> {
         self.root.paths()
@@ -201,6 +218,15 @@ impl Expr {
         let mut paths = Vec::new();
         self.collect_paths(&mut paths);
         paths
+    }
+
+    fn work(&self) -> Work {
+        match self {
+            Self::And(left, right) | Self::Or(left, right) => left.work().and(right.work()),
+            Self::Not(inner) => inner.work(),
+            Self::Exists(_) | Self::NotExists(_) => Work::walks(1),
+            _ => self.operands().into_iter().map(Operand::work).fold(Work::walks(1), Work::and),
+        }
     }
 
     /// How many operators and functions it consists of.

@@ -4,6 +4,8 @@
 
 use std::cmp::Ordering;
 
+use memchr::memmem;
+
 use super::lexer::Comparator;
 use crate::codec::ValueRef;
 use crate::number::Number;
@@ -65,17 +67,13 @@ pub(super) fn contains(container: Option<ValueRef<'_>>, part: Option<ValueRef<'_
     let (Some(container), Some(part)) = (container, part) else { return false };
     match (container, part) {
         (ValueRef::S(text), ValueRef::S(part)) => text.contains(part),
-        (ValueRef::B(bytes), ValueRef::B(part)) => contains_bytes(bytes, part),
+        (ValueRef::B(bytes), ValueRef::B(part)) => memmem::find(bytes, part).is_some(),
         (ValueRef::Ss(set), ValueRef::S(member)) => set.contains(member),
         (ValueRef::Ns(set), ValueRef::N(member)) => set.contains(member),
         (ValueRef::Bs(set), ValueRef::B(member)) => set.contains(member),
         (ValueRef::L(list), element) => list.iter().any(|other| other == element),
         _ => false,
     }
-}
-
-fn contains_bytes(bytes: &[u8], part: &[u8]) -> bool {
-    part.is_empty() || bytes.windows(part.len()).any(|window| window == part)
 }
 
 /// `size`: UTF-16 units of a string (observed), bytes of a binary, members of a set, list or map; no other has one.

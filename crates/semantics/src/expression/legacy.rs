@@ -4,6 +4,7 @@
 //! update. They speak of top-level attributes only, and their texts are their own.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::condition::{Condition, Expr, Operand};
 use super::evaluate;
@@ -14,6 +15,7 @@ use super::path::DocumentPath;
 use super::update::{Action, Change, Dialect, SetOperand, SetValue, Update};
 use crate::codec::EncodedValue;
 use crate::error::Error;
+use crate::limits::EXPRESSION_OPERATORS_MAX;
 use crate::messages::{Wording, expression as messages};
 use crate::request::parts::{
     AttributeAction, AttributeValueUpdateParts, ComparisonOperator, ConditionParts, ConditionalOperator,
@@ -75,11 +77,23 @@ pub fn attribute_updates(updates: &[(String, AttributeValueUpdateParts)]) -> Res
 }
 
 fn joined(clauses: Vec<Expr>, operator: Option<ConditionalOperator>) -> Option<Condition> {
-    let root = clauses.into_iter().reduce(|left, right| match operator {
-        Some(ConditionalOperator::Or) => Expr::Or(Box::new(left), Box::new(right)),
-        Some(ConditionalOperator::And) | None => Expr::And(Box::new(left), Box::new(right)),
-    });
-    root.map(|root| Condition { root })
+    let join = match operator {
+        Some(ConditionalOperator::Or) => Expr::Or,
+        Some(ConditionalOperator::And) | None => Expr::And,
+    };
+    chained(clauses, join).map(|root| Condition { root })
+}
+
+/// Clauses read from left to right. A request may bring any number of legacy conditions (no answer of the service shows a
+/// bound), so chains of more clauses than an expression may have operators are halved: no tree is much deeper than one
+/// of an expression.
+fn chained(mut clauses: Vec<Expr>, join: fn(Box<Expr>, Box<Expr>) -> Expr) -> Option<Expr> {
+    if clauses.len() <= EXPRESSION_OPERATORS_MAX {
+        return clauses.into_iter().reduce(|left, right| join(Box::new(left), Box::new(right)));
+    }
+    let second = clauses.split_off(clauses.len().div_ceil(2));
+    let (left, right) = (chained(clauses, join)?, chained(second, join)?);
+    Some(join(Box::new(left), Box::new(right)))
 }
 
 fn expected_clause(attribute: &str, parts: &ExpectedAttributeValueParts) -> Result<Expr, Fault> {
@@ -246,6 +260,10 @@ fn key_predicate(operator: ComparisonOperator, operands: Vec<AttributeValue>) ->
     })
 }
 
+fn shared(value: &AttributeValue) -> Arc<AttributeValue> {
+    Arc::new(value.clone())
+}
+
 fn change(parts: &AttributeValueUpdateParts) -> Result<Change, Fault> {
     let value = parts.value.as_ref().map(|value| valid(value, Wording::Present)).transpose()?;
     let action = parts.action.unwrap_or(AttributeAction::Put);
@@ -258,7 +276,7 @@ fn change(parts: &AttributeValueUpdateParts) -> Result<Change, Fault> {
         };
     };
     match (action, value) {
-        (AttributeAction::Put, _) => Ok(Change::Set(SetValue::Operand(SetOperand::Value(value.clone())))),
+        (AttributeAction::Put, _) => Ok(Change::Set(SetValue::Operand(SetOperand::Value(shared(value))))),
         (
             AttributeAction::Add,
             AttributeValue::N(_)
@@ -266,10 +284,10 @@ fn change(parts: &AttributeValueUpdateParts) -> Result<Change, Fault> {
             | AttributeValue::Ss(_)
             | AttributeValue::Ns(_)
             | AttributeValue::Bs(_),
-        ) => Ok(Change::Add(value.clone())),
+        ) => Ok(Change::Add(shared(value))),
         (AttributeAction::Add, _) => Err(Fault::new(messages::legacy_add_type(value.type_name()))),
         (AttributeAction::Delete, AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_)) => {
-            Ok(Change::Delete(value.clone()))
+            Ok(Change::Delete(shared(value)))
         }
         (AttributeAction::Delete, _) => Err(Fault::new(messages::legacy_delete_type(value.type_name()))),
     }

@@ -27,6 +27,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 mod update;
+mod work;
 
 pub use apply::Updated;
 pub use condition::{Condition, ConditionKind, parse_condition};
@@ -40,3 +41,4 @@ pub use projection::{Projection, parse_projection};
 pub(crate) use syntax::Arithmetic;
 pub(crate) use update::{Action, Change, SetOperand, SetValue};
 pub use update::{Update, parse_update};
+pub use work::Work;

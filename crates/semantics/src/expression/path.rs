@@ -2,7 +2,7 @@
 //!
 //! It does not know how a path was written: placeholders are already replaced.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::checks::index_value;
 use super::fault::Fault;
@@ -153,11 +153,7 @@ pub(super) fn check_distinct<'p>(paths: impl IntoIterator<Item = &'p DocumentPat
 
 /// The top-level attributes of paths, each once, in order.
 pub(super) fn distinct_attributes<'p>(paths: impl IntoIterator<Item = &'p DocumentPath>) -> Vec<&'p str> {
-    let mut attributes = Vec::new();
-    for path in paths {
-        if !attributes.contains(&path.attribute.as_str()) {
-            attributes.push(path.attribute.as_str());
-        }
-    }
-    attributes
+    let mut seen = HashSet::new();
+    let attributes = paths.into_iter().map(|path| path.attribute.as_str());
+    attributes.filter(|attribute| seen.insert(*attribute)).collect()
 }

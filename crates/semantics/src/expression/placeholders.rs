@@ -2,7 +2,11 @@
 //!
 //! It does not know the expressions: they ask it, and it remembers what they asked for.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use super::fault::Fault;
+use crate::codec::EncodedValue;
 use crate::error::Error;
 use crate::limits::{ATTRIBUTE_NAME_BYTES_MAX, PLACEHOLDER_BYTES_MAX};
 use crate::messages::{Wording, expression as messages};
@@ -14,17 +18,25 @@ const VALUES: &str = "ExpressionAttributeValues";
 
 /// What a placeholder stands for, and whether an expression has asked for it.
 #[derive(Debug)]
-struct Entry<'r, T: ?Sized> {
+struct Entry<'r, T> {
     placeholder: &'r str,
-    stands_for: &'r T,
+    stands_for: T,
     used: bool,
+}
+
+/// A value of the request. An expression may use it hundreds of times, so its copies are made once and shared.
+#[derive(Debug)]
+struct SharedValue<'r> {
+    plain: &'r AttributeValue,
+    copy: OnceCell<Arc<AttributeValue>>,
+    encoded: OnceCell<EncodedValue>,
 }
 
 /// A request's placeholders, and which of them its expressions have used. Invariant: both lists are sorted.
 #[derive(Debug, Default)]
 pub struct Placeholders<'r> {
-    names: Vec<Entry<'r, str>>,
-    values: Vec<Entry<'r, AttributeValue>>,
+    names: Vec<Entry<'r, &'r str>>,
+    values: Vec<Entry<'r, SharedValue<'r>>>,
 }
 
 impl<'r> Placeholders<'r> {
@@ -42,11 +54,28 @@ impl<'r> Placeholders<'r> {
 
     /// The attribute name behind a `#placeholder`.
     pub(super) fn name(&mut self, placeholder: &str) -> Result<&'r str, Fault> {
-        find(&mut self.names, placeholder).ok_or_else(|| Fault::new(messages::name_undefined(placeholder)))
+        let found = find(&mut self.names, placeholder).copied();
+        found.ok_or_else(|| Fault::new(messages::name_undefined(placeholder)))
     }
 
     /// The value behind a `:placeholder`.
     pub(super) fn value(&mut self, placeholder: &str) -> Result<&'r AttributeValue, Fault> {
+        self.shared(placeholder).map(|value| value.plain)
+    }
+
+    /// The same, as a copy that all its uses share.
+    pub(super) fn value_copy(&mut self, placeholder: &str) -> Result<Arc<AttributeValue>, Fault> {
+        let value = self.shared(placeholder)?;
+        Ok(Arc::clone(value.copy.get_or_init(|| Arc::new(value.plain.clone()))))
+    }
+
+    /// The same in its stored form, which all its uses share.
+    pub(super) fn encoded_value(&mut self, placeholder: &str) -> Result<EncodedValue, Fault> {
+        let value = self.shared(placeholder)?;
+        Ok(value.encoded.get_or_init(|| EncodedValue::encode(value.plain)).clone())
+    }
+
+    fn shared(&mut self, placeholder: &str) -> Result<&SharedValue<'r>, Fault> {
         find(&mut self.values, placeholder).ok_or_else(|| Fault::new(messages::value_undefined(placeholder)))
     }
 
@@ -57,7 +86,7 @@ impl<'r> Placeholders<'r> {
     }
 }
 
-fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, str>>, String> {
+fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, &str>>, String> {
     if names.is_empty() {
         return Err(messages::names_empty().to_owned());
     }
@@ -83,7 +112,7 @@ fn check_names(names: &[(String, String)]) -> Result<Vec<Entry<'_, str>>, String
 fn check_values(
     values: &[(String, ValuePart)],
     wording: Wording,
-) -> Result<Vec<Entry<'_, AttributeValue>>, String> {
+) -> Result<Vec<Entry<'_, SharedValue<'_>>>, String> {
     if values.is_empty() {
         return Err(messages::values_empty().to_owned());
     }
@@ -95,10 +124,14 @@ fn check_values(
             return Err(messages::placeholder_syntax(VALUES, placeholder));
         }
     }
+    let entry = |placeholder, plain| {
+        let stands_for = SharedValue { plain, copy: OnceCell::new(), encoded: OnceCell::new() };
+        Entry { placeholder, stands_for, used: false }
+    };
     let entries = values.iter().map(|(placeholder, value)| match value {
-        Ok(value) => Ok(Entry { placeholder: placeholder.as_str(), stands_for: value, used: false }),
+        Ok(value) => Ok(entry(placeholder.as_str(), value)),
         Err(ValueFault::TooDeepByOne(value)) if wording == Wording::Former => {
-            Ok(Entry { placeholder: placeholder.as_str(), stands_for: &**value, used: false })
+            Ok(entry(placeholder.as_str(), &**value))
         }
         Err(fault) => {
             let text = crate::messages::value::fault(fault, wording);
@@ -111,7 +144,7 @@ fn check_values(
     entries.collect()
 }
 
-fn sorted<T: ?Sized>(mut entries: Vec<Entry<'_, T>>) -> Vec<Entry<'_, T>> {
+fn sorted<T>(mut entries: Vec<Entry<'_, T>>) -> Vec<Entry<'_, T>> {
     entries.sort_by_key(|entry| entry.placeholder);
     entries
 }
@@ -123,14 +156,14 @@ fn is_placeholder(text: &str, mark: char) -> bool {
     })
 }
 
-fn find<'r, T: ?Sized>(entries: &mut [Entry<'r, T>], placeholder: &str) -> Option<&'r T> {
+fn find<'e, T>(entries: &'e mut [Entry<'_, T>], placeholder: &str) -> Option<&'e T> {
     let position = entries.binary_search_by(|entry| entry.placeholder.cmp(placeholder)).ok()?;
     let entry = entries.get_mut(position)?;
     entry.used = true;
-    Some(entry.stands_for)
+    Some(&entry.stands_for)
 }
 
-fn check_used<T: ?Sized>(map: &str, entries: &[Entry<'_, T>]) -> Result<(), Error> {
+fn check_used<T>(map: &str, entries: &[Entry<'_, T>]) -> Result<(), Error> {
     let mut unused: Vec<&str> =
         entries.iter().filter(|entry| !entry.used).map(|entry| entry.placeholder).collect();
     if unused.is_empty() {

@@ -5,9 +5,13 @@ use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
 use super::selection::ItemSelection;
+use super::work::Work;
 use super::{checks, parser};
 use crate::codec::{EncodedItem, MapRef};
 use crate::error::Error;
+
+/// Looking for one path takes about so many steps.
+const PATH_STEPS: usize = 32;
 
 /// The paths a read returns. Invariant: at least one, none a prefix of another; `selection` is made from `paths`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +43,11 @@ impl Projection {
     /// The parts of the item that the paths lead to; elements of lists close up.
     pub fn project(&self, item: MapRef<'_>) -> EncodedItem {
         self.selection.of_encoded(item)
+    }
+
+    /// How long taking its parts of an item takes: the item is walked over twice, and each path is looked for.
+    pub fn work(&self) -> Work {
+        Work::walks(2).and(Work::bytes(self.paths.len().saturating_mul(PATH_STEPS)))
     }
 
     /// The canonical text, with the placeholders it needs.

@@ -18,6 +18,8 @@ enum Selection {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ItemSelection {
     attributes: BTreeMap<String, Selection>,
+    /// Whether a part of an attribute is selected.
+    has_parts: bool,
 }
 
 impl ItemSelection {
@@ -31,12 +33,13 @@ impl ItemSelection {
                 attributes.insert(path.attribute.clone(), chain(&path.steps));
             }
         }
-        Self { attributes }
+        let has_parts = attributes.values().any(|selection| *selection != Selection::All);
+        Self { attributes, has_parts }
     }
 
     /// The selected parts of an item in its stored form.
     pub(super) fn of_encoded(&self, item: MapRef<'_>) -> EncodedItem {
-        if self.attributes.values().all(|selection| *selection == Selection::All) {
+        if !self.has_parts {
             return item.encode_subset(|name| self.attributes.contains_key(name));
         }
         let nested: Vec<(&str, EncodedValue)> = self
@@ -105,9 +108,9 @@ fn part_of_encoded(value: ValueRef<'_>, selection: &Selection) -> Option<Attribu
             (!parts.is_empty()).then_some(AttributeValue::M(parts))
         }
         (Selection::Elements(elements), ValueRef::L(list)) => {
-            let parts: Vec<AttributeValue> = elements
-                .iter()
-                .filter_map(|(index, inner)| part_of_encoded(list.get(*index)?, inner))
+            let parts: Vec<AttributeValue> = list
+                .select(elements.keys())
+                .filter_map(|(index, value)| part_of_encoded(value, elements.get(&index)?))
                 .collect();
             (!parts.is_empty()).then_some(AttributeValue::L(parts))
         }

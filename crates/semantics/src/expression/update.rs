@@ -1,5 +1,7 @@
 //! Updates: parsed and bound. `apply` says what they make of an item.
 
+use std::sync::Arc;
+
 use super::fault::{Fault, SizeText, check_size};
 use super::functions::Function;
 use super::path::{self, DocumentPath};
@@ -8,6 +10,7 @@ use super::print::{CanonicalText, Printer};
 use super::syntax::{
     Arithmetic, RawAction, RawCall, RawChange, RawOperand, RawPath, RawSetValue, RawStep, Section,
 };
+use super::work::Work;
 use super::{checks, parser, statement_size};
 use crate::error::Error;
 use crate::messages::expression as messages;
@@ -26,7 +29,8 @@ pub(crate) enum Dialect {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SetOperand {
     Path(DocumentPath),
-    Value(AttributeValue),
+    /// A value of the request, shared by all its uses.
+    Value(Arc<AttributeValue>),
     IfNotExists(DocumentPath, Box<SetOperand>),
     ListAppend(Box<SetOperand>, Box<SetOperand>),
 }
@@ -44,9 +48,9 @@ pub(crate) enum Change {
     Set(SetValue),
     Remove,
     /// A number or a set; in the legacy dialect also a list.
-    Add(AttributeValue),
+    Add(Arc<AttributeValue>),
     /// A set.
-    Delete(AttributeValue),
+    Delete(Arc<AttributeValue>),
 }
 
 impl Change {
@@ -58,7 +62,19 @@ impl Change {
             Self::Delete(_) => Section::Delete,
         }
     }
+
+    /// How many operands it reads.
+    fn operands(&self) -> usize {
+        match self {
+            Self::Set(SetValue::Operand(operand)) => operand.count(),
+            Self::Set(SetValue::Arithmetic { left, right, .. }) => left.count() + right.count(),
+            Self::Remove | Self::Add(_) | Self::Delete(_) => 0,
+        }
+    }
 }
+
+/// Taking an item apart and putting it together again takes as long as so many walks over it.
+const UPDATE_WALKS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Action {
@@ -128,11 +144,17 @@ impl Update {
         self.actions.iter().filter(|action| !action.path.is_nested()).filter_map(|action| {
             match &action.change {
                 Change::Set(SetValue::Operand(SetOperand::Value(value))) => {
-                    Some((action.path.attribute.as_str(), value))
+                    Some((action.path.attribute.as_str(), value.as_ref()))
                 }
                 Change::Set(_) | Change::Remove | Change::Add(_) | Change::Delete(_) => None,
             }
         })
+    }
+
+    /// How long applying it takes.
+    pub fn work(&self) -> Work {
+        let operands: usize = self.actions.iter().map(|action| 1 + action.change.operands()).sum();
+        Work::walks(UPDATE_WALKS.saturating_add(operands))
     }
 
     /// Whether it makes an item where there is none: an update that only removes does not (observed).
@@ -177,7 +199,7 @@ impl Action {
             Change::Remove => {}
             Change::Add(value) | Change::Delete(value) => {
                 printer.text(" ");
-                printer.value(value.clone());
+                printer.value(AttributeValue::clone(value));
             }
             Change::Set(SetValue::Operand(operand)) => {
                 printer.text(" = ");
@@ -194,6 +216,14 @@ impl Action {
 }
 
 impl SetOperand {
+    fn count(&self) -> usize {
+        match self {
+            Self::Path(_) | Self::Value(_) => 1,
+            Self::IfNotExists(_, otherwise) => 1 + otherwise.count(),
+            Self::ListAppend(first, second) => first.count() + second.count(),
+        }
+    }
+
     fn collect_paths<'p>(&'p self, paths: &mut Vec<&'p DocumentPath>) {
         match self {
             Self::Path(path) => paths.push(path),
@@ -212,7 +242,7 @@ impl SetOperand {
     fn print(&self, printer: &mut Printer) {
         match self {
             Self::Path(path) => printer.path(path),
-            Self::Value(value) => printer.value(value.clone()),
+            Self::Value(value) => printer.value(AttributeValue::clone(value)),
             Self::IfNotExists(path, otherwise) => {
                 printer.text("if_not_exists(");
                 printer.path(path);
@@ -298,14 +328,14 @@ fn bind_change(change: &RawChange<'_>, placeholders: &mut Placeholders<'_>) -> R
     match change {
         RawChange::Remove => Ok(Change::Remove),
         RawChange::Add(placeholder) => {
-            let value = placeholders.value(placeholder)?;
-            check_section_type(Section::Add, value, &["N", "SS", "NS", "BS"])?;
-            Ok(Change::Add(value.clone()))
+            let value = placeholders.value_copy(placeholder)?;
+            check_section_type(Section::Add, &value, &["N", "SS", "NS", "BS"])?;
+            Ok(Change::Add(value))
         }
         RawChange::Delete(placeholder) => {
-            let value = placeholders.value(placeholder)?;
-            check_section_type(Section::Delete, value, &["SS", "NS", "BS"])?;
-            Ok(Change::Delete(value.clone()))
+            let value = placeholders.value_copy(placeholder)?;
+            check_section_type(Section::Delete, &value, &["SS", "NS", "BS"])?;
+            Ok(Change::Delete(value))
         }
         RawChange::Set(RawSetValue::Operand(operand)) => {
             check_values(operand, placeholders)?;
@@ -344,7 +374,7 @@ fn check_values(operand: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -
 fn bind_operand(operand: &RawOperand<'_>, placeholders: &mut Placeholders<'_>) -> Result<SetOperand, Fault> {
     match operand {
         RawOperand::Path(path) => DocumentPath::bind(path, placeholders).map(SetOperand::Path),
-        RawOperand::Value(placeholder) => placeholders.value(placeholder).cloned().map(SetOperand::Value),
+        RawOperand::Value(placeholder) => placeholders.value_copy(placeholder).map(SetOperand::Value),
         RawOperand::Call(call) => bind_call(call, placeholders),
     }
 }

@@ -1,5 +1,7 @@
 //! SET and REMOVE, as the update that the native requests have.
 
+use std::sync::Arc;
+
 use super::PartiqlFault;
 use super::condition::document_path;
 use super::syntax::{Binary, RawChange, Term, TermKind};
@@ -35,9 +37,11 @@ impl Scope<'_> {
     fn set_change(&self, target: &DocumentPath, term: &Term) -> Result<Change, PartiqlFault> {
         match &term.kind {
             TermKind::Call { name, arguments } => match name.to_ascii_uppercase().as_str() {
-                function @ "SET_ADD" => self.set_members(target, term, function, arguments).map(Change::Add),
+                function @ "SET_ADD" => {
+                    self.set_members(target, term, function, arguments).map(Arc::new).map(Change::Add)
+                }
                 function @ "SET_DELETE" => {
-                    self.set_members(target, term, function, arguments).map(Change::Delete)
+                    self.set_members(target, term, function, arguments).map(Arc::new).map(Change::Delete)
                 }
                 _ => self.set_operand(term).map(|operand| Change::Set(SetValue::Operand(operand))),
             },
@@ -85,7 +89,7 @@ impl Scope<'_> {
         let TermKind::Call { name, arguments } = &term.kind else {
             return match &term.kind {
                 TermKind::Path(path) => document_path(path).map(SetOperand::Path),
-                _ => self.value(term).map(SetOperand::Value),
+                _ => self.value(term).map(Arc::new).map(SetOperand::Value),
             };
         };
         let lower = name.to_ascii_lowercase();

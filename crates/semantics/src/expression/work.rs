@@ -1,0 +1,58 @@
+//! How long an expression takes on one item, known before it is evaluated.
+//!
+//! The unit is a step: looking at one byte. The figures are upper estimates, made of what an expression names and of the size
+//! of the item it meets; the caller decides what to do about many steps. It knows no clock and no thread.
+
+/// The work of evaluating an expression once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// How often the whole item may be walked over.
+    walks: u64,
+    /// Steps that do not depend on the item.
+    fixed: u64,
+}
+
+/// Steps of one operator whose operands are small.
+const OPERATOR_STEPS: u64 = 64;
+
+impl Work {
+    /// The work of that many walks over the item.
+    pub(crate) fn walks(walks: usize) -> Self {
+        let walks = u64::try_from(walks).unwrap_or(u64::MAX);
+        Self { walks, fixed: walks.saturating_mul(OPERATOR_STEPS) }
+    }
+
+    /// The work of looking at that many bytes of the request.
+    pub(crate) fn bytes(bytes: usize) -> Self {
+        Self::fixed(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    /// Work that does not depend on the item.
+    pub const fn fixed(steps: u64) -> Self {
+        Self { walks: 0, fixed: steps }
+    }
+
+    /// Both, one after the other.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self { walks: self.walks.saturating_add(other.walks), fixed: self.fixed.saturating_add(other.fixed) }
+    }
+
+    /// Steps on an item of that size.
+    pub fn steps(self, item_bytes: usize) -> u64 {
+        let item_bytes = u64::try_from(item_bytes).unwrap_or(u64::MAX);
+        self.walks.saturating_mul(item_bytes).saturating_add(self.fixed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_grow_with_the_item_and_never_overflow() {
+        let work = Work::walks(3).and(Work::bytes(10));
+        assert_eq!(work.steps(100) - work.steps(0), 300);
+        assert_eq!(Work::walks(usize::MAX).and(Work::bytes(usize::MAX)).steps(usize::MAX), u64::MAX);
+    }
+}
