@@ -12,7 +12,7 @@ use keywright_semantics::value::AttributeValue;
 use keywright_store::KeyRange;
 
 use super::BindFault;
-use super::key::{empty_kind, key_value};
+use super::key::{KeyPart, check_size, empty_kind, key_value};
 
 /// The rows a Query asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ pub(crate) fn bind_range_visiting(
                 let KeyPredicate::Eq(value) = &clause.predicate else {
                     return Err(BindFault::request(messages::KEY_CONDITION_NOT_SUPPORTED));
                 };
-                encode_sort(operand(attribute, value)?, &mut start);
+                encode_sort(operand((KeyPart::Sort, attribute), value)?, &mut start);
             }
             select(&start, last.0, &last.1.predicate)?
         }
@@ -97,6 +97,7 @@ fn partition_values<'a>(
         .map(|attribute| {
             let clause = clause(condition, attribute)
                 .ok_or_else(|| BindFault::request(messages::missed_key_element(&attribute.name)))?;
+            let attribute = (KeyPart::Partition, attribute);
             check_operands(attribute, &clause.predicate)?;
             match &clause.predicate {
                 KeyPredicate::Eq(value) => operand(attribute, value),
@@ -153,12 +154,12 @@ fn sort_clauses<'a>(
         }
     }
     for (attribute, clause) in &found {
-        check_operands(attribute, &clause.predicate)?;
+        check_operands((KeyPart::Sort, attribute), &clause.predicate)?;
     }
     Ok(found)
 }
 
-fn check_operands(attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<(), BindFault> {
+fn check_operands(attribute: (KeyPart, &KeyAttribute), predicate: &KeyPredicate) -> Result<(), BindFault> {
     if *predicate == KeyPredicate::NotIndexable {
         return Err(BindFault::request(legacy_key_operator()));
     }
@@ -168,13 +169,19 @@ fn check_operands(attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<
     Ok(())
 }
 
-fn operand<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Result<KeyValueRef<'a>, BindFault> {
+/// A value that a key attribute is compared with. No answer of the service shows what it says of one that no key can have,
+/// so it is what it says of keys: without a bound, a bound of rows would be longer than a store takes.
+fn operand<'a>(
+    (part, attribute): (KeyPart, &KeyAttribute),
+    value: &'a AttributeValue,
+) -> Result<KeyValueRef<'a>, BindFault> {
     let value =
         key_value(attribute, value).ok_or_else(|| BindFault::request(messages::KEY_CONDITION_TYPE))?;
-    match empty_kind(value) {
-        Some(kind) => Err(BindFault::request(messages::empty_key_value(&attribute.name, kind))),
-        None => Ok(value),
+    if let Some(kind) = empty_kind(value) {
+        return Err(BindFault::request(messages::empty_key_value(&attribute.name, kind)));
     }
+    check_size(part, value)?;
+    Ok(value)
 }
 
 /// The rows under `prefix` whose next sort component satisfies the predicate.
@@ -182,6 +189,7 @@ fn operand<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Result<Ke
 /// Encoded components are prefix-free, so the rows with one value are exactly those that start with its encoding.
 fn select(prefix: &[u8], attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<KeyRange, BindFault> {
     let all = prefix_range(prefix);
+    let attribute = (KeyPart::Sort, attribute);
     let encoded = |value| -> Result<Vec<u8>, BindFault> {
         let mut key = prefix.to_vec();
         encode_sort(operand(attribute, value)?, &mut key);

@@ -8,7 +8,7 @@ use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::Item;
 use keywright_store::{Direction, KeyRange};
 
-use super::key::{bind_key, empty_kind, key_value};
+use super::key::{KeyPart, bind_key, check_size, empty_kind, key_value};
 use super::range::QueryRange;
 use super::source::Source;
 use crate::layout;
@@ -72,6 +72,9 @@ pub(crate) fn bind_position(source: Source<'_>, start: &Item) -> Result<Bytes, E
         attributes.iter().map(|attribute| position_value(attribute, start)).collect()
     };
     let (partition, sort) = (values(&index.key.partition)?, values(&index.key.sort)?);
+    let check = |part| move |value: &KeyValueRef<'_>| check_size(part, *value);
+    partition.iter().try_for_each(check(KeyPart::Partition)).map_err(|fault| invalid(&fault.message))?;
+    sort.iter().try_for_each(check(KeyPart::Sort)).map_err(|fault| invalid(&fault.message))?;
     let hash = base.base.ok_or_else(|| Error::validation(messages::START_KEY_INVALID))?;
     Ok(layout::index_key(source.table.id, id, &partition, &sort, hash))
 }

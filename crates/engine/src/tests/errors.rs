@@ -213,6 +213,21 @@ fn faults_of_a_key_condition() {
     for (index, condition, expected) in table {
         assert_eq!(text(bench.query(&query_request(index, condition))), expected);
     }
+    for bytes in [1025, 65_534, 65_535, 65_536, 1_000_000] {
+        for condition in ["sk = :s", "sk < :s", "sk >= :s", "sk BETWEEN :p AND :s", "begins_with(sk, :s)"] {
+            let condition = key_condition(&format!("pk = :p AND {condition}"), [pk(), (":s", long(bytes))]);
+            assert_eq!(
+                text(bench.query(&query_request(None, condition))),
+                "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit \
+                 of 1024 bytes"
+            );
+        }
+        let condition = key_condition("pk = :p", [(":p", long(bytes + 1024))]);
+        assert_eq!(
+            text(bench.query(&query_request(None, condition))),
+            "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes"
+        );
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Tests of the expression language as tables: text, then the expected error or outcome.
 
+mod bounds;
 mod condition_errors;
 mod evaluation;
 mod key_conditions;
