@@ -300,8 +300,12 @@ async fn evaluate_all<S: Store>(
         let old = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         let steps = action.work().steps(old.as_ref().map_or(0, EncodedItem::size_bytes));
         let refusal = match pace.turn(steps, |_| evaluate(action, old)).await? {
-            Ok(change) => match grow(action, &change, &mut sizes, limit) {
+            Ok(mut change) => match grow(action, &change, &mut sizes, limit) {
                 Ok(()) => {
+                    if actions.len() > 1 {
+                        // Only the answer to a single update shows what it touched; a hundred trees are large.
+                        change.updated = None;
+                    }
                     outcomes.push(Outcome {
                         table: Arc::clone(&action.table),
                         change,

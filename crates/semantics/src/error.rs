@@ -78,6 +78,13 @@ impl CancellationReason {
         }
     }
 
+    fn stored_bytes(&self) -> usize {
+        match self {
+            Self::ConditionalCheckFailed { item } => item.as_ref().map_or(0, |item| item.as_bytes().len()),
+            _ => 0,
+        }
+    }
+
     /// The text beside the code; an action that did not fail has none.
     pub fn message(&self) -> Option<&str> {
         match self {
@@ -121,6 +128,15 @@ impl Error {
 
     pub fn validation(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Validation, message)
+    }
+
+    /// The stored size of all items that the error carries: those on which conditions of a transaction failed can be many.
+    pub fn stored_bytes(&self) -> usize {
+        match &*self.detail {
+            ErrorDetail::None => 0,
+            ErrorDetail::Item(item) => item.as_bytes().len(),
+            ErrorDetail::Reasons(reasons) => reasons.iter().map(CancellationReason::stored_bytes).sum(),
+        }
     }
 
     #[must_use]

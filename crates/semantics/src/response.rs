@@ -430,3 +430,58 @@ pub enum Response {
     UpdateTable(Box<TableDescription>),
     UpdateTimeToLive(TimeToLiveSpecification),
 }
+
+impl Response {
+    /// The stored size of all items that the answer carries: what writing it out takes grows with it.
+    pub fn stored_bytes(&self) -> usize {
+        match self {
+            Self::BatchExecuteStatement(output) => {
+                output.responses.iter().map(StatementResponse::stored_bytes).sum()
+            }
+            Self::BatchGetItem(output) => output.responses.iter().map(|(_, items)| stored_bytes(items)).sum(),
+            Self::DeleteItem(output) | Self::PutItem(output) | Self::UpdateItem(output) => {
+                stored_bytes(&output.attributes)
+            }
+            Self::ExecuteStatement(output) => stored_bytes(&output.items),
+            Self::ExecuteTransaction(output) => stored_bytes(output.responses.iter().flatten()),
+            Self::GetItem(output) => stored_bytes(&output.item),
+            Self::GetRecords(output) => output.records.iter().map(StreamRecord::stored_bytes).sum(),
+            Self::Query(output) | Self::Scan(output) => stored_bytes(output.items.iter().flatten()),
+            Self::TransactGetItems(output) => stored_bytes(output.responses.iter().flatten()),
+            Self::BatchWriteItem(_)
+            | Self::CreateTable(_)
+            | Self::DeleteTable(_)
+            | Self::DescribeEndpoints(_)
+            | Self::DescribeLimits(_)
+            | Self::DescribeStream(_)
+            | Self::DescribeTable(_)
+            | Self::DescribeTimeToLive(_)
+            | Self::GetShardIterator(_)
+            | Self::ListStreams(_)
+            | Self::ListTables(_)
+            | Self::ListTagsOfResource(_)
+            | Self::TagResource
+            | Self::TransactWriteItems(_)
+            | Self::UntagResource
+            | Self::UpdateTable(_)
+            | Self::UpdateTimeToLive(_) => 0,
+        }
+    }
+}
+
+impl StatementResponse {
+    fn stored_bytes(&self) -> usize {
+        let failed = self.error.as_ref().and_then(|error| error.item.as_ref());
+        stored_bytes(self.item.iter().chain(failed))
+    }
+}
+
+impl StreamRecord {
+    fn stored_bytes(&self) -> usize {
+        stored_bytes(self.old_image.iter().chain(&self.new_image))
+    }
+}
+
+pub(crate) fn stored_bytes<'i>(items: impl IntoIterator<Item = &'i EncodedItem>) -> usize {
+    items.into_iter().map(|item| item.as_bytes().len()).sum()
+}

@@ -1,20 +1,26 @@
-//! A future that is carried to its end even if whoever waits for it goes away.
+//! A future that runs to its end even if its client goes away.
 //!
-//! It runs where it is awaited; only when it is dropped unfinished does it become a task of its own. Making every change
-//! a task would cost each of them a place in the runtime's list and two turns of its queue.
+//! It runs where it is awaited; only when it is dropped unfinished does it become a task of its own, and the engine learns
+//! that the client has left. Making every change a task would cost each of them a place in the runtime's list and two
+//! turns of its queue.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use keywright_engine::Presence;
 use tokio::runtime::Handle;
 
-pub(crate) struct Carried<F>(Option<Pin<Box<F>>>)
+pub(crate) struct Carried<F>
 where
-    F: Future + Send + 'static;
+    F: Future + Send + 'static,
+{
+    future: Option<Pin<Box<F>>>,
+    presence: Presence,
+}
 
 impl<F: Future + Send + 'static> Carried<F> {
-    pub(crate) fn new(future: F) -> Self {
-        Self(Some(Box::pin(future)))
+    pub(crate) fn new(future: F, presence: Presence) -> Self {
+        Self { future: Some(Box::pin(future)), presence }
     }
 }
 
@@ -23,10 +29,10 @@ impl<F: Future + Send + 'static> Future for Carried<F> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         // Not kept while it runs: of one that panics nothing is left to be carried on.
-        let mut future = self.0.take().expect("a future is not polled after its end");
+        let mut future = self.future.take().expect("a future is not polled after its end");
         let polled = future.as_mut().poll(context);
         if polled.is_pending() {
-            self.0 = Some(future);
+            self.future = Some(future);
         }
         polled
     }
@@ -35,9 +41,10 @@ impl<F: Future + Send + 'static> Future for Carried<F> {
 impl<F: Future + Send + 'static> Drop for Carried<F> {
     fn drop(&mut self) {
         // Without a runtime the process is about to end, and its tasks with it.
-        if let Some(future) = self.0.take()
+        if let Some(future) = self.future.take()
             && let Ok(runtime) = Handle::try_current()
         {
+            self.presence.leave();
             runtime.spawn(async move {
                 future.await;
             });
@@ -52,17 +59,18 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_awaited_answers() {
-        assert_eq!(Carried::new(async { 7 }).await, 7);
+        assert_eq!(Carried::new(async { 7 }, Presence::default()).await, 7);
     }
 
     #[tokio::test]
     async fn what_is_dropped_in_the_middle_ends_all_the_same() {
         let (go, gone) = oneshot::channel::<()>();
         let (tell, told) = oneshot::channel();
-        let mut carried = Carried::new(async move {
+        let run = async move {
             gone.await.expect("it is let go");
             tell.send(()).expect("somebody listens");
-        });
+        };
+        let mut carried = Carried::new(run, Presence::default());
         assert!(futures_util::future::poll_immediate(&mut carried).await.is_none());
         drop(carried);
         go.send(()).expect("it still waits");
@@ -72,7 +80,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_never_begun_ends_all_the_same() {
         let (tell, told) = oneshot::channel();
-        drop(Carried::new(async move { tell.send(()) }));
+        drop(Carried::new(async move { tell.send(()) }, Presence::default()));
         told.await.expect("it came to its end");
     }
 }

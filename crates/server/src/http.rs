@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::header::HOST;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Method, Request, Response};
-use keywright_engine::{Caller, Engine};
+use keywright_engine::{Caller, Engine, Presence};
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::request::Request as Typed;
 use keywright_semantics::response::Response as Answered;
@@ -136,14 +136,15 @@ impl<S: Store> Service<S> {
         if !request.changes_something() {
             return self.engine.execute(&caller, request).await;
         }
-        let engine = self.engine.clone();
+        let presence = Presence::default();
+        let engine = self.engine.for_client(presence.clone());
         let held = Arc::clone(&self.changes).read_owned().await;
-        Carried::new(async move {
+        let change = async move {
             let outcome = engine.execute(&caller, request).await;
             drop(held);
             outcome
-        })
-        .await
+        };
+        Carried::new(change, presence).await
     }
 
     async fn execute(&self, head: &Parts, told: &Told<'_>, sent: Bytes) -> Result<Vec<u8>, Error> {

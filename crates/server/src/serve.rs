@@ -1,9 +1,10 @@
 //! `keywright serve`: opens the store and the engine, listens, and stops cleanly.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
-use keywright_engine::{Engine, EngineConfig};
+use keywright_engine::{Engine, EngineConfig, Lane};
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Aside, Durability, LocalOptions, LocalStore};
@@ -57,8 +58,16 @@ fn engine_config(config: &Config) -> EngineConfig {
         transition_ms: config.transition_ms,
         ttl_delay_ms: config.ttl_delay_ms.unwrap_or(default.ttl_delay_ms),
         stream_shard_open_ms_max: config.stream_shard_ms.unwrap_or(default.stream_shard_open_ms_max),
+        lane: Arc::new(lane()),
         ..default
     }
+}
+
+/// Long computations take all processors but one, so that short requests always find one free; a machine with a single one
+/// shares it.
+fn lane() -> Lane {
+    let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    Lane::new(processors.saturating_sub(1).max(1), |work| tokio::task::block_in_place(work))
 }
 
 async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {

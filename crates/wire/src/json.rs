@@ -204,6 +204,16 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
+/// What one value of a request takes in memory while it is read: its node, and what is made of it.
+const VALUE_BYTES: usize = 96;
+
+/// How much memory reading a body may take at most besides the body: many times its length if its values are small.
+pub fn decoded_bytes_max(body: &[u8]) -> usize {
+    // Each value but the outermost follows an opening bracket or a comma.
+    let values = body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
+    values.saturating_add(1).saturating_mul(VALUE_BYTES)
+}
+
 /// Whether the bytes are one JSON value, without keeping any of it.
 pub fn is_json(body: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()

@@ -17,6 +17,6 @@ mod shapes;
 pub mod sigv4;
 
 pub use decode::{Parts, decode, decode_parts};
-pub use json::is_json;
+pub use json::{decoded_bytes_max, is_json};
 pub use operation::{Api, Operation};
 pub use render::{RenderedError, render, render_error, unknown_operation};
