@@ -12,6 +12,7 @@ mod frame;
 mod head;
 mod http;
 mod listener;
+mod log;
 mod model;
 mod origin;
 mod patience;
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
         Ok(asked) => asked,
         Err(told) => return tell(&told),
     };
-    match cli::run(asked) {
+    let code = match cli::run(asked) {
         Ok(()) if banner::all_said() => ExitCode::SUCCESS,
         // It was told when it happened.
         Ok(()) => ExitCode::FAILURE,
@@ -42,7 +43,9 @@ fn main() -> ExitCode {
             banner::complain(&fault);
             ExitCode::FAILURE
         }
-    }
+    };
+    log::finish();
+    code
 }
 
 /// Prints what the command line itself answers, help or a fault. Help that could not be written is a failure like other
