@@ -149,9 +149,7 @@ fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {
     let path = &arguments.file;
     match &arguments.action {
         CredentialAction::Add { account } => {
-            let mut file = CredentialFile::read_or_new(path)?;
-            let added = file.add(account)?;
-            file.write(path)?;
+            let added = CredentialFile::add(path, account)?;
             banner::say(&credentials::describe_added(&added, path));
         }
         CredentialAction::List => {
@@ -161,9 +159,7 @@ fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {
             }
         }
         CredentialAction::Remove { access_key_id } => {
-            let mut file = CredentialFile::read(path)?;
-            file.remove(access_key_id, path)?;
-            file.write(path)?;
+            CredentialFile::remove(path, access_key_id)?;
             banner::say(&format!("removed {access_key_id} from {}", path.display()));
         }
     }

@@ -16,6 +16,7 @@ mod log;
 mod model;
 mod origin;
 mod patience;
+mod private_file;
 mod serve;
 mod timers;
 mod tls;

@@ -19,12 +19,13 @@ use crate::credentials::CredentialFile;
 use crate::environment::SystemEnv;
 use crate::http::Service;
 use crate::listener::{self, Listener};
-use crate::{banner, log, timers, tls};
+use crate::{banner, log, private_file, timers, tls};
 
 /// How long running requests get after a stop signal.
 const DRAIN_SECONDS_MAX: u64 = 30;
 
 pub(crate) fn run(config: Config) -> Result<(), String> {
+    private_file::restrict_umask();
     log::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
