@@ -59,7 +59,8 @@ impl CredentialFile {
         // Syntax first: its messages name what the grammar expects, those of types quote values.
         toml::from_str::<toml::Table>(text)
             .map_err(|error| format!("{}: {}", place(text, error.span()), error.message()))?;
-        let file: Self = toml::from_str(text).map_err(|error| format!("{}: {SHAPE}", place(text, error.span())))?;
+        let file: Self =
+            toml::from_str(text).map_err(|error| format!("{}: {SHAPE}", place(text, error.span())))?;
         file.check().map_err(|fault| format!(": {fault}"))?;
         Ok(file)
     }
@@ -230,7 +231,10 @@ mod tests {
         assert!(CredentialFile::parse(&good).is_ok());
         for (text, fault) in [
             (credential("", "secret", ACCOUNT), ": access_key_id of credential 1 is empty"),
-            (format!("{good}{}", credential("A", " ", ACCOUNT)), ": secret_access_key of credential 2 is empty"),
+            (
+                format!("{good}{}", credential("A", " ", ACCOUNT)),
+                ": secret_access_key of credential 2 is empty",
+            ),
             (credential("A", "s", "hunter2"), ": account of credential 1 is not twelve digits"),
             (format!("{good}{good}"), ": credentials 1 and 2 have the same access_key_id"),
         ] {
@@ -249,7 +253,10 @@ mod tests {
             (format!("{good}hunter2 = 1"), " at line 5, column 1: the file holds"),
             (format!("{good}[hunter2]\n"), " at line 5, column 2: the file holds"),
             ("credential = \"hunter2\"".to_owned(), " at line 1, column 14: the file holds"),
-            ("[[credential]]\naccess_key_id = [\"hunter2\"]".to_owned(), " at line 2, column 17: the file holds"),
+            (
+                "[[credential]]\naccess_key_id = [\"hunter2\"]".to_owned(),
+                " at line 2, column 17: the file holds",
+            ),
             ("credential = \"hunter2\\q\"".to_owned(), " at line 1, column "),
             ("credential = 1hunter2".to_owned(), " at line 1, column "),
             ("credential = 0xhunter2".to_owned(), " at line 1, column "),
@@ -265,6 +272,9 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_shown_for_debugging() {
-        assert!(!format!("{:?}", CredentialFile::parse(&credential("A", "hunter2", ACCOUNT)).unwrap()).contains("hunter2"));
+        assert!(
+            !format!("{:?}", CredentialFile::parse(&credential("A", "hunter2", ACCOUNT)).unwrap())
+                .contains("hunter2")
+        );
     }
 }

@@ -10,16 +10,17 @@ mod credentials;
 mod environment;
 mod frame;
 mod head;
+mod hosts;
 mod http;
 mod listener;
 mod log;
 mod model;
-mod origin;
 mod patience;
 mod private_file;
 mod serve;
 mod timers;
 mod tls;
+mod web_guard;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;

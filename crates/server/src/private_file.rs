@@ -112,7 +112,8 @@ mod unix {
             Err(Errno::NOENT) => Ok(None),
             // FreeBSD says the latter.
             Err(Errno::LOOP | Errno::MLINK) => {
-                Err("it is a symbolic link, which may come to mean another file: name the file itself".to_owned())
+                Err("it is a symbolic link, which may come to mean another file: name the file itself"
+                    .to_owned())
             }
             Err(errno) => Err(io::Error::from(errno).to_string()),
         }

@@ -79,7 +79,7 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     ));
 
     let (stop, stopping) = watch::channel(false);
-    let service = Arc::new(Service::new(engine.clone(), gate, config.origins, stopping.clone()));
+    let service = Arc::new(Service::new(engine.clone(), gate, config.web_guard, stopping.clone()));
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(engine.clone(), stopping.clone()));
     tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));

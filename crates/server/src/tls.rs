@@ -34,7 +34,8 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
 
 fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let name = path.display();
-    let pem = std::fs::read(path).map_err(|error| format!("cannot read a private key from {name}: {error}"))?;
+    let pem =
+        std::fs::read(path).map_err(|error| format!("cannot read a private key from {name}: {error}"))?;
     let text = String::from_utf8_lossy(&pem);
     if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
         return Err(format!(

@@ -208,7 +208,8 @@ fn close_to_others(path: &Path) {
     if closed.is_ok() && mode().is_ok_and(|after| after & OTHERS == 0) {
         return;
     }
-    let reason = closed.err().map_or_else(|| "its file system keeps the mode".to_owned(), |error| error.to_string());
+    let reason =
+        closed.err().map_or_else(|| "its file system keeps the mode".to_owned(), |error| error.to_string());
     tracing::warn!(
         "other users of this machine may enter the data folder {} (mode {before:04o}), and it cannot be closed to them: \
          {reason}; let its owner run `chmod 700 {}`",
