@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::config::Storage;
+use crate::log;
 
 /// Whether data of a command did not get to where it was to go.
 static LOST: AtomicBool = AtomicBool::new(false);
@@ -17,9 +18,10 @@ pub(crate) fn say(line: &str) {
     }
 }
 
-/// Prints what a server says of itself: it serves on if nobody gets to read it.
-pub(crate) fn announce(line: &str) {
-    print(line);
+/// Prints what a server says of itself. A thread of its own does it, because a pipe that nobody reads would keep the
+/// server from serving; nothing waits for the outcome.
+pub(crate) fn announce(text: String) {
+    let _without_banner = std::thread::Builder::new().name("banner".to_owned()).spawn(move || print(&text));
 }
 
 /// Whether all data of the command was written.
@@ -42,14 +44,14 @@ fn print(line: &str) -> bool {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "this module owns standard error")]
+/// Talks to the person at the terminal, if anybody is there.
 pub(crate) fn note(line: &str) {
-    eprintln!("{line}");
+    log::line(&format!("{line}\n"));
 }
 
-#[expect(clippy::print_stderr, reason = "this module owns standard error")]
+/// Reports a fault to the person at the terminal, if anybody is there.
 pub(crate) fn complain(fault: &str) {
-    eprintln!("keywright: {fault}");
+    log::line(&format!("keywright: {fault}\n"));
 }
 
 /// The lines printed once the server listens.

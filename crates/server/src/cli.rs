@@ -84,6 +84,10 @@ pub(crate) struct ServeArguments {
     /// [default: all pages with --credentials, else those of this machine]
     #[arg(long, value_name = "ORIGIN", env = "KEYWRIGHT_CORS_ORIGIN", value_delimiter = ',')]
     pub(crate) cors_origin: Vec<String>,
+    /// Without credentials: requests may reach the server by this host name or address, and not only by those of this
+    /// machine. Beyond loopback it concerns browsers alone. May be repeated
+    #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
+    pub(crate) allowed_host: Vec<String>,
     /// Serve TLS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_CERTIFICATE")]
     pub(crate) tls_certificate: Option<PathBuf>,
@@ -149,9 +153,7 @@ fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {
     let path = &arguments.file;
     match &arguments.action {
         CredentialAction::Add { account } => {
-            let mut file = CredentialFile::read_or_new(path)?;
-            let added = file.add(account)?;
-            file.write(path)?;
+            let added = CredentialFile::add(path, account)?;
             banner::say(&credentials::describe_added(&added, path));
         }
         CredentialAction::List => {
@@ -161,9 +163,7 @@ fn manage_credentials(arguments: &CredentialArguments) -> Result<(), String> {
             }
         }
         CredentialAction::Remove { access_key_id } => {
-            let mut file = CredentialFile::read(path)?;
-            file.remove(access_key_id, path)?;
-            file.write(path)?;
+            CredentialFile::remove(path, access_key_id)?;
             banner::say(&format!("removed {access_key_id} from {}", path.display()));
         }
     }

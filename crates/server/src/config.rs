@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::cli::{DurabilityArgument, ServeArguments};
-use crate::origin::Origins;
+use crate::hosts::AllowedHosts;
+use crate::web_guard::{HostCheck, Origins, WebGuard};
 
 const DEFAULT_FILE: &str = "keywright.toml";
 const DEFAULT_FOLDER: &str = "keywright-data";
@@ -41,8 +42,8 @@ pub(crate) struct Config {
     pub(crate) address: SocketAddr,
     pub(crate) storage: Storage,
     pub(crate) credentials: Option<PathBuf>,
-    /// Which web pages may use the database.
-    pub(crate) origins: Origins,
+    /// Which web pages may use the database, and by which names.
+    pub(crate) web_guard: WebGuard,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) transition_ms: u64,
     /// How long a stream's shard stays open; the engine's own default if absent.
@@ -69,6 +70,8 @@ struct File {
     allow_anonymous_network: Option<bool>,
     #[serde(default, alias = "cors_origin")]
     cors_origin: Vec<String>,
+    #[serde(default, alias = "allowed_host")]
+    allowed_host: Vec<String>,
     #[serde(alias = "tls_certificate")]
     tls_certificate: Option<PathBuf>,
     #[serde(alias = "tls_key")]
@@ -126,11 +129,16 @@ impl Config {
                 Storage::Folder { path, durability, cache_bytes: cache_mib.saturating_mul(MIB) }
             }
         };
-        let origins = if arguments.cors_origin.is_empty() { file.cors_origin } else { arguments.cors_origin };
+        let verifies = credentials.is_some();
+        let web_guard = WebGuard::new(
+            Origins::new(&first_given(arguments.cors_origin, file.cors_origin), verifies)?,
+            AllowedHosts::new(host, &first_given(arguments.allowed_host, file.allowed_host))?,
+            HostCheck::of(host, verifies),
+        );
         Ok(Self {
             address: SocketAddr::new(host, port),
             storage,
-            origins: Origins::new(origins, credentials.is_some()),
+            web_guard,
             credentials,
             tls: tls_files(
                 arguments.tls_certificate.or(file.tls_certificate),
@@ -141,6 +149,11 @@ impl Config {
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
         })
     }
+}
+
+/// The list of the first source that has any.
+fn first_given(flags: Vec<String>, file: Vec<String>) -> Vec<String> {
+    if flags.is_empty() { file } else { flags }
 }
 
 /// Where the data is to be kept, as one source of settings says.

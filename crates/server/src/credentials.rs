@@ -2,14 +2,20 @@
 //!
 //! It does not know signatures; `auth` looks keys up here.
 
-use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-/// One access key. Invariant: `account` is twelve digits.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+use crate::private_file;
+
+/// What a file must look like. Reasons never quote the file, because any part of it may be a secret in the wrong place.
+const SHAPE: &str = "the file holds [[credential]] tables, each with three texts in quotes: access_key_id, \
+                     secret_access_key and account";
+
+/// One access key. Invariant: `account` is twelve digits; id and secret are not empty.
+#[derive(Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Credential {
     pub(crate) access_key_id: String,
@@ -17,7 +23,13 @@ pub(crate) struct Credential {
     pub(crate) account: String,
 }
 
-/// The whole file: `[[credential]]` tables.
+impl fmt::Debug for Credential {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Credential").field("account", &self.account).finish_non_exhaustive()
+    }
+}
+
+/// The whole file: `[[credential]]` tables. Invariant: no two of them have the same id.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CredentialFile {
@@ -27,54 +39,80 @@ pub(crate) struct CredentialFile {
 
 impl CredentialFile {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        Self::read_existing(path)?.ok_or_else(|| {
             format!(
-                "cannot read the credentials file {}: {error}; make one with `keywright credentials add`",
+                "cannot read the credentials file {}: there is none; make one with `keywright credentials add`",
                 path.display()
             )
-        })?;
-        let file: Self = toml::from_str(&text)
-            .map_err(|error| format!("the credentials file {} is not valid:\n{error}", path.display()))?;
-        for credential in &file.credential {
-            check_account(&credential.account)?;
-        }
+        })
+    }
+
+    fn read_existing(path: &Path) -> Result<Option<Self>, String> {
+        let text = private_file::read(path)
+            .map_err(|fault| format!("cannot read the credentials file {}: {fault}", path.display()))?;
+        text.map(|text| Self::parse(&text))
+            .transpose()
+            .map_err(|fault| format!("the credentials file {} is not valid{fault}", path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        // Syntax first: its messages name what the grammar expects, those of types quote values.
+        toml::from_str::<toml::Table>(text)
+            .map_err(|error| format!("{}: {}", place(text, error.span()), error.message()))?;
+        let file: Self =
+            toml::from_str(text).map_err(|error| format!("{}: {SHAPE}", place(text, error.span())))?;
+        file.check().map_err(|fault| format!(": {fault}"))?;
         Ok(file)
     }
 
-    pub(crate) fn read_or_new(path: &Path) -> Result<Self, String> {
-        if path.exists() { Self::read(path) } else { Ok(Self::default()) }
+    /// Keys that could never be used, or that hide each other.
+    fn check(&self) -> Result<(), String> {
+        let mut seen = HashMap::new();
+        for (number, credential) in (1..).zip(&self.credential) {
+            for (name, text) in [
+                ("access_key_id", &credential.access_key_id),
+                ("secret_access_key", &credential.secret_access_key),
+            ] {
+                if text.trim().is_empty() {
+                    return Err(format!("{name} of credential {number} is empty"));
+                }
+            }
+            if !is_account(&credential.account) {
+                return Err(format!("account of credential {number} is not twelve digits"));
+            }
+            if let Some(earlier) = seen.insert(&credential.access_key_id, number) {
+                return Err(format!("credentials {earlier} and {number} have the same access_key_id"));
+            }
+        }
+        Ok(())
     }
 
-    /// Writes to a file beside it and renames, readable by its owner only.
-    pub(crate) fn write(&self, path: &Path) -> Result<(), String> {
+    fn write(&self, path: &Path) -> Result<(), String> {
         let text = toml::to_string(self).map_err(|error| format!("cannot write the credentials: {error}"))?;
-        let draft = path.with_extension("new");
-        write_private(&draft, &text)
-            .and_then(|()| std::fs::rename(&draft, path))
+        private_file::replace(path, &text)
             .map_err(|error| format!("cannot write the credentials file {}: {error}", path.display()))
     }
 
-    pub(crate) fn add(&mut self, account: &str) -> Result<Credential, String> {
-        check_account(account)?;
-        let credential = Credential {
-            access_key_id: format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?),
-            secret_access_key: random_text(
-                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
-                40,
-            )?,
-            account: account.to_owned(),
-        };
-        self.credential.push(credential.clone());
-        Ok(credential)
+    /// Adds a new key to the file, which is created if it is missing.
+    pub(crate) fn add(path: &Path, account: &str) -> Result<Credential, String> {
+        let added = Credential::random(account)?;
+        let _lock = lock(path)?;
+        let mut file = Self::read_existing(path)?.unwrap_or_default();
+        file.credential.push(added.clone());
+        file.write(path)?;
+        Ok(added)
     }
 
-    pub(crate) fn remove(&mut self, access_key_id: &str, path: &Path) -> Result<(), String> {
-        let before = self.credential.len();
-        self.credential.retain(|credential| credential.access_key_id != access_key_id);
-        if self.credential.len() == before {
+    /// Removes a key from the file.
+    pub(crate) fn remove(path: &Path, access_key_id: &str) -> Result<(), String> {
+        let _lock = lock(path)?;
+        let mut file = Self::read(path)?;
+        let before = file.credential.len();
+        file.credential.retain(|credential| credential.access_key_id != access_key_id);
+        if file.credential.len() == before {
             return Err(format!("{access_key_id} is not in {}", path.display()));
         }
-        Ok(())
+        file.write(path)
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = String> {
@@ -88,27 +126,38 @@ impl CredentialFile {
     }
 }
 
-fn check_account(account: &str) -> Result<(), String> {
-    if account.len() == 12 && account.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(());
+impl Credential {
+    fn random(account: &str) -> Result<Self, String> {
+        if !is_account(account) {
+            return Err(format!("\"{account}\" is not an account: it takes twelve digits"));
+        }
+        Ok(Self {
+            access_key_id: format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?),
+            secret_access_key: random_text(
+                b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                40,
+            )?,
+            account: account.to_owned(),
+        })
     }
-    Err(format!("\"{account}\" is not an account: it takes twelve digits"))
 }
 
-#[cfg(unix)]
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt as _;
-    let mut file =
-        std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+fn is_account(text: &str) -> bool {
+    text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-#[cfg(not(unix))]
-fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
-    let mut file = std::fs::File::create(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+/// Two commands at once must not lose each other's keys.
+fn lock(path: &Path) -> Result<std::fs::File, String> {
+    private_file::lock(path)
+        .map_err(|fault| format!("cannot change the credentials file {}: {fault}", path.display()))
+}
+
+/// Where a fault of the text begins.
+fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
+    let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
+    let line = before.matches('\n').count() + 1;
+    let column = before.chars().rev().take_while(|&character| character != '\n').count() + 1;
+    format!(" at line {line}, column {column}")
 }
 
 /// Characters drawn evenly from an alphabet whose length is a power of two.
@@ -139,32 +188,93 @@ pub(crate) fn describe_added(credential: &Credential, path: &Path) -> String {
 mod tests {
     use super::*;
 
+    const ACCOUNT: &str = "123456789012";
+
     #[test]
     fn a_key_survives_the_file_and_can_be_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.toml");
-        let mut file = CredentialFile::read_or_new(&path).unwrap();
-        let added = file.add("123456789012").unwrap();
-        file.write(&path).unwrap();
-        let mut again = CredentialFile::read(&path).unwrap();
-        assert_eq!(again.clone().into_map()[&added.access_key_id].secret_access_key, added.secret_access_key);
+        let added = CredentialFile::add(&path, ACCOUNT).unwrap();
+        let keys = CredentialFile::read(&path).unwrap().into_map();
+        assert_eq!(keys[&added.access_key_id].secret_access_key, added.secret_access_key);
         assert_eq!((added.access_key_id.len(), added.secret_access_key.len()), (20, 40));
-        again.remove(&added.access_key_id, &path).unwrap();
-        assert!(again.remove(&added.access_key_id, &path).is_err());
+        CredentialFile::remove(&path, &added.access_key_id).unwrap();
+        assert!(CredentialFile::remove(&path, &added.access_key_id).is_err());
     }
 
-    #[cfg(unix)]
     #[test]
-    fn only_the_owner_can_read_the_file() {
-        use std::os::unix::fs::PermissionsExt as _;
+    fn keys_added_at_once_are_all_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.toml");
-        CredentialFile::default().write(&path).unwrap();
-        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| CredentialFile::add(&path, ACCOUNT).unwrap());
+            }
+        });
+        assert_eq!(CredentialFile::read(&path).unwrap().credential.len(), 8);
     }
 
     #[test]
     fn an_account_is_twelve_digits() {
-        assert!(CredentialFile::default().add("12345").is_err());
+        assert!(CredentialFile::add(Path::new("none/keys.toml"), "12345").unwrap_err().contains("\"12345\""));
+    }
+
+    fn credential(id: &str, secret: &str, account: &str) -> String {
+        format!(
+            "[[credential]]\naccess_key_id = \"{id}\"\nsecret_access_key = \"{secret}\"\naccount = \"{account}\"\n"
+        )
+    }
+
+    #[test]
+    fn keys_that_cannot_be_used_are_reported() {
+        let good = credential("AKIA1", "secret", ACCOUNT);
+        assert!(CredentialFile::parse(&good).is_ok());
+        for (text, fault) in [
+            (credential("", "secret", ACCOUNT), ": access_key_id of credential 1 is empty"),
+            (
+                format!("{good}{}", credential("A", " ", ACCOUNT)),
+                ": secret_access_key of credential 2 is empty",
+            ),
+            (credential("A", "s", "hunter2"), ": account of credential 1 is not twelve digits"),
+            (format!("{good}{good}"), ": credentials 1 and 2 have the same access_key_id"),
+        ] {
+            assert_eq!(CredentialFile::parse(&text).unwrap_err(), fault);
+        }
+    }
+
+    #[test]
+    fn a_fault_in_the_file_is_placed_and_never_quoted() {
+        let good = credential("AKIA1", "secret", ACCOUNT);
+        for (text, wanted) in [
+            ("hunter2".to_owned(), " at line 1, column "),
+            (format!("{good}secret_access_key = \"hunter2"), " at line 5, column "),
+            (format!("{good}secret_access_key = \"hunter2\""), " at line 5, column 1: "),
+            (format!("{good}secret_access_key = hunter2"), " at line 5, column "),
+            (format!("{good}hunter2 = 1"), " at line 5, column 1: the file holds"),
+            (format!("{good}[hunter2]\n"), " at line 5, column 2: the file holds"),
+            ("credential = \"hunter2\"".to_owned(), " at line 1, column 14: the file holds"),
+            (
+                "[[credential]]\naccess_key_id = [\"hunter2\"]".to_owned(),
+                " at line 2, column 17: the file holds",
+            ),
+            ("credential = \"hunter2\\q\"".to_owned(), " at line 1, column "),
+            ("credential = 1hunter2".to_owned(), " at line 1, column "),
+            ("credential = 0xhunter2".to_owned(), " at line 1, column "),
+            ("credential = 1979-05-27Thunter2".to_owned(), " at line 1, column "),
+            ("[hunter2]\n[hunter2]".to_owned(), " at line 2, column "),
+            ("hunter2.a = 1\nhunter2.a.b = 1".to_owned(), " at line 2, column "),
+        ] {
+            let fault = CredentialFile::parse(&text).unwrap_err();
+            assert!(fault.contains(wanted), "{text}: {fault}");
+            assert!(!fault.contains("hunter2") && !fault.contains("hunter"), "{fault}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_for_debugging() {
+        assert!(
+            !format!("{:?}", CredentialFile::parse(&credential("A", "hunter2", ACCOUNT)).unwrap())
+                .contains("hunter2")
+        );
     }
 }

@@ -4,9 +4,14 @@
 //! It does not know what follows from any header.
 
 use hyper::HeaderMap;
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, ORIGIN};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN};
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Begins the names of the headers by which browsers describe a request (Fetch Metadata).
+const FETCH_METADATA: &str = "sec-fetch-";
+/// A request must not have these twice: they decide whether it is admitted.
+const SINGLE: [HeaderName; 3] = [HOST, ORIGIN, FETCH_SITE];
 
 /// The first header of each of these names.
 #[derive(Clone, Copy, Debug, Default)]
@@ -14,8 +19,14 @@ pub(crate) struct Told<'h> {
     pub(crate) accept_encoding: Option<&'h HeaderValue>,
     pub(crate) content_encoding: Option<&'h HeaderValue>,
     pub(crate) content_type: Option<&'h HeaderValue>,
+    pub(crate) fetch_site: Option<&'h HeaderValue>,
+    pub(crate) host: Option<&'h HeaderValue>,
     pub(crate) origin: Option<&'h HeaderValue>,
     pub(crate) target: Option<&'h HeaderValue>,
+    /// Whether a browser describes the request.
+    pub(crate) fetch_metadata: bool,
+    /// Whether a header stands more than once that decides whether the request is admitted.
+    pub(crate) repeated: bool,
     /// Bytes of all names and values.
     pub(crate) bytes: usize,
 }
@@ -29,11 +40,22 @@ impl<'h> Told<'h> {
                 name if *name == ACCEPT_ENCODING => &mut told.accept_encoding,
                 name if *name == CONTENT_ENCODING => &mut told.content_encoding,
                 name if *name == CONTENT_TYPE => &mut told.content_type,
+                name if *name == HOST => &mut told.host,
                 name if *name == ORIGIN => &mut told.origin,
                 name if *name == TARGET => &mut told.target,
+                name if name.as_str().starts_with(FETCH_METADATA) => {
+                    told.fetch_metadata = true;
+                    if *name != FETCH_SITE {
+                        continue;
+                    }
+                    &mut told.fetch_site
+                }
                 _ => continue,
             };
-            place.get_or_insert(value);
+            match place {
+                None => *place = Some(value),
+                Some(_) => told.repeated |= SINGLE.contains(name),
+            }
         }
         told
     }

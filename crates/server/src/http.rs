@@ -29,7 +29,7 @@ use crate::carried::Carried;
 use crate::environment;
 use crate::frame::{Answer, Wishes, inflate};
 use crate::head::{self, Told};
-use crate::origin::Origins;
+use crate::web_guard::{Refusal, WebGuard};
 
 /// How long a client may take to send a body.
 const BODY_SECONDS_MAX: u64 = 60;
@@ -42,7 +42,7 @@ const DISCARDED_BYTES_MAX: usize = 4 * limits::REQUEST_BYTES_MAX;
 pub(crate) struct Service<S: Store> {
     engine: Engine<S>,
     gate: Gate,
-    origins: Origins,
+    web_guard: WebGuard,
     stopping: watch::Receiver<bool>,
     /// Held by every change while it is carried out, whether or not its client still waits.
     changes: Arc<RwLock<()>>,
@@ -59,10 +59,10 @@ impl<S: Store> Service<S> {
     pub(crate) fn new(
         engine: Engine<S>,
         gate: Gate,
-        origins: Origins,
+        web_guard: WebGuard,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        Self { engine, gate, origins, stopping, changes: Arc::default() }
+        Self { engine, gate, web_guard, stopping, changes: Arc::default() }
     }
 
     /// Resolves once no change is being carried out.
@@ -74,13 +74,20 @@ impl<S: Store> Service<S> {
     pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let told = Told::read(&head.headers);
-        let admitted = self.origins.admit(told.origin);
-        let wishes = Wishes::read(&told, admitted);
+        let admitted = self.web_guard.judge(&told);
+        let wishes = Wishes::read(&told, admitted.is_ok());
         let answer = AssertUnwindSafe(self.respond(&head, &told, body, admitted)).catch_unwind().await;
         wishes.frame(answer.unwrap_or_else(|_panic| failure(&internal_error())))
     }
 
-    async fn respond(&self, head: &Parts, told: &Told<'_>, body: Incoming, admitted: bool) -> Answer {
+    /// Only operations and the question for them are guarded: a GET reads nothing, and load balancers ask by any name.
+    async fn respond(
+        &self,
+        head: &Parts,
+        told: &Told<'_>,
+        body: Incoming,
+        admitted: Result<(), Refusal>,
+    ) -> Answer {
         // Read in any case: what is left unread would end the connection.
         let body = match self.body(body).await {
             Ok(body) => body,
@@ -91,7 +98,9 @@ impl<S: Store> Service<S> {
         match head.method {
             _ if line_bytes(head).max(told.bytes) > HEAD_BYTES_MAX => return Answer::bad_head(),
             Method::GET if head.uri.path() == "/" => return Answer::health(host(&head.headers)),
-            Method::OPTIONS | Method::POST if !admitted => return failure(&foreign_page()),
+            Method::OPTIONS | Method::POST if let Err(refusal) = admitted => {
+                return failure(&refused(refusal));
+            }
             Method::OPTIONS if told.origin.is_some() => return Answer::preflight(&head.headers),
             Method::POST if body.is_empty() || speaks_json(told) => {}
             _ => return Answer::not_ours(),
@@ -248,8 +257,8 @@ fn internal_error() -> Error {
 }
 
 /// A page that may not use the database; nothing of the service's, which lets all in.
-fn foreign_page() -> Error {
-    Error::new(ErrorKind::AccessDenied, messages::transport::FOREIGN_PAGE)
+fn refused(refusal: Refusal) -> Error {
+    Error::new(ErrorKind::AccessDenied, refusal.message())
 }
 
 fn failure(error: &Error) -> Answer {

@@ -10,14 +10,17 @@ mod credentials;
 mod environment;
 mod frame;
 mod head;
+mod hosts;
 mod http;
 mod listener;
+mod log;
 mod model;
-mod origin;
 mod patience;
+mod private_file;
 mod serve;
 mod timers;
 mod tls;
+mod web_guard;
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
@@ -34,7 +37,7 @@ fn main() -> ExitCode {
         Ok(asked) => asked,
         Err(told) => return tell(&told),
     };
-    match cli::run(asked) {
+    let code = match cli::run(asked) {
         Ok(()) if banner::all_said() => ExitCode::SUCCESS,
         // It was told when it happened.
         Ok(()) => ExitCode::FAILURE,
@@ -42,7 +45,9 @@ fn main() -> ExitCode {
             banner::complain(&fault);
             ExitCode::FAILURE
         }
-    }
+    };
+    log::finish();
+    code
 }
 
 /// Prints what the command line itself answers, help or a fault. Help that could not be written is a failure like other

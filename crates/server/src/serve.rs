@@ -1,14 +1,17 @@
 //! `keywright serve`: opens the store and the engine, listens, and stops cleanly.
 
 use std::num::NonZeroUsize;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use keywright_engine::{Engine, EngineConfig, Lane};
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Aside, Durability, LocalOptions, LocalStore};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::auth::Gate;
 use crate::cli::DurabilityArgument;
@@ -17,13 +20,14 @@ use crate::credentials::CredentialFile;
 use crate::environment::SystemEnv;
 use crate::http::Service;
 use crate::listener::{self, Listener};
-use crate::{banner, timers, tls};
+use crate::{banner, log, private_file, timers, tls};
 
 /// How long running requests get after a stop signal.
 const DRAIN_SECONDS_MAX: u64 = 30;
 
 pub(crate) fn run(config: Config) -> Result<(), String> {
-    start_log();
+    private_file::restrict_umask();
+    log::start();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -43,13 +47,6 @@ pub(crate) fn run(config: Config) -> Result<(), String> {
             runtime.block_on(serve(config, store))
         }
     }
-}
-
-/// Warnings and errors, or what `RUST_LOG` asks for, on standard error.
-fn start_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
 }
 
 fn engine_config(config: &Config) -> EngineConfig {
@@ -83,7 +80,7 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     let listener = Listener::bind(config.address, acceptor).await?;
     // Before anyone is told that it serves: a stop that comes at once ends it well too.
     let stop_signal = listener::stop_signal()?;
-    banner::announce(&banner::serving(
+    banner::announce(banner::serving(
         listener.address(),
         listener.secure(),
         &config.storage,
@@ -91,21 +88,70 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     ));
 
     let (stop, stopping) = watch::channel(false);
-    let steps = tokio::spawn(timers::run(engine.clone(), stopping.clone()));
-    let service = Arc::new(Service::new(engine.clone(), gate, config.origins, stopping.clone()));
-    let accepting = tokio::spawn(listener.run(Arc::clone(&service), stopping));
-    stop_signal.await?;
+    let service = Arc::new(Service::new(engine.clone(), gate, config.web_guard, stopping.clone()));
+    let mut tasks = Tasks::default();
+    tasks.spawn("background work", timers::run(engine.clone(), stopping.clone()));
+    tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));
+    let outcome = tokio::select! {
+        signalled = stop_signal => signalled,
+        early = tasks.ended() => Err(format!("{early} ended unexpectedly; the server stops")),
+    };
     stop.send_replace(true);
     let drain = async {
-        let _ended = accepting.await;
+        tasks.all_ended().await;
         service.changes_ended().await;
     };
     let drained = tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), drain).await;
     if drained.is_err() {
         // Counters that a running change may still move are counted anew at the next start.
         tracing::warn!("some requests were still running after {DRAIN_SECONDS_MAX} seconds and were cut off");
-        return Ok(());
+        return outcome;
     }
-    steps.await.map_err(|error| format!("background work ended badly: {error}"))?;
-    engine.shutdown().await.map_err(|error| format!("cannot close the database cleanly: {error}"))
+    let closed =
+        engine.shutdown().await.map_err(|error| format!("cannot close the database cleanly: {error}"));
+    outcome.and(closed)
+}
+
+/// The tasks that run as long as the server does. One that ends earlier leaves a process that looks alive and serves
+/// nobody, so that the server has to end with it.
+#[derive(Default)]
+struct Tasks(JoinSet<&'static str>);
+
+impl Tasks {
+    /// A task that panics has ended like one that returns; the panic is in the log.
+    fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.spawn(async move {
+            let _panicked = AssertUnwindSafe(task).catch_unwind().await;
+            name
+        });
+    }
+
+    /// The name of the next task that ends.
+    async fn ended(&mut self) -> &'static str {
+        match self.0.join_next().await {
+            Some(Ok(name)) => name,
+            Some(Err(_)) | None => "a task",
+        }
+    }
+
+    async fn all_ended(&mut self) {
+        while !self.0.is_empty() {
+            self.ended().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_that_ends_or_panics_is_named() {
+        let mut tasks = Tasks::default();
+        tasks.spawn("one that waits", std::future::pending());
+        tasks.spawn("one that returns", async {});
+        assert_eq!(tasks.ended().await, "one that returns");
+        tasks.spawn("one that panics", async { panic!("a defect") });
+        assert_eq!(tasks.ended().await, "one that panics");
+    }
 }

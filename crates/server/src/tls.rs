@@ -1,5 +1,6 @@
 //! TLS from two PEM files.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio_rustls::TlsAcceptor;
@@ -8,6 +9,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::TlsFiles;
+
+/// How encrypted keys are marked in PEM files: PKCS #8 (RFC 7468), and the older form of OpenSSL (RFC 1421).
+const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
 
 /// Reads the files; a fault names the file and what was looked for in it.
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
@@ -20,11 +24,47 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
     if chain.is_empty() {
         return Err(format!("{} holds no certificate in PEM form", files.certificate.display()));
     }
-    let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|error| format!("cannot read a private key from {}: {error}", files.key.display()))?;
+    let key = private_key(&files.key)?;
     let config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(chain, key)
         .map_err(|error| format!("the certificate and the key do not go together: {error}"))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
+    let name = path.display();
+    let pem =
+        std::fs::read(path).map_err(|error| format!("cannot read a private key from {name}: {error}"))?;
+    let text = String::from_utf8_lossy(&pem);
+    if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
+        return Err(format!(
+            "the private key in {name} is encrypted, and Keywright asks for no passphrase: write it without one by \
+             `openssl pkey -in {name} -out FILE`, let only its owner read FILE (`chmod 600 FILE`), and pass --tls-key FILE"
+        ));
+    }
+    PrivateKeyDer::from_pem_slice(&pem)
+        .map_err(|error| format!("cannot read a private key from {name}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encrypted_key_is_reported_as_such() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key.pem");
+        for pem in [
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIFHDBO\n-----END ENCRYPTED PRIVATE KEY-----\n",
+            "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,9F\n\nMIIF\n\
+             -----END RSA PRIVATE KEY-----\n",
+        ] {
+            std::fs::write(&path, pem).unwrap();
+            let fault = private_key(&path).unwrap_err();
+            assert!(fault.contains("key.pem is encrypted") && fault.contains("openssl pkey -in"), "{fault}");
+        }
+        std::fs::write(&path, "-----BEGIN NOTHING-----\n").unwrap();
+        assert!(private_key(&path).unwrap_err().starts_with("cannot read a private key from"));
+    }
 }

@@ -12,6 +12,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::OpenFault;
+use crate::folder::create_private;
 use crate::options::Durability;
 
 /// Two records take turns, each in a sector of its own, so that a torn write leaves the other.
@@ -66,7 +67,7 @@ pub(crate) struct Acknowledged {
 impl Acknowledged {
     /// Creates the file of an empty store.
     pub(crate) fn create(path: &Path, durability: Durability) -> Result<Self, OpenFault> {
-        let mut file = File::create(path).map_err(OpenFault::io(path))?;
+        let mut file = create_private(path).map_err(OpenFault::io(path))?;
         file.write_all(&[0; 2 * SECTOR_BYTES]).map_err(OpenFault::io(path))?;
         let mut created = Self { file, durability, second_sector: false };
         created.write(0).and_then(|()| created.sync()).map_err(OpenFault::io(path))?;

@@ -7,8 +7,11 @@
 //! acknowledged    see `acknowledged`
 //! engine/         the engine's files
 //! ```
+//!
+//! All of it belongs to one user: folders are created with mode 0700 and files with 0600, and the folder of an existing
+//! store is closed to others. The engine creates its files as the umask says; the closed folder protects them.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -19,6 +22,8 @@ const LOCK: &str = "LOCK";
 const FORMAT: &str = "FORMAT";
 const FORMAT_NEW: &str = "FORMAT.new";
 const ENGINE: &str = "engine";
+/// In the engine's folder; the pinned version of the engine names it so.
+const ENGINE_LOCK: &str = "lock";
 pub(crate) const ACKNOWLEDGED: &str = "acknowledged";
 
 /// Raised whenever an older Keywright could not read the folder any more.
@@ -43,7 +48,7 @@ impl Folder {
         make(path)?;
         refuse_foreign(path)?;
         let lock_path = path.join(LOCK);
-        let lock = OpenOptions::new()
+        let lock = private_options()
             .create(true)
             .truncate(false)
             .write(true)
@@ -51,6 +56,7 @@ impl Folder {
             .map_err(OpenFault::io(&lock_path))?;
         take(&lock, path)?;
         let contents = read_format(path)?;
+        close_to_others(path);
         Ok((Self { path: path.to_owned(), _lock: lock }, contents))
     }
 
@@ -76,7 +82,16 @@ impl Folder {
         if engine.try_exists().map_err(OpenFault::io(&engine))? {
             fs::remove_dir_all(&engine).map_err(OpenFault::io(&engine))?;
         }
-        Ok(())
+        // The engine would create it as the umask says.
+        private_folders().create(&engine).map_err(OpenFault::io(&engine))
+    }
+
+    /// Creates the engine's lock file if it is missing: it is empty, and tools that copy folders leave locks out, but the
+    /// engine opens no store without it. Our own lock is held, so that nobody else has the engine open.
+    pub(crate) fn restore_engine_lock(&self) -> Result<(), OpenFault> {
+        let lock = self.engine().join(ENGINE_LOCK);
+        let created = private_options().create(true).truncate(false).write(true).open(&lock);
+        created.map(drop).map_err(OpenFault::io(&lock))
     }
 
     /// Marks the folder as a store, once every name that leads to its files is durable: nothing says that the marker's
@@ -151,16 +166,66 @@ fn without_format(path: &Path) -> Result<Contents, OpenFault> {
 }
 
 fn write_synced(path: &Path, text: &str) -> Result<(), OpenFault> {
-    let mut file = File::create(path).map_err(OpenFault::io(path))?;
+    let mut file = create_private(path).map_err(OpenFault::io(path))?;
     file.write_all(text.as_bytes()).map_err(OpenFault::io(path))?;
     file.sync_all().map_err(OpenFault::io(path))
 }
+
+/// Creates files that only their owner may read.
+fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Like `File::create`, for a file that only its owner may read.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
+    private_options().write(true).create(true).truncate(true).open(path)
+}
+
+/// Creates folders that only their owner may enter, and those above them that are missing.
+fn private_folders() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+/// Takes the rights of other users away from a store's folder, which may be older than this rule or made by somebody else.
+/// Folders of other owners and file systems without modes cannot be closed; the store opens all the same.
+#[cfg(unix)]
+fn close_to_others(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    const OTHERS: u32 = 0o077;
+    let mode = || fs::metadata(path).map(|metadata| metadata.permissions().mode() & 0o7777);
+    let Ok(before) = mode() else { return };
+    if before & OTHERS == 0 {
+        return;
+    }
+    let closed = fs::set_permissions(path, fs::Permissions::from_mode(before & !OTHERS));
+    if closed.is_ok() && mode().is_ok_and(|after| after & OTHERS == 0) {
+        return;
+    }
+    let reason =
+        closed.err().map_or_else(|| "its file system keeps the mode".to_owned(), |error| error.to_string());
+    tracing::warn!(
+        "other users of this machine may enter the data folder {} (mode {before:04o}), and it cannot be closed to them: \
+         {reason}; let its owner run `chmod 700 {}`",
+        path.display(),
+        path.display()
+    );
+}
+
+#[cfg(not(unix))]
+fn close_to_others(_path: &Path) {}
 
 /// Makes a folder and those above it that are missing.
 fn make(path: &Path) -> Result<(), OpenFault> {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
-    fs::create_dir_all(path).map_err(OpenFault::io(path))?;
+    private_folders().create(path).map_err(OpenFault::io(path))?;
     missing.into_iter().try_for_each(sync_parent)
 }
 

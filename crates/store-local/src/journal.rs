@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::acknowledged::Mark;
 use crate::error::OpenFault;
-use crate::folder::Folder;
+use crate::folder::{Folder, create_private};
 use crate::keys::VERSION_KEY;
 use crate::options::Durability;
 
@@ -301,7 +301,9 @@ fn cut(
     let saved = if version.is_none() && mark.version > 0 {
         let name = journal.file_name().and_then(OsStr::to_str).unwrap_or("journal");
         let saved = folder.saved_journal(name);
-        fs::copy(journal, &saved).map_err(OpenFault::io(&saved))?;
+        let mut original = File::open(journal).map_err(OpenFault::io(journal))?;
+        let mut copy = create_private(&saved).map_err(OpenFault::io(&saved))?;
+        std::io::copy(&mut original, &mut copy).map_err(OpenFault::io(&saved))?;
         Some(saved)
     } else {
         None

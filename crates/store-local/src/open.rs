@@ -50,6 +50,7 @@ fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> 
     let (mut acknowledged, mark) = Acknowledged::open(&folder.acknowledged(), options.durability)?;
     tables::verify(&engine, options.verify_bytes_max)?;
     let journals = journal::verify(&folder, mark)?;
+    folder.restore_engine_lock()?;
     let (database, rows) = open_engine(&engine, options)?;
     let version = read_version(&engine, &rows)?;
     if version < mark.version {

@@ -1,0 +1,211 @@
+//! Names and addresses by which browsers may reach this machine: one list for every port that serves them.
+//!
+//! A page that gives its own name this machine's address (DNS rebinding) is of the same origin as the database for the
+//! browser, which then sends no foreign `Origin`; only `Host` still has the page's name. This module does not know which
+//! requests are checked, nor what follows.
+
+use std::net::IpAddr;
+
+/// Longer names do not exist (RFC 1035).
+const NAME_BYTES_MAX: usize = 253;
+
+/// Who is addressed, without the port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Host<'a> {
+    /// In the case in which it was written.
+    Name(&'a str),
+    Address(IpAddr),
+}
+
+impl<'a> Host<'a> {
+    /// The host of `host[:port]`, the form of a `Host` header and of the end of an origin. Everything else is refused: user
+    /// information, paths, blanks, trailing dots, and numbers that browsers would rewrite as addresses.
+    pub(crate) fn of_authority(text: &'a str) -> Option<Self> {
+        if let Some(rest) = text.strip_prefix('[') {
+            let (address, port) = rest.split_once(']')?;
+            let address = IpAddr::V6(address.parse().ok()?);
+            return (port.is_empty() || is_port(port.strip_prefix(':')?)).then_some(Self::Address(address));
+        }
+        let host = match text.split_once(':') {
+            None => text,
+            Some((host, port)) if is_port(port) => host,
+            Some(_) => return None,
+        };
+        match host.parse() {
+            Ok(address) => Some(Self::Address(IpAddr::V4(address))),
+            Err(_) => is_name(host).then_some(Self::Name(host)),
+        }
+    }
+
+    /// Whether it leads to this machine on every machine. The unspecified addresses `0.0.0.0` and `[::]` do so in most
+    /// browsers, but nobody's server is called so, and attacks are: they have to be allowed by name.
+    pub(crate) fn is_loopback(self) -> bool {
+        match self {
+            Self::Address(address) => address.to_canonical().is_loopback(),
+            Self::Name(name) => {
+                name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"))
+            }
+        }
+    }
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+}
+
+/// Labels of letters, digits, hyphens and underscores, as in names of containers. A name whose last label is a number is an
+/// address in a form that no browser sends (URL standard: "ends in a number").
+fn is_name(text: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+    };
+    let last = text.rsplit('.').next().unwrap_or_default();
+    let is_number = last.bytes().all(|byte| byte.is_ascii_digit())
+        || last.get(..2).is_some_and(|start| start.eq_ignore_ascii_case("0x"));
+    text.len() <= NAME_BYTES_MAX && text.split('.').all(is_label) && !is_number
+}
+
+/// Loopback, the address that the server listens on, and what `--allowed-host` names; with any port, because ports of
+/// containers are published under other numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AllowedHosts {
+    names: Vec<String>,
+    addresses: Vec<IpAddr>,
+}
+
+impl AllowedHosts {
+    pub(crate) fn new(listening: IpAddr, named: &[String]) -> Result<Self, String> {
+        let mut allowed = Self::default();
+        if !listening.is_unspecified() {
+            allowed.addresses.push(listening.to_canonical());
+        }
+        for name in named.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+            allowed.add(name)?;
+        }
+        Ok(allowed)
+    }
+
+    fn add(&mut self, named: &str) -> Result<(), String> {
+        let bracketless = named.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(named);
+        if let Ok(address) = bracketless.parse::<IpAddr>() {
+            self.addresses.push(address.to_canonical());
+        } else if is_name(named) {
+            self.names.push(named.to_owned());
+        } else {
+            return Err(format!(
+                "--allowed-host {named} is neither a host name nor an address: write it without scheme, port and path, \
+                 as in --allowed-host db.example.com"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn admit(&self, host: Host<'_>) -> bool {
+        host.is_loopback()
+            || match host {
+                Host::Address(address) => self.addresses.contains(&address.to_canonical()),
+                Host::Name(name) => self.names.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOPBACK: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
+
+    fn admits(hosts: &AllowedHosts, text: &str) -> bool {
+        Host::of_authority(text).is_some_and(|host| hosts.admit(host))
+    }
+
+    #[test]
+    fn loopback_the_listening_address_and_named_hosts_are_allowed_with_any_port() {
+        let named =
+            ["db.example.com".to_owned(), "10.0.0.7".to_owned(), "[fd00::7]".to_owned(), " ".to_owned()];
+        let hosts = AllowedHosts::new("192.168.1.5".parse().unwrap(), &named).unwrap();
+        for host in [
+            "localhost",
+            "LocalHost:8000",
+            "app.localhost:1",
+            "127.0.0.1",
+            "127.9.9.9:65535",
+            "[::1]:8000",
+            "[::ffff:127.0.0.1]",
+            "192.168.1.5:8000",
+            "DB.example.com:9",
+            "10.0.0.7",
+            "[fd00:0::7]",
+        ] {
+            assert!(admits(&hosts, host), "{host}");
+        }
+        for host in [
+            "evil.example",
+            "localhost.evil.example",
+            "notlocalhost",
+            "127.0.0.1.evil.example",
+            "example.com",
+            "a.db.example.com",
+            "192.168.1.6",
+            "0.0.0.0:8000",
+            "[::]:8000",
+            "[::ffff:0.0.0.0]",
+            "dynamodb:8000",
+        ] {
+            assert!(!admits(&hosts, host), "{host}");
+        }
+        assert!(!admits(&AllowedHosts::new("0.0.0.0".parse().unwrap(), &[]).unwrap(), "0.0.0.0"));
+        assert!(admits(&AllowedHosts::new(LOOPBACK, &["0.0.0.0".to_owned()]).unwrap(), "0.0.0.0:8000"));
+    }
+
+    #[test]
+    fn what_is_not_a_host_and_a_port_is_none() {
+        for text in [
+            "",
+            ":",
+            ":80",
+            "localhost:",
+            "localhost:x",
+            "localhost:+80",
+            "localhost:65536",
+            "localhost:80:80",
+            "localhost.",
+            ".localhost",
+            "a..localhost",
+            " localhost",
+            "localhost ",
+            "user@localhost",
+            "localhost/",
+            "localhost#",
+            "localhost?",
+            "localhost\\",
+            "localhost,localhost",
+            "l\u{f6}calhost",
+            "[::1",
+            "::1",
+            "[::1]x",
+            "[::1]:",
+            "[127.0.0.1]",
+            "[localhost]",
+            "[::1%eth0]",
+            "127.1",
+            "0x7f.1",
+            "0x7f000001",
+            "2130706433",
+            "0177.0.0.1",
+            "1.2.3.4.5",
+            "%6cocalhost",
+        ] {
+            assert_eq!(Host::of_authority(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_allowed_host_that_is_none_is_refused() {
+        for text in ["http://db.example.com", "db.example.com:8000", "db.example.com/", "*", "a b", "db."] {
+            let fault = AllowedHosts::new(LOOPBACK, &[text.to_owned()]).unwrap_err();
+            assert!(fault.contains(&format!("--allowed-host {text} is neither")), "{fault}");
+        }
+    }
+}

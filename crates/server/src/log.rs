@@ -1,0 +1,255 @@
+//! Standard error: log lines, panics, and sentences for the person at the terminal.
+//!
+//! Invariant: standard error that cannot be written (closed, full, its reader gone or asleep) neither ends nor delays
+//! a request. A server hands its lines to one thread through a bounded queue; lines that find no room are dropped and
+//! counted. Commands have no such thread: they write directly and ignore failures.
+//!
+//! It does not know what the lines say.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{self, ErrorKind, Write};
+use std::panic::PanicHookInfo;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use tracing_subscriber::EnvFilter;
+
+/// Lines that wait to be written. With `LINE_BYTES_MAX` they take at most 8 MiB.
+const LINES_MAX: usize = 1024;
+/// A longer line is cut.
+const LINE_BYTES_MAX: usize = 8 * 1024;
+/// How often, and how long each time, the end of the process waits for the queue to become empty: a second in all.
+const FINISH_TRIES: u32 = 200;
+const FINISH_RETRY: Duration = Duration::from_millis(5);
+/// How long the writing thread waits for a descriptor that somebody else made non-blocking.
+const WRITE_RETRY: Duration = Duration::from_millis(10);
+
+/// Present while a server runs.
+static QUEUE: OnceLock<Queue> = OnceLock::new();
+
+/// Starts the log of a server: warnings and errors, or the levels that `RUST_LOG` names.
+pub(crate) fn start() {
+    // Without a thread, lines are written directly.
+    if let Ok(queue) = Queue::start(io::stderr()) {
+        let _already_started = QUEUE.set(queue);
+    }
+    // The usual hook writes by itself, and would wait for the reader on the thread that panicked.
+    std::panic::set_hook(Box::new(|panic| line(&describe(panic))));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
+        // It would report a failed write on standard error, by a macro that panics.
+        .log_internal_errors(false)
+        .with_writer(|| LogWriter)
+        .init();
+}
+
+/// Writes a text that ends with a line feed, or drops it.
+pub(crate) fn line(text: &str) {
+    match QUEUE.get() {
+        Some(queue) => queue.push(text.as_bytes()),
+        None => {
+            let _unwritable = write_all(&mut io::stderr().lock(), text.as_bytes());
+        }
+    }
+}
+
+/// Waits until all lines are written, but not for a reader that does not read.
+pub(crate) fn finish() {
+    if let Some(queue) = QUEUE.get() {
+        queue.finish();
+    }
+}
+
+/// What the usual hook prints.
+fn describe(panic: &PanicHookInfo<'_>) -> String {
+    let thread = std::thread::current();
+    let mut text = format!("thread '{}' {panic}\n", thread.name().unwrap_or("<unnamed>"));
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        text.push_str(&backtrace.to_string());
+    }
+    text
+}
+
+/// The sink of `tracing`, which writes one line at a time.
+struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        line(&String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Numbers that the thread and its callers share.
+#[derive(Debug, Default)]
+struct Counts {
+    /// Lines handed over and not yet written or given up.
+    pending: AtomicUsize,
+    /// Lines that nobody gets to read.
+    lost: AtomicU64,
+}
+
+/// Lines on their way to the thread that writes them.
+#[derive(Debug)]
+struct Queue {
+    lines: SyncSender<Vec<u8>>,
+    counts: Arc<Counts>,
+}
+
+impl Queue {
+    fn start(output: impl Write + Send + 'static) -> io::Result<Self> {
+        let (lines, incoming) = sync_channel(LINES_MAX);
+        let counts = Arc::new(Counts::default());
+        let shared = Arc::clone(&counts);
+        // Never joined: it may wait for a reader for ever.
+        std::thread::Builder::new()
+            .name("log".to_owned())
+            .spawn(move || write_lines(&incoming, output, &shared))?;
+        Ok(Self { lines, counts })
+    }
+
+    fn push(&self, line: &[u8]) {
+        let mut bytes = line.get(..LINE_BYTES_MAX).unwrap_or(line).to_vec();
+        if bytes.len() < line.len() {
+            bytes.push(b'\n');
+        }
+        self.counts.pending.fetch_add(1, Ordering::AcqRel);
+        if self.lines.try_send(bytes).is_err() {
+            self.counts.pending.fetch_sub(1, Ordering::AcqRel);
+            self.counts.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn finish(&self) {
+        for _ in 0..FINISH_TRIES {
+            if self.counts.pending.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            std::thread::sleep(FINISH_RETRY);
+        }
+    }
+}
+
+/// The writing thread. After a failure the next line is tried all the same: a disk may have room again.
+fn write_lines(incoming: &Receiver<Vec<u8>>, mut output: impl Write, counts: &Counts) {
+    let mut reported = 0;
+    for line in incoming {
+        if write_all(&mut output, &line).is_err() {
+            counts.lost.fetch_add(1, Ordering::Relaxed);
+        } else {
+            let lost = counts.lost.load(Ordering::Relaxed);
+            let notice = format!(
+                "keywright: {} log lines were lost because standard error could not be written\n",
+                lost - reported
+            );
+            if lost > reported && write_all(&mut output, notice.as_bytes()).is_ok() {
+                reported = lost;
+            }
+        }
+        counts.pending.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Like `Write::write_all`, but it waits where the descriptor is non-blocking: a parent process may have made it so, and
+/// half a line is worse than a late one.
+fn write_all(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match output.write(rest) {
+            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => std::thread::sleep(WRITE_RETRY),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Fails while it is told to, else keeps what it is given.
+    #[derive(Clone, Default)]
+    struct Output(Arc<Mutex<(bool, Vec<u8>)>>);
+
+    impl Output {
+        fn fails(&self, fails: bool) {
+            self.0.lock().unwrap().0 = fails;
+        }
+
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().1.clone()).unwrap()
+        }
+    }
+
+    impl Write for Output {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut state = self.0.lock().unwrap();
+            if state.0 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            let length = bytes.len().min(7);
+            state.1.extend_from_slice(&bytes[..length]);
+            Ok(length)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_are_written_again_after_failures_and_the_lost_ones_are_counted() {
+        let output = Output::default();
+        let queue = Queue::start(output.clone()).unwrap();
+        output.fails(true);
+        for _ in 0..3 {
+            queue.push(b"lost\n");
+        }
+        queue.finish();
+        output.fails(false);
+        queue.push(b"written in pieces\n");
+        queue.push(b"the last\n");
+        queue.finish();
+        assert_eq!(
+            output.text(),
+            "written in pieces\nkeywright: 3 log lines were lost because standard error could not be written\nthe last\n"
+        );
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_costs_lines_and_no_time() {
+        let output = Output::default();
+        let queue = Queue::start(output.clone()).unwrap();
+        let asleep = output.0.lock().unwrap();
+        for _ in 0..3 * LINES_MAX {
+            queue.push(b"line\n");
+        }
+        let lost = queue.counts.lost.load(Ordering::Relaxed);
+        assert!(lost >= u64::try_from(2 * LINES_MAX - 1).unwrap(), "{lost}");
+        drop(asleep);
+        queue.finish();
+        assert!(output.text().starts_with("line\n"));
+    }
+
+    #[test]
+    fn a_long_line_is_cut() {
+        let output = Output::default();
+        let queue = Queue::start(output.clone()).unwrap();
+        queue.push(&vec![b'x'; 3 * LINE_BYTES_MAX]);
+        queue.finish();
+        assert_eq!(output.text().len(), LINE_BYTES_MAX + 1);
+    }
+}

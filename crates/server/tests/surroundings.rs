@@ -1,0 +1,140 @@
+//! What surrounds a server: its standard error, the modes of its files, and the browsers of its machine.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use support::Server;
+
+/// The answer to one request on a connection of its own.
+fn answer(server: &Server, request: &str) -> String {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// `ListTables` with these headers more.
+fn list_tables(server: &Server, host: &str, more: &str) -> String {
+    let head = "POST / HTTP/1.1\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\n\
+                X-Amz-Target: DynamoDB_20120810.ListTables\r\nX-Amz-Date: 20261121T000000Z\r\n\
+                Authorization: AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
+                SignedHeaders=host, Signature=00\r\nContent-Length: 2\r\n";
+    answer(server, &format!("{head}Host: {host}\r\n{more}\r\n{{}}"))
+}
+
+fn is_served(answer: &str) -> bool {
+    answer.starts_with("HTTP/1.1 200 ") && answer.ends_with(r#"{"TableNames":[]}"#)
+}
+
+fn is_refused(answer: &str, setting: &str) -> bool {
+    answer.starts_with("HTTP/1.1 400 ")
+        && answer.contains("AccessDeniedException")
+        && answer.contains(setting)
+        && !answer.to_ascii_lowercase().contains("access-control-allow")
+}
+
+/// Started by a line of bash in which `"$0" "$@"` stands for the server.
+fn under_bash(line: &str, arguments: &[&str]) -> Server {
+    let mut bash = Command::new("bash");
+    bash.env("RUST_LOG", "debug").args(["-c", line]);
+    Server::under(bash, arguments).unwrap()
+}
+
+/// Each of these connections leaves a line in the log.
+fn make_it_log(server: &Server, lines: usize) {
+    for _ in 0..lines {
+        let mut stream = TcpStream::connect(server.address()).unwrap();
+        stream.write_all(b"no request at all\r\n\r\n").unwrap();
+        let _ = stream.read_to_end(&mut Vec::new());
+    }
+}
+
+#[test]
+fn a_standard_error_that_cannot_be_written_stops_nothing() {
+    for redirection in ["2>/dev/full", "2>&-", "2> >(true)"] {
+        let server = under_bash(&format!("exec \"$0\" \"$@\" {redirection}"), &["--in-memory"]);
+        make_it_log(&server, 20);
+        assert!(is_served(&list_tables(&server, "localhost", "")), "{redirection}");
+        assert!(server.stop(), "{redirection}");
+    }
+}
+
+#[test]
+fn a_reader_of_standard_error_that_sleeps_stops_nothing() {
+    // Nobody reads its pipe, which takes some 600 lines.
+    let server = under_bash("exec \"$0\" \"$@\"", &["--in-memory"]);
+    make_it_log(&server, 1500);
+    assert!(is_served(&list_tables(&server, "localhost", "")));
+    assert!(server.stop());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_data_folder_belongs_to_its_owner_alone_whatever_the_umask() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("above/data");
+    let server = under_bash("umask 000; exec \"$0\" \"$@\"", &["--data", data.to_str().unwrap()]);
+    assert!(is_served(&list_tables(&server, "localhost", "")));
+    assert!(server.stop());
+    let mut folders = vec![folder.path().join("above")];
+    let mut files = 0;
+    while let Some(next) = folders.pop() {
+        assert_eq!(mode(&next), 0o700, "{}", next.display());
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert_eq!(mode(&path), 0o600, "{}", path.display());
+                files += 1;
+            }
+        }
+    }
+    assert!(files > 8, "{files}");
+
+    fn mode(path: &std::path::Path) -> u32 {
+        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+}
+
+#[test]
+fn a_name_that_is_not_of_this_machine_does_not_reach_an_open_database_on_loopback() {
+    let mut program = Command::new("env");
+    program.arg("KEYWRIGHT_ALLOWED_HOST=db.example,other.example");
+    let server = Server::under(program, &["--in-memory"]).unwrap();
+    for host in [server.address(), "localhost", "[::1]:1", "db.example:8000", "OTHER.example"] {
+        assert!(is_served(&list_tables(&server, host, "")), "{host}");
+    }
+    for host in ["evil.example:8000", "0.0.0.0:8000", "localhost\r\nHost: localhost"] {
+        let refused = list_tables(&server, host, "");
+        let word = if host.contains("Host") { "more than one Host" } else { "--allowed-host" };
+        assert!(is_refused(&refused, word), "{host}: {refused}");
+    }
+    let health =
+        "GET / HTTP/1.1\r\nHost: evil.example\r\nSec-Fetch-Site: cross-site\r\nConnection: close\r\n\r\n";
+    assert!(answer(&server, health).ends_with("healthy: evil.example "));
+}
+
+#[test]
+fn programs_reach_an_open_database_beyond_loopback_by_any_name_and_pages_do_not() {
+    let server = Server::start(&["--in-memory", "--host", "0.0.0.0", "--allow-anonymous-network"]);
+    assert!(is_served(&list_tables(&server, "dynamodb:8000", "")), "as in a compose file");
+    for browser in
+        ["Origin: http://localhost:3000\r\n", "Sec-Fetch-Site: same-origin\r\n", "Sec-Fetch-Mode: cors\r\n"]
+    {
+        let refused = list_tables(&server, "dynamodb:8000", browser);
+        assert!(is_refused(&refused, "--allowed-host"), "{browser}: {refused}");
+        assert!(is_served(&list_tables(&server, "localhost:8000", browser)), "{browser}");
+    }
+    let foreign = list_tables(&server, "localhost:8000", "Sec-Fetch-Site: cross-site\r\n");
+    assert!(is_refused(&foreign, "--cors-origin"), "{foreign}");
+}
