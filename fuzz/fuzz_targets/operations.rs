@@ -80,14 +80,14 @@ type Source<'a> = Unstructured<'a>;
 /// Mostly few; now and then as many as a bound, or far more.
 fn count(source: &mut Source<'_>) -> Result<usize> {
     Ok(match source.int_in_range(0..=31)? {
-        0 => *source.choose(&[100, 101, 300, 301, 3_160])?,
+        31 => *source.choose(&[100, 101, 300, 301, 3_160])?,
         few => few % 4,
     })
 }
 
 fn length(source: &mut Source<'_>) -> Result<usize> {
     Ok(match source.int_in_range(0..=15)? {
-        0 => *source.choose(&[1024, 1025, 2048, 2049, 65_534, 65_535, 65_536, 200_000, 420_000])?,
+        15 => *source.choose(&[1024, 1025, 2048, 2049, 65_534, 65_535, 65_536, 200_000, 420_000])?,
         few => few % 5,
     })
 }
@@ -102,7 +102,9 @@ fn name(source: &mut Source<'_>) -> Result<String> {
 }
 
 fn value(source: &mut Source<'_>, depth: usize) -> Result<Value> {
-    let kind = source.int_in_range(0..=if depth > 34 { 5 } else { 11 })?;
+    // Few of many: otherwise values of values of values grow beyond what a request may be.
+    let deepest = if source.ratio(1, 8)? { 34 } else { 3 };
+    let kind = source.int_in_range(0..=if depth > deepest { 5 } else { 11 })?;
     Ok(match kind {
         0..=2 => json!({"S": text(source)?}),
         3 => json!({"N": source.choose(&["0", "-1", "1e125", "9.99e-130", "1e126", "x", "12345678901234567890123456789012345678"])?}),
@@ -112,7 +114,8 @@ fn value(source: &mut Source<'_>, depth: usize) -> Result<Value> {
         7 => json!({"NS": source.choose(&[json!(["1", "2"]), json!(["1", "1.0"]), json!([])])?}),
         8 | 9 => {
             let element = value(source, depth + 1)?;
-            json!({"L": vec![element; count(source)?]})
+            let elements = if depth == 0 { count(source)? } else { 1 };
+            json!({"L": vec![element; elements]})
         }
         _ => json!({"M": values(source, depth + 1)?}),
     })
@@ -125,9 +128,12 @@ fn texts(source: &mut Source<'_>) -> Result<Vec<String>> {
 
 fn values(source: &mut Source<'_>, depth: usize) -> Result<Value> {
     let mut members = Map::new();
-    for number in 0..count(source)? {
+    let most = if depth == 0 { count(source)? } else { source.int_in_range(0..=2)? };
+    for number in 0..most {
         let name = if number < 3 { name(source)? } else { format!("n{number}") };
-        members.insert(name, value(source, depth)?);
+        // What follows the third is small, or a request of many members would be of no use.
+        let member = if number < 3 { value(source, depth)? } else { json!({"NULL": true}) };
+        members.insert(name, member);
     }
     Ok(Value::Object(members))
 }
