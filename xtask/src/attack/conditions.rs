@@ -20,6 +20,8 @@ const CHECKS: usize = 100;
 /// A page of 1 MB holds so many items of 7 or 8 bytes.
 const TINY_ITEMS: usize = 120_000;
 const BATCH: usize = 25;
+/// Each keeps a thread of the server busy; more than a small machine has.
+const CLIENTS: usize = 4;
 /// How long the work of a client that left may go on.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 /// More than the quiet clients alone use: a tenth of a processor is nothing that goes on.
@@ -48,7 +50,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         why: "a page of 1 MB holds 120,000 items: 36 million comparisons",
         setting: Setting::MEMORY,
         prepare: put_tiny_items,
-        strike: |field| field.repeat(2, &[filter(&field.sender)]),
+        strike: |field| field.repeat(CLIENTS, &[filter(&field.sender)]),
     },
     Attack {
         name: "conditions/legacy-in",
@@ -90,37 +92,39 @@ fn put_number_sets(sender: &Sender) -> Result<(), String> {
     (0..CHECKS).try_for_each(|number| must(sender, "PutItem", &put("set", &number.to_string(), &set)))
 }
 
+/// Each transaction checks items of its own, so that they do not conflict.
 fn number_sets(field: &Field<'_>) {
     let condition = joined(CONTAINS, " OR ", |_| "contains(n,:v)".to_owned());
-    let transaction = |checks: usize| {
+    let requests = (0..CLIENTS).map(|part| {
+        let (checks, first) = (CHECKS / CLIENTS, part * (CHECKS / CLIENTS));
         let checks = joined(checks, ",", |number| {
-            let key = key("set", &number.to_string());
+            let key = key("set", &(first + number).to_string());
             format!(
                 r#"{{"ConditionCheck":{{"TableName":"{TABLE}","Key":{key},"ConditionExpression":"{condition}","ExpressionAttributeValues":{{":v":{{"N":"0.5"}}}}}}}}"#
             )
         });
         field.sender.request("TransactWriteItems", format!(r#"{{"TransactItems":[{checks}]}}"#).as_bytes())
-    };
-    field.repeat(2, &[transaction(1), transaction(CHECKS)]);
+    });
+    field.repeat(CLIENTS, &requests.collect::<Vec<_>>());
 }
 
 fn put_binary(sender: &Sender) -> Result<(), String> {
-    must(
-        sender,
-        "PutItem",
-        &put("binary", "0", &format!(r#""b":{{"B":"{}"}}"#, base64(&vec![b'a'; 390_000]))),
-    )
+    let binary = format!(r#""b":{{"B":"{}"}}"#, base64(&vec![b'a'; 390_000]));
+    (0..CLIENTS).try_for_each(|number| must(sender, "PutItem", &put("binary", &number.to_string(), &binary)))
 }
 
 fn binary(field: &Field<'_>) {
     let mut needle = vec![b'a'; 195_000];
     needle.push(b'b');
-    let body = format!(
-        r#"{{"TableName":"{TABLE}","Key":{},"UpdateExpression":"SET c=:c","ConditionExpression":"contains(b,:n)","ExpressionAttributeValues":{{":c":{{"N":"1"}},":n":{{"B":"{}"}}}}}}"#,
-        key("binary", "0"),
-        base64(&needle)
-    );
-    field.repeat(2, &[field.sender.request("UpdateItem", body.as_bytes())]);
+    let needle = base64(&needle);
+    let requests = (0..CLIENTS).map(|number| {
+        let body = format!(
+            r#"{{"TableName":"{TABLE}","Key":{},"UpdateExpression":"SET c=:c","ConditionExpression":"contains(b,:n)","ExpressionAttributeValues":{{":c":{{"N":"1"}},":n":{{"B":"{needle}"}}}}}}"#,
+            key("binary", &number.to_string()),
+        );
+        field.sender.request("UpdateItem", body.as_bytes())
+    });
+    field.repeat(CLIENTS, &requests.collect::<Vec<_>>());
 }
 
 fn put_tiny_items(sender: &Sender) -> Result<(), String> {
@@ -146,13 +150,13 @@ fn legacy_in(field: &Field<'_>) {
     let body = format!(
         r#"{{"TableName":"{TINY}","ScanFilter":{{"s":{{"ComparisonOperator":"IN","AttributeValueList":[{values}]}}}}}}"#
     );
-    field.repeat(2, &[field.sender.request("Scan", body.as_bytes())]);
+    field.repeat(CLIENTS, &[field.sender.request("Scan", body.as_bytes())]);
 }
 
 fn attributes_to_get(field: &Field<'_>) {
     let names = joined(100_000, ",", |number| format!("\"a{number}\""));
     let body = format!(r#"{{"TableName":"{TINY}","AttributesToGet":[{names}]}}"#);
-    field.repeat(2, &[field.sender.request("Scan", body.as_bytes())]);
+    field.repeat(CLIENTS, &[field.sender.request("Scan", body.as_bytes())]);
 }
 
 fn put_list(sender: &Sender) -> Result<(), String> {
@@ -166,7 +170,7 @@ fn projection(field: &Field<'_>) {
     let body = format!(
         r#"{{"TableName":"{TABLE}","KeyConditionExpression":"pk=:p",{values},"ProjectionExpression":"{paths}"}}"#
     );
-    field.repeat(2, &[field.sender.request("Query", body.as_bytes())]);
+    field.repeat(CLIENTS, &[field.sender.request("Query", body.as_bytes())]);
 }
 
 /// Eight clients at a time ask and leave; at the end the server must fall idle.

@@ -18,6 +18,11 @@ const FAULTS_MAX: usize = 8;
 /// After a connection was lost, so that an attack on a dead server does not spin.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Threads that open connections to be held.
+const OPENERS: usize = 8;
+/// Slower than a burst, which would measure the length of the queue of connections not yet accepted.
+const PACE: Duration = Duration::from_micros(500);
+
 pub(crate) struct Field<'a> {
     pub(crate) server: &'a Server,
     pub(crate) sender: Sender,
@@ -67,6 +72,10 @@ impl<'a> Field<'a> {
         if faults.len() < FAULTS_MAX {
             faults.insert(text);
         }
+    }
+
+    pub(crate) fn has_faults_enough(&self) -> bool {
+        locked(&self.faults).len() >= FAULTS_MAX
     }
 
     pub(crate) fn faults(&self) -> Vec<String> {
@@ -120,20 +129,23 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Opens connections and holds them, until there are `count`, none can be opened, or the time is over.
+    /// Opens connections and holds them, until there are `count`, or the time is over.
     pub(crate) fn hold_connections(&self, count: usize, first: &[u8]) {
-        while self.held() < count && !self.over() {
-            let opened = Connection::open(self.sender.address, self.left().min(Duration::from_secs(1)));
-            let Ok(mut connection) = opened else {
-                self.count("refused");
-                thread::sleep(PAUSE);
-                continue;
-            };
-            if !first.is_empty() && connection.send(first).is_err() {
-                self.count("lost");
+        self.together(OPENERS, |_| {
+            while self.held() < count && !self.over() {
+                let opened = Connection::open(self.sender.address, self.left().min(Duration::from_secs(3)));
+                let Ok(mut connection) = opened else {
+                    self.count("refused");
+                    thread::sleep(PAUSE);
+                    continue;
+                };
+                if !first.is_empty() && connection.send(first).is_err() {
+                    self.count("lost");
+                }
+                self.hold(connection.into_stream());
+                thread::sleep(PACE);
             }
-            self.hold(connection.into_stream());
-        }
+        });
         self.count_many("held", self.held());
     }
 

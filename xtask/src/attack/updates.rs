@@ -11,8 +11,10 @@ const ELEMENTS: usize = 130_000;
 const EXPRESSION_BYTES: usize = 4096;
 /// The service's limit of a PartiQL statement.
 const STATEMENT_BYTES: usize = 8192;
-/// The copies of the list that a transaction updates.
+/// Copies of the list, so that no request waits for the latch of another.
 const ITEMS: usize = 10;
+/// Each keeps a thread of the server busy; more than a small machine has.
+const CLIENTS: usize = 4;
 
 pub(crate) const ATTACKS: &[Attack] = &[
     Attack {
@@ -37,11 +39,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
         why: "doubles in each of eight levels: 3.9 KB make 33 million elements",
         setting: Setting::MEMORY,
         prepare: put_lists,
-        strike: |field| update(field, &format!("SET l={}", doubled(8))),
+        strike: list_append,
     },
     Attack {
         name: "update-copies/transaction",
-        what: "10 such SETs in one transaction",
+        what: "5 such SETs in one transaction",
         why: "a transaction multiplies what one update costs",
         setting: Setting::MEMORY,
         prepare: put_lists,
@@ -65,12 +67,14 @@ fn put_lists(sender: &Sender) -> Result<(), String> {
 }
 
 fn update(field: &Field<'_>, expression: &str) {
-    let bodies = (0..ITEMS).map(|number| {
-        let key = key("list", &number.to_string());
-        let body = format!(r#"{{"TableName":"{TABLE}","Key":{key},"UpdateExpression":"{expression}"}}"#);
-        field.sender.request("UpdateItem", body.as_bytes())
-    });
-    field.repeat(2, &bodies.collect::<Vec<_>>());
+    let requests = (0..ITEMS).map(|number| update_request(field, number, expression));
+    field.repeat(CLIENTS, &requests.collect::<Vec<_>>());
+}
+
+fn update_request(field: &Field<'_>, number: usize, expression: &str) -> Vec<u8> {
+    let key = key("list", &number.to_string());
+    let body = format!(r#"{{"TableName":"{TABLE}","Key":{key},"UpdateExpression":"{expression}"}}"#);
+    field.sender.request("UpdateItem", body.as_bytes())
 }
 
 /// `SET a0=l,a1=l,…`, as many as the service lets one write.
@@ -79,11 +83,24 @@ fn sets() -> String {
 }
 
 fn partiql(field: &Field<'_>) {
-    let end = " WHERE pk='list' AND sk='1'";
-    let start = format!("UPDATE {TABLE} ");
-    let sets = filled(STATEMENT_BYTES - start.len() - end.len(), " ", |n| format!("SET a{n}=l"));
-    let body = format!(r#"{{"Statement":"{start}{sets}{end}"}}"#);
-    field.repeat(2, &[field.sender.request("ExecuteStatement", body.as_bytes())]);
+    field.repeat(CLIENTS, &statements(field, &filled(STATEMENT_BYTES - 100, " ", |n| format!("SET a{n}=l"))));
+}
+
+/// The statement for each item.
+fn statements(field: &Field<'_>, sets: &str) -> Vec<Vec<u8>> {
+    let statement = |number| {
+        let body = format!(r#"{{"Statement":"UPDATE {TABLE} {sets} WHERE pk='list' AND sk='{number}'"}}"#);
+        field.sender.request("ExecuteStatement", body.as_bytes())
+    };
+    (0..ITEMS).map(statement).collect()
+}
+
+/// Nested in a statement, where an expression takes no function in a function; and next to each other.
+fn list_append(field: &Field<'_>) {
+    let mut requests = statements(field, &format!("SET l={}", doubled(8)));
+    let flat = filled(EXPRESSION_BYTES - 4, ",", |number| format!("a{number}=list_append(l,l)"));
+    requests.push(update_request(field, 0, &format!("SET {flat}")));
+    field.repeat(CLIENTS, &requests);
 }
 
 /// `list_append(X,X)` with X of the level below; `l` at level zero.
@@ -91,14 +108,17 @@ fn doubled(level: usize) -> String {
     (0..level).fold("l".to_owned(), |inner, _| format!("list_append({inner},{inner})"))
 }
 
+/// Two transactions of half of the items each, so that they do not conflict.
 fn transaction(field: &Field<'_>) {
     let sets = sets();
-    let updates = joined(ITEMS, ",", |number| {
-        let key = key("list", &number.to_string());
-        format!(r#"{{"Update":{{"TableName":"{TABLE}","Key":{key},"UpdateExpression":"{sets}"}}}}"#)
+    let requests = [0, ITEMS / 2].map(|first| {
+        let updates = joined(ITEMS / 2, ",", |number| {
+            let key = key("list", &(first + number).to_string());
+            format!(r#"{{"Update":{{"TableName":"{TABLE}","Key":{key},"UpdateExpression":"{sets}"}}}}"#)
+        });
+        field.sender.request("TransactWriteItems", format!(r#"{{"TransactItems":[{updates}]}}"#).as_bytes())
     });
-    let body = format!(r#"{{"TransactItems":[{updates}]}}"#);
-    field.repeat(2, &[field.sender.request("TransactWriteItems", body.as_bytes())]);
+    field.repeat(CLIENTS, &requests);
 }
 
 #[cfg(test)]

@@ -50,7 +50,11 @@ fn strike(field: &Field<'_>) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let stream = Stream::new(field.seed, number);
             if let Err(fault) = one(field, &stream) {
-                field.fault(format!("stream {number} of seed {}: {fault}", field.seed));
+                field.fault(format!(
+                    "stream {number} of seed {} ({}): {fault}",
+                    field.seed,
+                    saved(field, &stream)
+                ));
             }
             if field.server.ended().is_some() {
                 field.fault(format!("the server ended near stream {number} of seed {}", field.seed));
@@ -59,6 +63,19 @@ fn strike(field: &Field<'_>) {
         }
     });
     field.count_many("streams", usize::try_from(next.into_inner()).unwrap_or_default());
+}
+
+/// Where a stream at fault is kept, to be sent again; not more of them than faults are shown.
+fn saved(field: &Field<'_>, stream: &Stream) -> String {
+    let name = format!("keywright-stream-{}-{}", field.seed, stream.number);
+    let path = std::env::temp_dir().join(name);
+    if field.has_faults_enough() {
+        return "not saved".to_owned();
+    }
+    match std::fs::write(&path, &stream.bytes) {
+        Ok(()) => path.display().to_string(),
+        Err(error) => error.to_string(),
+    }
 }
 
 fn one(field: &Field<'_>, stream: &Stream) -> Result<(), String> {
@@ -118,7 +135,7 @@ fn judge_mutated(field: &Field<'_>, mut connection: Connection, stream: &Stream)
         }
     }
     field.count(if broken.is_some() { "left open" } else { "closed" });
-    if own > stream.reads_max { Err(format!("{own} answers to {} reads", stream.reads_max)) } else { Ok(()) }
+    if own > stream.requests { Err(format!("{own} answers to {} requests", stream.requests)) } else { Ok(()) }
 }
 
 fn check(stream: &Stream, answer: &Answer) -> Result<(), String> {

@@ -16,6 +16,7 @@ pub(super) fn marker(number: usize) -> String {
 }
 
 pub(super) struct Stream {
+    pub(super) number: u64,
     pub(super) bytes: Vec<u8>,
     /// Where one write ends and the next begins.
     pub(super) splits: Vec<usize>,
@@ -24,9 +25,8 @@ pub(super) struct Stream {
     /// Closes its side after the last write.
     pub(super) cut: bool,
     pub(super) mutated: bool,
+    /// No mutation copies enough bytes to make one more.
     pub(super) requests: usize,
-    /// No more answers than this may carry the marker.
-    pub(super) reads_max: usize,
     marker: String,
 }
 
@@ -48,14 +48,13 @@ impl Stream {
         let mut splits: Vec<usize> =
             (0..dice.below(SPLITS_MAX + 1)).map(|_| dice.below(bytes.len() + 1)).collect();
         splits.sort_unstable();
-        let reads_max = count(&bytes, marker.as_bytes());
         Self {
+            number,
             splits,
             hesitates: dice.below(8) == 0,
             cut: mutated && dice.below(4) == 0,
             mutated,
             requests,
-            reads_max,
             marker,
             bytes,
         }
@@ -64,10 +63,6 @@ impl Stream {
     pub(super) fn own_answer(&self) -> String {
         format!("answer-{}", self.marker)
     }
-}
-
-fn count(bytes: &[u8], wanted: &[u8]) -> usize {
-    bytes.windows(wanted.len()).filter(|window| *window == wanted).count()
 }
 
 fn request(dice: &mut Dice, marker: &str) -> Vec<u8> {
