@@ -146,7 +146,7 @@ impl<'a> Field<'a> {
                 thread::sleep(PACE);
             }
         });
-        self.count_many("held", self.held());
+        locked(&self.answers).insert("held".to_owned(), self.held());
     }
 
     /// Sends the requests in turn on so many connections until the attack is over.

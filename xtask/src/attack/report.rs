@@ -23,7 +23,7 @@ pub(crate) fn list(attacks: &[&Attack]) -> String {
 
 pub(crate) fn heading(binary: &Path, time: Duration, seed: u64) -> String {
     format!(
-        "{}, {} s each, seed {seed}\n{:<34}{:<40}{:<8}{:>8}{:>9}{:>11}{:>10}  after",
+        "{}, {} s each, seed {seed}\n{:<34}{:<42}{:<8}{:>8}{:>9}{:>11}{:>10}  after",
         binary.display(),
         time.as_secs(),
         "attack",
@@ -46,7 +46,7 @@ pub(crate) fn row(outcome: &Outcome) -> String {
         (_, None) => "dead".to_owned(),
     };
     let mut text = format!(
-        "{:<34}{:<40}{verdict:<8}{:>8}{:>9}{:>11}{:>10}  {after}",
+        "{:<34}{:<42}{verdict:<8}{:>8}{:>9}{:>11}{:>10}  {after}",
         attack.name,
         attack.what,
         milliseconds(outcome.during.p99),

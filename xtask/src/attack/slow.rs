@@ -13,6 +13,8 @@ use super::request::put;
 use super::server::{Setting, Storage};
 
 const SLOW_READERS: usize = 3_000;
+const STUCK_READERS: usize = 50;
+const STUCK_PAGES: usize = 8;
 /// More than the descriptors of a common shell.
 const IDLE_FEW: usize = 1_100;
 /// More than the connections that the server takes.
@@ -66,7 +68,10 @@ fn bounded(wanted: usize) -> usize {
 }
 
 fn slow_readers(field: &Field<'_>) {
-    field.hold_connections(bounded(SLOW_READERS), &page(&field.sender));
+    let page = page(&field.sender);
+    // Some ask for more than the kernel's buffers take, so that an answer is certainly under way at the end.
+    field.hold_connections(STUCK_READERS, &page.repeat(STUCK_PAGES));
+    field.hold_connections(bounded(SLOW_READERS), &page);
 }
 
 /// Takes the connections, then writes: with no descriptor left, the store must still be able to.
