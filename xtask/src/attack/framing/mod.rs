@@ -129,6 +129,8 @@ fn judge_mutated(field: &Field<'_>, mut connection: Connection, stream: &Stream)
                 field.count(answer.status.to_string());
                 own += usize::from(answer.status == 200 && answer.text().contains(&stream.own_answer()));
             }
+            // A body whose end never came, after the interim answer to its head.
+            Err(_) if bytes.ends_with(b"HTTP/1.1 100 Continue\r\n\r\n") => break,
             // The connection was reset, or the rest is still to come.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && broken.is_some() => break,
             Err(error) => return Err(format!("{error} in {:?}", String::from_utf8_lossy(&bytes))),
