@@ -1,5 +1,6 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
+mod attack;
 mod instructions;
 mod shapes;
 mod test;
@@ -10,6 +11,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
+  attack [NAME…] [--binary PATH] [--seconds N] [--seed N] [--list] [--json FILE]
+                 attack a running server on loopback and measure its quiet clients, its memory and its recovery
   instructions [--update]
                  count the instructions of hot operations and compare them with the checked-in figures
   shapes [--check] [BOTOCORE]
@@ -22,16 +25,18 @@ usage: cargo xtask TASK
 #[expect(clippy::print_stdout, reason = "this program's output is its purpose")]
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let outcome = match arguments.first().map(String::as_str) {
-        Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
-        Some("instructions") => tidy::workspace_root()
-            .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),
-        Some("tidy") => tidy::run(),
-        Some("shapes") => {
-            tidy::workspace_root().and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default()))
-        }
-        _ => Err(USAGE.to_owned()),
-    };
+    let outcome =
+        match arguments.first().map(String::as_str) {
+            Some("attack") => tidy::workspace_root()
+                .and_then(|root| attack::run(&root, arguments.get(1..).unwrap_or_default())),
+            Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
+            Some("instructions") => tidy::workspace_root()
+                .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),
+            Some("tidy") => tidy::run(),
+            Some("shapes") => tidy::workspace_root()
+                .and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default())),
+            _ => Err(USAGE.to_owned()),
+        };
     match outcome {
         Ok(summary) => {
             println!("{summary}");
