@@ -18,8 +18,8 @@ pub(crate) fn say(line: &str) {
     }
 }
 
-/// Prints what a server says of itself. A thread of its own does it, because a pipe that nobody reads would keep the
-/// server from serving; nothing waits for the outcome.
+/// Prints what a server says of itself. A thread of its own does it, because a pipe that nobody reads would
+/// keep the server from serving; nothing waits for the outcome.
 pub(crate) fn announce(text: String) {
     let _without_banner = std::thread::Builder::new().name("banner".to_owned()).spawn(move || print(&text));
 }

@@ -84,8 +84,8 @@ pub(crate) struct ServeArguments {
     /// [default: all pages with --credentials, else those of this machine]
     #[arg(long, value_name = "ORIGIN", env = "KEYWRIGHT_CORS_ORIGIN", value_delimiter = ',')]
     pub(crate) cors_origin: Vec<String>,
-    /// Without credentials: requests may reach the server by this host name or address, and not only by those of this
-    /// machine. Beyond loopback it concerns browsers alone. May be repeated
+    /// Without credentials: requests may reach the server by this host name or address, and not only by those
+    /// of this machine. Beyond loopback it concerns browsers alone. May be repeated
     #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
     pub(crate) allowed_host: Vec<String>,
     /// Serve TLS with this certificate chain (PEM)

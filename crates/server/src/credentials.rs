@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::private_file;
 
-/// What a file must look like. Reasons never quote the file, because any part of it may be a secret in the wrong place.
+/// What a file must look like. Reasons never quote the file, because any part of it may be a secret in the
+/// wrong place.
 const SHAPE: &str = "the file holds [[credential]] tables, each with three texts in quotes: access_key_id, \
                      secret_access_key and account";
 

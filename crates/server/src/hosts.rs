@@ -1,8 +1,8 @@
 //! Names and addresses by which browsers may reach this machine: one list for every port that serves them.
 //!
-//! A page that gives its own name this machine's address (DNS rebinding) is of the same origin as the database for the
-//! browser, which then sends no foreign `Origin`; only `Host` still has the page's name. This module does not know which
-//! requests are checked, nor what follows.
+//! A page that gives its own name this machine's address (DNS rebinding) is of the same origin as the
+//! database for the browser, which then sends no foreign `Origin`; only `Host` still has the page's name.
+//! This module does not know which requests are checked, nor what follows.
 
 use std::net::IpAddr;
 
@@ -18,8 +18,9 @@ pub(crate) enum Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    /// The host of `host[:port]`, the form of a `Host` header and of the end of an origin. Everything else is refused: user
-    /// information, paths, blanks, trailing dots, and numbers that browsers would rewrite as addresses.
+    /// The host of `host[:port]`, the form of a `Host` header and of the end of an origin. Everything else is
+    /// refused: user information, paths, blanks, trailing dots, and numbers that browsers would rewrite as
+    /// addresses.
     pub(crate) fn of_authority(text: &'a str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix('[') {
             let (address, port) = rest.split_once(']')?;
@@ -37,8 +38,9 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether it leads to this machine on every machine. The unspecified addresses `0.0.0.0` and `[::]` do so in most
-    /// browsers, but nobody's server is called so, and attacks are: they have to be allowed by name.
+    /// Whether it leads to this machine on every machine. The unspecified addresses `0.0.0.0` and `[::]` do
+    /// so in most browsers, but nobody's server is called so, and attacks are: they have to be allowed by
+    /// name.
     pub(crate) fn is_loopback(self) -> bool {
         match self {
             Self::Address(address) => address.to_canonical().is_loopback(),
@@ -53,8 +55,8 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// Labels of letters, digits, hyphens and underscores, as in names of containers. A name whose last label is a number is an
-/// address in a form that no browser sends (URL standard: "ends in a number").
+/// Labels of letters, digits, hyphens and underscores, as in names of containers. A name whose last label is
+/// a number is an address in a form that no browser sends (URL standard: "ends in a number").
 fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty()
@@ -66,8 +68,8 @@ fn is_name(text: &str) -> bool {
     text.len() <= NAME_BYTES_MAX && text.split('.').all(is_label) && !is_number
 }
 
-/// Loopback, the address that the server listens on, and what `--allowed-host` names; with any port, because ports of
-/// containers are published under other numbers.
+/// Loopback, the address that the server listens on, and what `--allowed-host` names; with any port, because
+/// ports of containers are published under other numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AllowedHosts {
     names: Vec<String>,

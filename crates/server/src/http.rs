@@ -80,7 +80,8 @@ impl<S: Store> Service<S> {
         wishes.frame(answer.unwrap_or_else(|_panic| failure(&internal_error())))
     }
 
-    /// Only operations and the question for them are guarded: a GET reads nothing, and load balancers ask by any name.
+    /// Only operations and the question for them are guarded: a GET reads nothing, and load balancers ask by
+    /// any name.
     async fn respond(
         &self,
         head: &Parts,

@@ -1,8 +1,8 @@
 //! Standard error: log lines, panics, and sentences for the person at the terminal.
 //!
-//! Invariant: standard error that cannot be written (closed, full, its reader gone or asleep) neither ends nor delays
-//! a request. A server hands its lines to one thread through a bounded queue; lines that find no room are dropped and
-//! counted. Commands have no such thread: they write directly and ignore failures.
+//! Invariant: standard error that cannot be written (closed, full, its reader gone or asleep) neither ends
+//! nor delays a request. A server hands its lines to one thread through a bounded queue; lines that find no
+//! room are dropped and counted. Commands have no such thread: they write directly and ignore failures.
 //!
 //! It does not know what the lines say.
 
@@ -20,7 +20,8 @@ use tracing_subscriber::EnvFilter;
 const LINES_MAX: usize = 1024;
 /// A longer line is cut.
 const LINE_BYTES_MAX: usize = 8 * 1024;
-/// How often, and how long each time, the end of the process waits for the queue to become empty: a second in all.
+/// How often, and how long each time, the end of the process waits for the queue to become empty: a second in
+/// all.
 const FINISH_TRIES: u32 = 200;
 const FINISH_RETRY: Duration = Duration::from_millis(5);
 /// How long the writing thread waits for a descriptor that somebody else made non-blocking.
@@ -159,8 +160,8 @@ fn write_lines(incoming: &Receiver<Vec<u8>>, mut output: impl Write, counts: &Co
     }
 }
 
-/// Like `Write::write_all`, but it waits where the descriptor is non-blocking: a parent process may have made it so, and
-/// half a line is worse than a late one.
+/// Like `Write::write_all`, but it waits where the descriptor is non-blocking: a parent process may have made
+/// it so, and half a line is worse than a late one.
 fn write_all(output: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Fails while it is told to, else keeps what it is given.
+    /// Fails while it is set to, else keeps what it is given.
     #[derive(Clone, Default)]
     struct Output(Arc<Mutex<(bool, Vec<u8>)>>);
 

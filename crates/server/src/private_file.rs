@@ -1,5 +1,5 @@
-//! Files that only their owner may read: the umask of the process, careful reading, replacing as a whole, and the lock
-//! that keeps two writers apart.
+//! Files that only their owner may read: the umask of the process, careful reading, replacing as a whole, and
+//! the lock that keeps two writers apart.
 //!
 //! It does not know what the files hold. Faults are the reasons alone; the caller names the file.
 
@@ -17,8 +17,9 @@ const BYTES_MAX: u64 = 1024 * 1024;
 const LOCK_TRIES: u32 = 250;
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
-/// From now on every file and folder that this process creates belongs to its user alone, whatever the shell says: the
-/// storage engine creates its files without a mode of its own. The mask is the process's, so this comes before any thread.
+/// From now on every file and folder that this process creates belongs to its user alone, whatever the shell
+/// says: the storage engine creates its files without a mode of its own. The mask is the process's, so this
+/// comes before any thread.
 pub(crate) fn restrict_umask() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
@@ -40,8 +41,8 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// Writes a new file of its own name in the same folder and renames it: a reader sees the old text or the new one, also
-/// after a loss of power.
+/// Writes a new file of its own name in the same folder and renames it: a reader sees the old text or the new
+/// one, also after a loss of power.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let draft = sibling(path, ".", &format!(".{:032x}.new", environment::random_u128()));
     let replaced = write_new(&draft, text)
@@ -54,7 +55,8 @@ pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     replaced
 }
 
-/// Held by a writer from its read to its write. The lock file stays: removing it would let two writers lock two files.
+/// Held by a writer from its read to its write. The lock file stays: removing it would let two writers lock
+/// two files.
 pub(crate) fn lock(path: &Path) -> Result<File, String> {
     let name = sibling(path, "", ".lock");
     let lock = open_lock(&name).map_err(|error| format!("{}: {error}", name.display()))?;

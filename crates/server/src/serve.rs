@@ -112,8 +112,8 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     outcome.and(closed)
 }
 
-/// The tasks that run as long as the server does. One that ends earlier leaves a process that looks alive and serves
-/// nobody, so that the server has to end with it.
+/// The tasks that run as long as the server does. One that ends earlier leaves a process that looks alive and
+/// serves nobody, so that the server has to end with it.
 #[derive(Default)]
 struct Tasks(JoinSet<&'static str>);
 

@@ -1,9 +1,10 @@
 //! Which requests of web pages may reach the database.
 //!
-//! The service answers every page, because it verifies every signature. Where nothing is verified that would let any page
-//! that a developer opens read and delete the tables of this machine, so pages must be of this machine or be named. Three
-//! headers tell: `Origin`, whose page asks; `Host`, by which name it reached us (`hosts`); `Sec-Fetch-Site`, how far the page
-//! is away, for requests to which browsers add no `Origin`. Programs that are no browsers send at most `Host`.
+//! The service answers every page, because it verifies every signature. Where nothing is verified that would
+//! let any page that a developer opens read and delete the tables of this machine, so pages must be of this
+//! machine or be named. Three headers decide: `Origin`, whose page asks; `Host`, by which name it reached us
+//! (`hosts`); `Sec-Fetch-Site`, how far the page is away, for requests to which browsers add no `Origin`.
+//! Programs that are no browsers send at most `Host`.
 //!
 //! It does not know which methods are guarded, nor what any request asks for.
 
@@ -118,8 +119,8 @@ impl Origins {
         Ok(if any { Self::Any } else { Self::Local(named) })
     }
 
-    /// Browsers send the origin with every POST of a page. A request of a page that has none is taken only from where a
-    /// user's own address line or this server stands.
+    /// Browsers send the origin with every POST of a page. A request of a page that has none is taken only
+    /// from where a user's own address line or this server stands.
     fn admit(&self, origin: Option<&HeaderValue>, fetch_site: Option<&HeaderValue>) -> bool {
         let Self::Local(named) = self else { return true };
         match origin {

@@ -80,6 +80,7 @@ fn a_reader_of_standard_error_that_sleeps_stops_nothing() {
 #[test]
 fn a_data_folder_belongs_to_its_owner_alone_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt as _;
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("above/data");
     let server = under_bash("umask 000; exec \"$0\" \"$@\"", &["--data", data.to_str().unwrap()]);
@@ -100,10 +101,6 @@ fn a_data_folder_belongs_to_its_owner_alone_whatever_the_umask() {
         }
     }
     assert!(files > 8, "{files}");
-
-    fn mode(path: &std::path::Path) -> u32 {
-        std::fs::metadata(path).unwrap().permissions().mode() & 0o777
-    }
 }
 
 #[test]

@@ -8,8 +8,9 @@
 //! engine/         the engine's files
 //! ```
 //!
-//! All of it belongs to one user: folders are created with mode 0700 and files with 0600, and the folder of an existing
-//! store is closed to others. The engine creates its files as the umask says; the closed folder protects them.
+//! All of it belongs to one user: folders are created with mode 0700 and files with 0600, and the folder of
+//! an existing store is closed to others. The engine creates its files as the umask says; the closed folder
+//! protects them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -86,8 +87,9 @@ impl Folder {
         private_folders().create(&engine).map_err(OpenFault::io(&engine))
     }
 
-    /// Creates the engine's lock file if it is missing: it is empty, and tools that copy folders leave locks out, but the
-    /// engine opens no store without it. Our own lock is held, so that nobody else has the engine open.
+    /// Creates the engine's lock file if it is missing: it is empty, and tools that copy folders leave locks
+    /// out, but the engine opens no store without it. Our own lock is held, so that nobody else has the
+    /// engine open.
     pub(crate) fn restore_engine_lock(&self) -> Result<(), OpenFault> {
         let lock = self.engine().join(ENGINE_LOCK);
         let created = private_options().create(true).truncate(false).write(true).open(&lock);
@@ -193,8 +195,9 @@ fn private_folders() -> DirBuilder {
     builder
 }
 
-/// Takes the rights of other users away from a store's folder, which may be older than this rule or made by somebody else.
-/// Folders of other owners and file systems without modes cannot be closed; the store opens all the same.
+/// Takes the rights of other users away from a store's folder, which may be older than this rule or made by
+/// somebody else. Folders of other owners and file systems without modes cannot be closed; the store opens
+/// all the same.
 #[cfg(unix)]
 fn close_to_others(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
