@@ -26,23 +26,25 @@ use tokio::sync::{RwLock, watch};
 
 use crate::auth::Gate;
 use crate::carried::Carried;
+use crate::client::Client;
+use crate::connections::Connections;
 use crate::environment;
 use crate::frame::{Answer, Wishes, inflate};
 use crate::head::{self, Told};
+use crate::limits::{
+    BODY_SECONDS_MAX, DISCARDED_BYTES_MAX, HEAD_BYTES_MAX, Limits, STOPPING_BODY_SECONDS_MAX,
+};
 use crate::origin::Origins;
-
-/// How long a client may take to send a body.
-const BODY_SECONDS_MAX: u64 = 60;
-/// How long a body may still take after the server was told to stop.
-const STOPPING_BODY_SECONDS_MAX: u64 = 2;
-/// What is read of a body that is too large, so that its connection can go on; a longer one ends it.
-const DISCARDED_BYTES_MAX: usize = 4 * limits::REQUEST_BYTES_MAX;
+use crate::patience::Phase;
+use crate::refused::{Cause, Refused};
 
 /// Everything a connection needs to answer requests.
 pub(crate) struct Service<S: Store> {
     engine: Engine<S>,
     gate: Gate,
     origins: Origins,
+    limits: Limits,
+    refused: Arc<Refused>,
     stopping: watch::Receiver<bool>,
     /// Held by every change while it is carried out, whether or not its client still waits.
     changes: Arc<RwLock<()>>,
@@ -60,9 +62,20 @@ impl<S: Store> Service<S> {
         engine: Engine<S>,
         gate: Gate,
         origins: Origins,
+        limits: Limits,
         stopping: watch::Receiver<bool>,
     ) -> Self {
-        Self { engine, gate, origins, stopping, changes: Arc::default() }
+        Self { engine, gate, origins, limits, refused: Arc::default(), stopping, changes: Arc::default() }
+    }
+
+    /// The connections that this service is to answer, none yet.
+    pub(crate) fn connections(&self) -> Connections {
+        Connections::new(&self.limits, self.gate.verifies(), Arc::clone(&self.refused))
+    }
+
+    /// What was refused or closed by a limit so far.
+    pub(crate) fn refused(&self) -> &Refused {
+        &self.refused
     }
 
     /// Resolves once no change is being carried out.
@@ -71,21 +84,35 @@ impl<S: Store> Service<S> {
     }
 
     /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    pub(crate) async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
         let told = Told::read(&head.headers);
         let admitted = self.origins.admit(told.origin);
         let wishes = Wishes::read(&told, admitted);
-        let answer = AssertUnwindSafe(self.respond(&head, &told, body, admitted)).catch_unwind().await;
+        let answer =
+            AssertUnwindSafe(self.respond(&head, &told, body, admitted, client)).catch_unwind().await;
         wishes.frame(answer.unwrap_or_else(|_panic| failure(&internal_error())))
     }
 
-    async fn respond(&self, head: &Parts, told: &Told<'_>, body: Incoming, admitted: bool) -> Answer {
+    async fn respond(
+        &self,
+        head: &Parts,
+        told: &Told<'_>,
+        body: Incoming,
+        admitted: bool,
+        client: &Client,
+    ) -> Answer {
         // Read in any case: what is left unread would end the connection.
-        let body = match self.body(body).await {
+        let body = match self.body(body, client).await {
             Ok(body) => body,
-            Err(BodyFault::TooLarge) => return Answer::too_large(),
-            Err(BodyFault::TooSlow) => return Answer::too_slow(),
+            Err(BodyFault::TooLarge) => {
+                self.refused.count(Cause::BodyTooLarge);
+                return Answer::too_large();
+            }
+            Err(BodyFault::TooSlow) => {
+                self.refused.count(Cause::BodyTooSlow);
+                return Answer::too_slow();
+            }
             Err(BodyFault::Broken) => return failure(&not_json()),
         };
         match head.method {
@@ -96,19 +123,24 @@ impl<S: Store> Service<S> {
             Method::POST if body.is_empty() || speaks_json(told) => {}
             _ => return Answer::not_ours(),
         }
-        match self.execute(head, told, body).await {
+        match self.execute(head, told, body, client).await {
             Ok(body) => Answer::json(body),
             Err(error) => failure(&error),
         }
     }
 
     /// A body within its limits of size and time.
-    async fn body(&self, body: Incoming) -> Result<Bytes, BodyFault> {
+    async fn body(&self, body: Incoming, client: &Client) -> Result<Bytes, BodyFault> {
         let mut read = std::pin::pin!(read_body(body));
         // Most bodies came together with their head: no clock, no timer, and nobody to tell when the server stops.
         match poll_immediate(read.as_mut()).await {
             Some(outcome) => outcome,
-            None => self.within_time(read).await,
+            None => {
+                client.activity.enter(Phase::Receiving);
+                let outcome = self.within_time(read).await;
+                client.activity.enter(Phase::Executing);
+                outcome
+            }
         }
     }
 
@@ -146,13 +178,20 @@ impl<S: Store> Service<S> {
         .await
     }
 
-    async fn execute(&self, head: &Parts, told: &Told<'_>, sent: Bytes) -> Result<Vec<u8>, Error> {
+    async fn execute(
+        &self,
+        head: &Parts,
+        told: &Told<'_>,
+        sent: Bytes,
+        client: &Client,
+    ) -> Result<Vec<u8>, Error> {
         let body = match told.content_encoding {
             None => sent.clone(),
             Some(coding) => inflate(coding, &sent).ok_or_else(internal_error)?,
         };
         let (operation, caller) =
             self.admit(head, told, &sent).map_err(|error| prefer_syntax_fault(error, &body))?;
+        client.admit();
         let request = decode(operation, &body)?;
         let response = self.carry_out(caller, request).await?;
         Ok(render(&response))
@@ -220,9 +259,6 @@ fn prefer_syntax_fault(error: Error, body: &[u8]) -> Error {
 fn host(headers: &HeaderMap) -> &str {
     headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
-
-/// A request's line or headers (observed: the service refuses more than 16 KB of either).
-const HEAD_BYTES_MAX: usize = 16 * 1024;
 
 /// A request's line, without its method.
 fn line_bytes(head: &Parts) -> usize {
