@@ -11,10 +11,11 @@ use std::time::Duration;
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
+use crate::budget::Budget;
 use crate::client::{Addresses, Client, TooMany};
 use crate::limits::{
-    CONNECTIONS_AHEAD_MAX, KNOWN_VICTIMS_MAX, Limits, Pace, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE,
-    VICTIMS_MAX,
+    CONNECTIONS_AHEAD_MAX, KNOWN_VICTIMS_MAX, Limits, PRESSED_ANSWER_BYTES_MIN, PRESSURE_CHECK_MS, Pace,
+    ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
 };
 use crate::patience::{Activity, Leave, Phase, Watch};
 use crate::refused::{Cause, Refused};
@@ -24,6 +25,8 @@ struct Open {
     activity: Arc<Activity>,
     watch: Watch,
     ip: IpAddr,
+    /// What was sent at the last look under pressure, if an answer was pending then.
+    pending_sent_bytes: Option<u64>,
     /// How many were opened before it.
     number: u64,
 }
@@ -63,6 +66,11 @@ pub(crate) struct Connections {
     checks: Interval,
     retries: Interval,
     refused: Arc<Refused>,
+    /// Memory for large answers: while it is short, nobody may keep an answer waiting for long.
+    answers: Arc<Budget>,
+    pressure: Interval,
+    /// Whether it was short at the last look.
+    relieving: bool,
 }
 
 fn ticks(period: Duration) -> Interval {
@@ -74,7 +82,7 @@ fn ticks(period: Duration) -> Interval {
 
 impl Connections {
     /// `verifies`: whether there are credentials, so that clients without a verified request get a share only.
-    pub(crate) fn new(limits: &Limits, verifies: bool, refused: Arc<Refused>) -> Self {
+    pub(crate) fn new(limits: &Limits, verifies: bool, refused: Arc<Refused>, answers: Arc<Budget>) -> Self {
         let most = limits.connections_max;
         let pace = Pace::serving(limits.check_ms);
         Self {
@@ -93,6 +101,9 @@ impl Connections {
             checks: ticks(pace.interval),
             retries: ticks(Duration::from_millis(ROOM_RETRY_MS)),
             refused,
+            answers,
+            relieving: false,
+            pressure: ticks(Duration::from_millis(PRESSURE_CHECK_MS)),
         }
     }
 
@@ -126,7 +137,8 @@ impl Connections {
         let task = self.tasks.spawn(connection);
         let number = self.opened;
         self.opened += 1;
-        self.open.insert(task.id(), Open { activity, watch: Watch::new(), ip, number });
+        self.open
+            .insert(task.id(), Open { activity, watch: Watch::new(), ip, pending_sent_bytes: None, number });
         self.make_room();
     }
 
@@ -146,6 +158,7 @@ impl Connections {
                 }
             }
             _ = self.checks.tick() => self.check(),
+            _ = self.pressure.tick() => self.relieve(),
             _ = self.retries.tick(), if crowded => {
                 self.barren = false;
                 // One that was asked while it executed a request stays.
@@ -177,6 +190,25 @@ impl Connections {
             });
         }
         self.refused.report();
+    }
+
+    /// While memory for answers is short, closes those whose clients took next to nothing since the last look.
+    fn relieve(&mut self) {
+        let short = self.answers.is_short();
+        if !short && !self.relieving {
+            return;
+        }
+        self.relieving = short;
+        for open in self.open.values_mut() {
+            let pending = (short && open.activity.sends()).then(|| open.activity.sent_bytes());
+            if let (Some(now), Some(before)) = (pending, open.pending_sent_bytes)
+                && now.saturating_sub(before) < PRESSED_ANSWER_BYTES_MIN
+            {
+                self.refused.count(Cause::AnswerNotRead);
+                open.activity.ask(Leave::AtOnce);
+            }
+            open.pending_sent_bytes = pending;
+        }
     }
 
     fn excess(&self, among: Among) -> usize {

@@ -24,10 +24,7 @@ pub(crate) struct Shares {
 
 /// Raises the limit of this process as far as the system lets it, and shares out what there is.
 pub(crate) fn share(keeps: Keeps, connections_wanted: usize) -> Result<Shares, String> {
-    let limit = rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
-        tracing::warn!(%error, "cannot raise the number of open files");
-        rlimit::Resource::NOFILE.get_soft().unwrap_or(u64::MAX)
-    });
+    let limit = raise_limit();
     let shares = shares(usize::try_from(limit).unwrap_or(usize::MAX), keeps, connections_wanted)?;
     if shares.connections_max < connections_wanted {
         tracing::warn!(
@@ -36,6 +33,21 @@ pub(crate) fn share(keeps: Keeps, connections_wanted: usize) -> Result<Shares, S
         );
     }
     Ok(shares)
+}
+
+/// The number of files that this process may open, as high as the system lets it be.
+#[cfg(unix)]
+fn raise_limit() -> u64 {
+    rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot raise the number of open files");
+        rlimit::Resource::NOFILE.get_soft().unwrap_or(u64::MAX)
+    })
+}
+
+/// Windows has no such limit for sockets.
+#[cfg(not(unix))]
+fn raise_limit() -> u64 {
+    u64::MAX
 }
 
 fn shares(limit: usize, keeps: Keeps, connections_wanted: usize) -> Result<Shares, String> {

@@ -33,6 +33,11 @@ const ANSWER_WINDOW_SECONDS: u32 = 20;
 /// The same after a stop signal.
 const STOPPING_ANSWER_WINDOW_MS: u32 = 2_000;
 
+/// While memory for answers is short, connections are looked at so often.
+pub(crate) const PRESSURE_CHECK_MS: u64 = 1_000;
+/// What a client must have taken of a pending answer between two such looks.
+pub(crate) const PRESSED_ANSWER_BYTES_MIN: u64 = 8 * 1024;
+
 // Checks of connections
 
 /// How often connections are checked. A hidden setting shortens it for tests.

@@ -1,8 +1,11 @@
 //! The binary `keywright`: it parses the command line and hands over.
 
+mod answer_size;
 mod auth;
 mod banner;
 mod bench;
+mod body;
+mod budget;
 mod carried;
 mod cli;
 mod client;
@@ -11,9 +14,11 @@ mod connections;
 mod credentials;
 mod descriptors;
 mod environment;
+mod failed_signatures;
 mod frame;
 mod head;
 mod http;
+mod inflate;
 mod limits;
 mod listener;
 mod model;

@@ -117,6 +117,11 @@ impl Activity {
         self.sends.load(Ordering::Relaxed)
     }
 
+    /// What the socket has taken so far.
+    pub(crate) fn sent_bytes(&self) -> u64 {
+        self.sent_bytes.load(Ordering::Relaxed)
+    }
+
     /// Notes that a request was admitted. True for the first one.
     pub(crate) fn admit(&self) -> bool {
         let first = !self.admitted.load(Ordering::Relaxed);

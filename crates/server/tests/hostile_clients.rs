@@ -9,8 +9,9 @@ use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use support::Server;
+use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
 use support::raw::{Connection, request};
+use support::{Server, add_key};
 
 const CREATE: &str = r#"{"TableName":"Tab","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}"#;
 const GET: &str = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}}}"#;
@@ -190,4 +191,136 @@ fn a_server_that_may_open_too_few_files_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let fault = with_open_files(128, &["--data", folder.path().to_str().unwrap()]).err().unwrap();
     assert!(fault.contains("ulimit -n"), "{fault}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_body_whose_head_has_failed_is_not_kept() {
+    let server = Server::in_memory();
+    let before = server.resident_mib();
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-amz-json-1.0\r\n\
+                X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 16000000\r\n\r\n";
+    let piece = vec![b'x'; 15_999_999];
+    let mut clients: Vec<_> = (0..8).map(|_| Connection::open(&server)).collect();
+    for client in &mut clients {
+        client.stream.get_mut().write_all(head.as_bytes()).unwrap();
+        client.stream.get_mut().write_all(&piece).unwrap();
+    }
+    let held = server.resident_mib().saturating_sub(before);
+    assert!(held < 32, "128 MB were sent without a signature, and {held} MiB are held");
+    for client in &mut clients {
+        client.stream.get_mut().write_all(b"x").unwrap();
+        let answer = client.read();
+        assert!(answer.text().contains("MissingAuthenticationToken"), "{}", answer.text());
+        client.still_works();
+    }
+}
+
+#[test]
+fn a_client_that_asks_before_it_sends_learns_that_its_head_has_failed() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-amz-json-1.0\r\nExpect: 100-continue\r\n\
+                X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 1000000\r\n\r\n";
+    connection.stream.get_mut().write_all(head.as_bytes()).unwrap();
+    assert_eq!(connection.read().status, 400);
+}
+
+#[test]
+fn bodies_share_a_budget_and_small_ones_do_without_it() {
+    let server = Server::start(&["--in-memory", "--body-budget-mib", "64", "--budget-wait-ms", "200"]);
+    fill(&server, 10);
+    let bytes = request("ListTables", &"x".repeat(16 * 1024 * 1024));
+    let mut stalled: Vec<_> = (0..4).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut stalled {
+        stream.write_all(&bytes[..bytes.len() - 10]).unwrap();
+    }
+    // Until the server has read them.
+    std::thread::sleep(Duration::from_millis(500));
+    let put =
+        format!(r#"{{"TableName":"Tab","Item":{{"a":{{"S":"l"}},"b":{{"S":"{}"}}}}}}"#, "x".repeat(100_000));
+    let mut connection = Connection::open(&server);
+    let busy = connection.call("PutItem", put.as_bytes());
+    assert_eq!(busy.status, 503);
+    assert!(busy.text().contains("ServiceUnavailable"), "{}", busy.text());
+    assert_eq!(connection.call("GetItem", GET.as_bytes()).status, 200);
+    drop(stalled);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
+}
+
+#[test]
+fn answers_that_nobody_reads_give_way_to_others() {
+    let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
+    fill(&server, 350_000);
+    let mut connection = Connection::open(&server);
+    for key in ["l", "m", "n"] {
+        let put = format!(
+            r#"{{"TableName":"Tab","Item":{{"a":{{"S":"{key}"}},"b":{{"S":"{}"}}}}}}"#,
+            "x".repeat(350_000)
+        );
+        assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
+    }
+    let scan = request("Scan", r#"{"TableName":"Tab"}"#).repeat(30);
+    let mut greedy: Vec<_> = (0..40).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut greedy {
+        stream.write_all(&scan).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = now();
+    assert_eq!(connection.call("Scan", br#"{"TableName":"Tab"}"#).status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(greedy);
+}
+
+#[test]
+fn one_address_gets_as_many_connections_and_requests_as_a_setting_says() {
+    let server =
+        Server::start(&["--in-memory", "--connections-per-address", "3", "--requests-per-address", "1"]);
+    let mut first = Connection::open(&server);
+    first.still_works();
+    let mut stalled = TcpStream::connect(server.address()).unwrap();
+    let bytes = request("ListTables", &"x".repeat(1_000));
+    stalled.write_all(&bytes[..bytes.len() - 10]).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(first.call("ListTables", b"{}").status, 503);
+    let third = TcpStream::connect(server.address()).unwrap();
+    assert_eq!(rest(TcpStream::connect(server.address()).unwrap()), 0, "the fourth is closed");
+    drop((stalled, third));
+    std::thread::sleep(Duration::from_millis(100));
+    first.still_works();
+}
+
+#[test]
+fn failed_signatures_slow_down_failing_requests_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.toml");
+    let (id, secret) = add_key(&file, &[]);
+    let server = Server::start(&["--in-memory", "--credentials", file.to_str().unwrap()]);
+    let mut wrong = Signer::new(&id, "wrong", "us-east-1");
+    for _ in 0..5 {
+        assert_eq!(send_signed(&server, &mut wrong).0, 400);
+    }
+    let (status, took) = send_signed(&server, &mut wrong);
+    assert!(status == 400 && took >= Duration::from_millis(160), "{took:?}");
+    let (status, took) = send_signed(&server, &mut Signer::new(&id, &secret, "us-east-1"));
+    assert!(status == 200 && took < Duration::from_millis(160), "{took:?}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
+fn send_signed(server: &Server, signer: &mut Signer) -> (u16, Duration) {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let time = TimeMs(u64::try_from(since.as_millis()).unwrap());
+    let (date, target) = (time.to_basic(), "DynamoDB_20120810.ListTables");
+    let headers = [("host", "localhost"), ("x-amz-date", date.as_str()), ("x-amz-target", target)];
+    let signed = SignedRequest { method: "POST", path: "/", query: "", headers: &headers, body: b"{}" };
+    let authorization = signer.authorization(&signed, &["host", "x-amz-date", "x-amz-target"], time);
+    let sent = [
+        ("Content-Type", "application/x-amz-json-1.0"),
+        ("X-Amz-Date", date.as_str()),
+        ("X-Amz-Target", target),
+        ("Authorization", authorization.as_str()),
+    ];
+    let begun = now();
+    (Connection::open(server).send("POST", &sent, b"{}").status, begun.elapsed())
 }
