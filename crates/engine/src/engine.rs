@@ -18,7 +18,7 @@ use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
 use crate::gate::Gates;
 use crate::get_item::get_item;
-use crate::lane::{Pace, Presence};
+use crate::lane::{Lane, Pace, Presence};
 use crate::partiql;
 use crate::put_item::put_item;
 use crate::query::query;
@@ -206,9 +206,14 @@ impl<S: Store> Engine<S> {
         Self { shared: Arc::clone(&self.shared), presence: Some(presence) }
     }
 
+    /// Where long computations take place, for those around the engine as well.
+    pub fn lane(&self) -> &Lane {
+        &self.shared.config.lane
+    }
+
     /// The pace of a request that begins to compute.
     pub(crate) fn pace(&self) -> Pace<'_> {
-        Pace::new(&self.shared.config.lane, self.presence.as_ref())
+        Pace::new(self.lane(), self.presence.as_ref())
     }
 
     pub(crate) fn store(&self) -> &S {

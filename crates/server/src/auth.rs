@@ -1,12 +1,15 @@
 //! Who calls: from a signature's claim to the account and region whose tables the request sees.
 //!
-//! With keys configured every signature is verified; without, every well-formed one is taken at its word.
+//! With keys configured every signature is verified; without, every well-formed one is taken at its word. The claim is
+//! judged before a request's body is read, the signature after it, because it covers the body.
 
 use std::collections::BTreeMap;
 
 use keywright_engine::{AccountId, Caller, Region};
 use keywright_semantics::error::Error;
-use keywright_wire::sigv4::{Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, read_claim, verify};
+use keywright_wire::sigv4::{
+    Claim, Keyring, SignedRequest, SigningKeys, TimeCheck, TimeMs, check_key, read_claim, verify_signature,
+};
 
 use crate::credentials::Credential;
 
@@ -19,12 +22,14 @@ pub(crate) enum Gate {
     /// Signatures must be well-formed. An access key of twelve digits names its account.
     Open,
     /// Signatures must hold.
-    Keys { credentials: BTreeMap<String, Credential>, signing_keys: SigningKeys },
+    Keys { credentials: Credentials, signing_keys: SigningKeys },
 }
 
-struct Secrets<'a>(&'a BTreeMap<String, Credential>);
+/// The keys by their ids.
+#[derive(Debug)]
+pub(crate) struct Credentials(BTreeMap<String, Credential>);
 
-impl Keyring for Secrets<'_> {
+impl Keyring for Credentials {
     fn secret(&self, access_key_id: &str) -> Option<&str> {
         self.0.get(access_key_id).map(|credential| credential.secret_access_key.as_str())
     }
@@ -32,29 +37,60 @@ impl Keyring for Secrets<'_> {
 
 impl Gate {
     pub(crate) fn with_keys(credentials: BTreeMap<String, Credential>) -> Self {
-        Self::Keys { credentials, signing_keys: SigningKeys::default() }
+        Self::Keys { credentials: Credentials(credentials), signing_keys: SigningKeys::default() }
     }
 
     pub(crate) const fn verifies(&self) -> bool {
         matches!(self, Self::Keys { .. })
     }
 
-    /// Lets a request in, or says why not. Without keys no header but those of the claim is looked at, nor the clock.
-    pub(crate) fn admit(
-        &self,
-        request: &SignedRequest<'_>,
+    /// Judges what a request's head claims. Without keys no header but those of the claim is looked at, nor the clock.
+    pub(crate) fn judge<'a>(
+        &'a self,
+        request: &SignedRequest<'a>,
         now: impl FnOnce() -> TimeMs,
-    ) -> Result<Caller, Error> {
+    ) -> Result<Claimed<'a>, Error> {
         match self {
             Self::Open => {
                 let claim = read_claim(request, TimeCheck::Skip)?;
-                Ok(caller(account_of_open_key(claim.access_key_id()), claim.region()))
+                Ok(Claimed::Trusted(caller(account_of_open_key(claim.access_key_id()), claim.region())))
             }
             Self::Keys { credentials, signing_keys } => {
                 let claim = read_claim(request, TimeCheck::Now(now()))?;
-                verify(request, &claim, &Secrets(credentials), signing_keys)?;
-                let credential = credentials.get(claim.access_key_id());
+                let secret = check_key(request, &claim, credentials)?;
+                let credential = credentials.0.get(claim.access_key_id());
                 let account = credential.map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str());
+                Ok(Claimed::Signed(Box::new(Signed { claim, secret, account, signing_keys })))
+            }
+        }
+    }
+}
+
+/// Who a request's head claims to come from.
+#[derive(Debug)]
+pub(crate) enum Claimed<'a> {
+    Trusted(Caller),
+    /// By a known key, if the signature holds.
+    Signed(Box<Signed<'a>>),
+}
+
+/// A claim of a known key.
+#[derive(Debug)]
+pub(crate) struct Signed<'a> {
+    claim: Claim<'a>,
+    secret: &'a str,
+    account: &'a str,
+    signing_keys: &'a SigningKeys,
+}
+
+impl Claimed<'_> {
+    /// Lets a request in, whose body is there by now, or says why not.
+    pub(crate) fn verify(self, request: &SignedRequest<'_>) -> Result<Caller, Error> {
+        match self {
+            Self::Trusted(caller) => Ok(caller),
+            Self::Signed(signed) => {
+                let Signed { claim, secret, account, signing_keys } = *signed;
+                verify_signature(request, &claim, secret, signing_keys)?;
                 Ok(caller(account, claim.region()))
             }
         }

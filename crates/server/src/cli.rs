@@ -103,6 +103,38 @@ pub(crate) struct ServeArguments {
     /// How long a stream's shard takes records before a child takes its place, in milliseconds, at least 100 [default: 4 hours]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
     pub(crate) stream_shard_ms: Option<u64>,
+    #[command(flatten)]
+    pub(crate) limits: LimitArguments,
+}
+
+/// What one client may take from the others. docs/reference/limits.md gives the reasons.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Limits")]
+pub(crate) struct LimitArguments {
+    /// Connections at one time, as far as the limit of open files allows [default: 10000]
+    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_MAX")]
+    pub(crate) connections_max: Option<usize>,
+    /// Connections of one address; 0 for no limit [default: 1000, none on loopback]
+    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_PER_ADDRESS")]
+    pub(crate) connections_per_address: Option<u32>,
+    /// Requests under way of one address; 0 for no limit [default: 500, none on loopback]
+    #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_REQUESTS_PER_ADDRESS")]
+    pub(crate) requests_per_address: Option<u32>,
+    /// Memory for all request bodies together, in MiB, at least 64 [default: 256]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_BODY_BUDGET_MIB")]
+    pub(crate) body_budget_mib: Option<u64>,
+    /// Memory for what is made of request bodies while they are executed, in MiB, at least 64 [default: 256]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_DECODE_BUDGET_MIB")]
+    pub(crate) decode_budget_mib: Option<u64>,
+    /// Memory for all large answers together, in MiB, at least 32 [default: 256]
+    #[arg(long, value_name = "MIB", env = "KEYWRIGHT_ANSWER_BUDGET_MIB")]
+    pub(crate) answer_budget_mib: Option<u64>,
+    /// For tests: how often connections are checked
+    #[arg(long, hide = true)]
+    pub(crate) check_ms: Option<u32>,
+    /// For tests: how long a request waits for memory
+    #[arg(long, hide = true)]
+    pub(crate) budget_wait_ms: Option<u64>,
 }
 
 #[derive(Debug, Args)]

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::cli::{DurabilityArgument, ServeArguments};
+use crate::cli::{DurabilityArgument, LimitArguments, ServeArguments};
 use crate::hosts::AllowedHosts;
+use crate::limits::{self, Limits, PerAddress};
 use crate::web_guard::{HostCheck, Origins, WebGuard};
 
 const DEFAULT_FILE: &str = "keywright.toml";
@@ -50,6 +51,7 @@ pub(crate) struct Config {
     pub(crate) stream_shard_ms: Option<u64>,
     /// How long after its time an item is deleted; the engine's own default if absent.
     pub(crate) ttl_delay_ms: Option<u64>,
+    pub(crate) limits: Limits,
 }
 
 /// The configuration file: the flags' names with underscores or hyphens.
@@ -82,6 +84,18 @@ struct File {
     ttl_delay_ms: Option<u64>,
     #[serde(alias = "stream_shard_ms")]
     stream_shard_ms: Option<u64>,
+    #[serde(alias = "connections_max")]
+    connections_max: Option<usize>,
+    #[serde(alias = "connections_per_address")]
+    connections_per_address: Option<u32>,
+    #[serde(alias = "requests_per_address")]
+    requests_per_address: Option<u32>,
+    #[serde(alias = "body_budget_mib")]
+    body_budget_mib: Option<u64>,
+    #[serde(alias = "decode_budget_mib")]
+    decode_budget_mib: Option<u64>,
+    #[serde(alias = "answer_budget_mib")]
+    answer_budget_mib: Option<u64>,
 }
 
 impl File {
@@ -112,6 +126,7 @@ impl Config {
     pub(crate) fn merge(arguments: ServeArguments) -> Result<Self, String> {
         let file = File::read(arguments.config.as_deref())?;
         let durability = arguments.durability.or(file.durability()?).unwrap_or(DurabilityArgument::Synced);
+        let limits = limits_of(&arguments.limits, &file)?;
         let host = arguments.host.or(file.host).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST));
         let port = arguments.port.or(file.port).unwrap_or(DEFAULT_PORT);
         let credentials = arguments.credentials.or(file.credentials);
@@ -147,6 +162,7 @@ impl Config {
             transition_ms: arguments.transition_ms.or(file.transition_ms).unwrap_or(0),
             ttl_delay_ms: arguments.ttl_delay_ms.or(file.ttl_delay_ms),
             stream_shard_ms: shard_time(arguments.stream_shard_ms.or(file.stream_shard_ms))?,
+            limits,
         })
     }
 }
@@ -154,6 +170,41 @@ impl Config {
 /// The list of the first source that has any.
 fn first_given(flags: Vec<String>, file: Vec<String>) -> Vec<String> {
     if flags.is_empty() { file } else { flags }
+}
+
+fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, String> {
+    let connections_max =
+        arguments.connections_max.or(file.connections_max).unwrap_or(limits::CONNECTIONS_MAX);
+    if connections_max == 0 {
+        return Err("--connections-max 0 lets nobody in: write at least 1".to_owned());
+    }
+    let budget = |name: &str, mib: u64, mib_min: u64| {
+        let bytes = usize::try_from(mib.saturating_mul(MIB)).unwrap_or(usize::MAX);
+        let too_small =
+            || format!("{name} {mib} is too small for the largest request: write at least {mib_min}");
+        if mib < mib_min { Err(too_small()) } else { Ok(bytes) }
+    };
+    let body_mib = arguments.body_budget_mib.or(file.body_budget_mib).unwrap_or(limits::BODY_BUDGET_MIB);
+    let decode_mib =
+        arguments.decode_budget_mib.or(file.decode_budget_mib).unwrap_or(limits::DECODE_BUDGET_MIB);
+    let answer_mib =
+        arguments.answer_budget_mib.or(file.answer_budget_mib).unwrap_or(limits::ANSWER_BUDGET_MIB);
+    Ok(Limits {
+        connections_max,
+        connections_per_address: PerAddress::from_setting(
+            arguments.connections_per_address.or(file.connections_per_address),
+            limits::CONNECTIONS_PER_ADDRESS,
+        ),
+        requests_per_address: PerAddress::from_setting(
+            arguments.requests_per_address.or(file.requests_per_address),
+            limits::REQUESTS_PER_ADDRESS,
+        ),
+        body_budget_bytes: budget("--body-budget-mib", body_mib, limits::BODY_BUDGET_MIB_MIN)?,
+        decode_budget_bytes: budget("--decode-budget-mib", decode_mib, limits::DECODE_BUDGET_MIB_MIN)?,
+        answer_budget_bytes: budget("--answer-budget-mib", answer_mib, limits::ANSWER_BUDGET_MIB_MIN)?,
+        check_ms: arguments.check_ms.unwrap_or(limits::CHECK_MS).max(1),
+        budget_wait_ms: arguments.budget_wait_ms.unwrap_or(limits::BUDGET_WAIT_MS_MAX),
+    })
 }
 
 /// Where the data is to be kept, as one source of settings says.
@@ -282,6 +333,21 @@ mod tests {
         let with = |ms| Config::merge(ServeArguments { stream_shard_ms: Some(ms), ..arguments() });
         assert!(with(99).unwrap_err().contains("at least 100 ms"));
         assert_eq!(with(100).unwrap().stream_shard_ms, Some(100));
+    }
+
+    #[test]
+    fn limits_come_from_flags_then_the_file_and_too_small_ones_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("k.toml");
+        std::fs::write(&path, "connections-max = 5\nrequests_per_address = 0\nbody-budget-mib = 64\n")
+            .unwrap();
+        let with = |limits| ServeArguments { config: Some(path.clone()), limits, ..arguments() };
+        let flags = LimitArguments { connections_max: Some(7), ..LimitArguments::default() };
+        let merged = Config::merge(with(flags)).unwrap().limits;
+        assert_eq!((merged.connections_max, merged.requests_per_address), (7, PerAddress::Unlimited));
+        assert_eq!(merged.body_budget_bytes, 64 << 20);
+        let small = LimitArguments { answer_budget_mib: Some(31), ..LimitArguments::default() };
+        assert!(Config::merge(with(small)).unwrap_err().contains("write at least 32"));
     }
 
     #[test]

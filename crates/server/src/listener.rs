@@ -1,6 +1,5 @@
 //! Sockets: accept, TLS handshake, one HTTP/1.1 connection after the other, and a clean end to all of them.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,27 +9,16 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use keywright_store::Store;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{oneshot, watch};
-use tokio::task::{Id, JoinSet};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use crate::client::Client;
+use crate::connections::Connections;
 use crate::http::Service;
-use crate::patience::{Activity, Noted, Watch};
-
-/// How long a client may take for a TLS handshake or, from the answer to its last request on, for the head of one; for
-/// the latter at most one look longer.
-const HEAD_SECONDS_MAX: u32 = 30;
-/// How often connections are looked at.
-const LOOK_SECONDS: u32 = 5;
-/// Looks that find a connection waiting before it is closed.
-const LOOKS_MAX: u32 = HEAD_SECONDS_MAX / LOOK_SECONDS;
-/// How long a head may still take after the server was told to stop.
-const STOPPING_HEAD_SECONDS_MAX: u32 = 2;
-/// Connections at one time; further ones wait until one ends.
-const CONNECTIONS_MAX: usize = 10_000;
-/// How long to wait after the system refuses to accept (out of file descriptors, say).
-const ACCEPT_RETRY_MS: u64 = 50;
+use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, HEAD_SECONDS_MAX, READ_BUFFER_BYTES_MAX};
+use crate::patience::{Noted, Phase};
+use crate::refused::Cause;
 
 pub(crate) struct Listener {
     socket: TcpListener,
@@ -39,14 +27,15 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) async fn bind(address: SocketAddr, acceptor: Option<TlsAcceptor>) -> Result<Self, String> {
+    /// Listens. Must be called within the runtime.
+    pub(crate) fn bind(address: SocketAddr, acceptor: Option<TlsAcceptor>) -> Result<Self, String> {
         let explain = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::AddrInUse => {
                 format!("{address} is in use by another program: stop it, or choose another port with --port")
             }
             _ => format!("cannot listen on {address}: {error}"),
         };
-        let socket = TcpListener::bind(address).await.map_err(explain)?;
+        let socket = listen(address).map_err(explain)?;
         let address = socket.local_addr().map_err(explain)?;
         Ok(Self { socket, address, acceptor })
     }
@@ -59,144 +48,98 @@ impl Listener {
         self.acceptor.is_some()
     }
 
-    /// Accepts until told to stop, then waits for the connections' running requests.
+    /// Accepts until the server stops, then waits for the connections' running requests.
     pub(crate) async fn run<S: Store>(self, service: Arc<Service<S>>, mut stopping: watch::Receiver<bool>) {
-        let mut connections = Connections::new();
+        let mut connections = service.connections();
         loop {
             tokio::select! {
-                accepted = self.socket.accept(), if connections.tasks.len() < CONNECTIONS_MAX => match accepted {
-                    Ok((stream, _peer)) => {
-                        connections.begin(stream, self.acceptor.clone(), Arc::clone(&service));
+                accepted = self.socket.accept(), if connections.has_room() => match accepted {
+                    Ok((stream, peer)) => {
+                        begin(&mut connections, stream, peer, self.acceptor.clone(), Arc::clone(&service));
                     }
                     Err(error) => {
                         tracing::warn!(%error, "cannot accept a connection");
                         tokio::time::sleep(Duration::from_millis(ACCEPT_RETRY_MS)).await;
                     }
                 },
-                () = connections.attend(), if !connections.tasks.is_empty() => {}
+                () = connections.attend(), if !connections.is_empty() => {}
                 _ = stopping.changed() => break,
             }
         }
         drop(self.socket);
         connections.part();
-        while !connections.tasks.is_empty() {
+        while !connections.is_empty() {
             connections.attend().await;
         }
     }
 }
 
-/// How a connection is to leave before its client does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Leave {
-    /// After the request under way.
-    Politely,
-    AtOnce,
+fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A server that starts again must not wait for the connections of the one before.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
-/// All open connections.
-struct Connections {
-    tasks: JoinSet<()>,
-    open: HashMap<Id, (Watch, Option<oneshot::Sender<Leave>>)>,
-    looks: tokio::time::Interval,
-}
-
-impl Connections {
-    fn new() -> Self {
-        let mut looks = tokio::time::interval(Duration::from_secs(LOOK_SECONDS.into()));
-        // A look that comes late must not make the next one come early.
-        looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        Self { tasks: JoinSet::new(), open: HashMap::new(), looks }
-    }
-
-    fn begin<S: Store>(
-        &mut self,
-        stream: TcpStream,
-        acceptor: Option<TlsAcceptor>,
-        service: Arc<Service<S>>,
-    ) {
-        let activity = Arc::new(Activity::beginning());
-        let (leave, told) = oneshot::channel();
-        let side = Arc::new(Side { service, activity: Arc::clone(&activity) });
-        let task = self.tasks.spawn(connection(stream, acceptor, side, told));
-        self.open.insert(task.id(), (Watch::over(activity), Some(leave)));
-    }
-
-    /// Waits until a connection has ended, or until it is time to look at all of them.
-    async fn attend(&mut self) {
-        tokio::select! {
-            ended = self.tasks.join_next_with_id() => {
-                let id = match ended {
-                    Some(Ok((id, ()))) => id,
-                    Some(Err(error)) => error.id(),
-                    None => return,
-                };
-                self.open.remove(&id);
-            }
-            _ = self.looks.tick() => self.look(),
-        }
-    }
-
-    /// Closes those that have waited too long.
-    fn look(&mut self) {
-        for (watch, leave) in self.open.values_mut() {
-            if watch.has_waited(LOOKS_MAX)
-                && let Some(leave) = leave.take()
-            {
-                // One that ended meanwhile does not hear it.
-                let _ = leave.send(Leave::AtOnce);
-            }
-        }
-    }
-
-    /// Lets all end what they are at.
-    fn part(&mut self) {
-        for (_, leave) in self.open.values_mut() {
-            if let Some(leave) = leave.take() {
-                let _ = leave.send(Leave::Politely);
-            }
-        }
-    }
+/// Begins a connection, unless its address has too many.
+fn begin<S: Store>(
+    connections: &mut Connections,
+    stream: TcpStream,
+    peer: SocketAddr,
+    acceptor: Option<TlsAcceptor>,
+    service: Arc<Service<S>>,
+) {
+    let Ok(client) = connections.greet(peer.ip()) else { return };
+    let activity = Arc::clone(&client.activity);
+    let side = Arc::new(Side { service, client });
+    connections.begin(peer.ip(), activity, connection(stream, acceptor, side));
 }
 
 /// Our side of one connection. A count of the connection's own: that of the service would wander between the processors
 /// with each request.
 struct Side<S: Store> {
     service: Arc<Service<S>>,
-    activity: Arc<Activity>,
+    client: Client,
 }
 
-async fn connection<S: Store>(
-    stream: TcpStream,
-    acceptor: Option<TlsAcceptor>,
-    side: Arc<Side<S>>,
-    told: oneshot::Receiver<Leave>,
-) {
+async fn connection<S: Store>(stream: TcpStream, acceptor: Option<TlsAcceptor>, side: Arc<Side<S>>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
     }
-    let Some(acceptor) = acceptor else { return converse(stream, side, told).await };
+    let Some(acceptor) = acceptor else { return converse(stream, side).await };
     let handshake =
-        tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX.into()), acceptor.accept(stream)).await;
-    match handshake {
-        Ok(Ok(secure)) => converse(secure, side, told).await,
+        tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX.into()), acceptor.accept(stream));
+    let outcome = tokio::select! {
+        outcome = handshake => outcome,
+        _ = side.client.activity.asked() => return,
+    };
+    match outcome {
+        Ok(Ok(secure)) => converse(secure, side).await,
         Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
-        Err(_elapsed) => tracing::debug!("TLS handshake took too long"),
+        Err(_elapsed) => side.service.refused().count(Cause::TlsHandshake),
     }
 }
 
-async fn converse<S: Store, Io>(stream: Io, side: Arc<Side<S>>, told: oneshot::Receiver<Leave>)
+async fn converse<S: Store, Io>(stream: Io, side: Arc<Side<S>>)
 where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let activity = Arc::clone(&side.activity);
+    let activity = Arc::clone(&side.client.activity);
     let stream = Noted::new(TokioIo::new(stream), Arc::clone(&activity));
-    activity.turn();
+    activity.enter(Phase::Waiting);
     let answer = service_fn(move |request| {
         let side = Arc::clone(&side);
         async move {
-            side.activity.turn();
-            let answer = side.service.answer(request).await;
-            side.activity.turn();
+            let activity = &side.client.activity;
+            if activity.sends() {
+                activity.enter(Phase::Receiving);
+                activity.answers_taken().await;
+            }
+            activity.enter(Phase::Executing);
+            let answer = side.service.answer(request, &side.client).await;
+            activity.enter(Phase::Waiting);
             Ok::<_, std::convert::Infallible>(answer)
         }
     });
@@ -204,36 +147,26 @@ where
         http1::Builder::new()
             // Heads have their time by `patience`.
             .header_read_timeout(None)
-            .pipeline_flush(true)
+            // Each answer leaves at once, whatever was sent after its request. Otherwise answers pile up while the
+            // client keeps sending, and half a request behind a whole one keeps its answer back.
+            .pipeline_flush(false)
+            .max_buf_size(READ_BUFFER_BYTES_MAX)
             .serve_connection(stream, answer)
     );
-    let ended = tokio::select! {
-        ended = conversation.as_mut() => ended,
-        leave = told => {
-            if leave == Ok(Leave::AtOnce) {
-                tracing::debug!("no request came in time");
+    loop {
+        tokio::select! {
+            ended = conversation.as_mut() => {
+                if let Err(error) = ended {
+                    tracing::debug!(%error, "connection ended early");
+                }
                 return;
             }
-            conversation.as_mut().graceful_shutdown();
-            tokio::select! {
-                ended = conversation => ended,
-                () = waits(activity) => return,
+            politely = activity.asked() => {
+                if !politely {
+                    return;
+                }
+                conversation.as_mut().graceful_shutdown();
             }
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "connection ended early");
-    }
-}
-
-/// Resolves once a head has not come to its end for as long as one may take when the server stops.
-async fn waits(activity: Arc<Activity>) {
-    let mut watch = Watch::over(activity);
-    let mut looks = tokio::time::interval(Duration::from_secs(1));
-    loop {
-        looks.tick().await;
-        if watch.has_waited(STOPPING_HEAD_SECONDS_MAX) {
-            return;
         }
     }
 }

@@ -1,22 +1,32 @@
 //! The binary `keywright`: it parses the command line and hands over.
 
+mod answer_size;
 mod auth;
 mod banner;
 mod bench;
+mod body;
+mod budget;
 mod carried;
 mod cli;
+mod client;
 mod config;
+mod connections;
 mod credentials;
+mod descriptors;
 mod environment;
+mod failed_signatures;
 mod frame;
 mod head;
 mod hosts;
 mod http;
+mod inflate;
+mod limits;
 mod listener;
 mod log;
 mod model;
 mod patience;
 mod private_file;
+mod refused;
 mod serve;
 mod timers;
 mod tls;

@@ -17,17 +17,19 @@ use crate::auth::Gate;
 use crate::cli::DurabilityArgument;
 use crate::config::{Config, Storage};
 use crate::credentials::CredentialFile;
+use crate::descriptors::{self, Keeps};
 use crate::environment::SystemEnv;
 use crate::http::Service;
+use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX};
 use crate::listener::{self, Listener};
 use crate::{banner, log, private_file, timers, tls};
 
-/// How long running requests get after a stop signal.
-const DRAIN_SECONDS_MAX: u64 = 30;
-
-pub(crate) fn run(config: Config) -> Result<(), String> {
+pub(crate) fn run(mut config: Config) -> Result<(), String> {
     private_file::restrict_umask();
     log::start();
+    let keeps = if config.storage == Storage::Memory { Keeps::Nothing } else { Keeps::Files };
+    let shares = descriptors::share(keeps, config.limits.connections_max)?;
+    config.limits.connections_max = shares.connections_max;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -41,7 +43,13 @@ pub(crate) fn run(config: Config) -> Result<(), String> {
             };
             // A thread that reads for long hands its other requests over to another one.
             let long_reads: Aside = |read| tokio::task::block_in_place(read);
-            let options = LocalOptions { durability, cache_bytes, long_reads, ..LocalOptions::default() };
+            let options = LocalOptions {
+                durability,
+                cache_bytes,
+                long_reads,
+                files_max: shares.store_files_max,
+                ..LocalOptions::default()
+            };
             let store = LocalStore::open(&path, options)
                 .map_err(|error| format!("cannot open the data folder {}: {error}", path.display()))?;
             runtime.block_on(serve(config, store))
@@ -77,7 +85,7 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     let engine = Engine::open(store, Arc::new(SystemEnv), engine_config)
         .await
         .map_err(|error| format!("cannot open the database: {error}"))?;
-    let listener = Listener::bind(config.address, acceptor).await?;
+    let listener = Listener::bind(config.address, acceptor)?;
     // Before anyone is told that it serves: a stop that comes at once ends it well too.
     let stop_signal = listener::stop_signal()?;
     banner::announce(banner::serving(
@@ -88,7 +96,8 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     ));
 
     let (stop, stopping) = watch::channel(false);
-    let service = Arc::new(Service::new(engine.clone(), gate, config.web_guard, stopping.clone()));
+    let service =
+        Arc::new(Service::new(engine.clone(), gate, config.web_guard, config.limits, stopping.clone()));
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(engine.clone(), stopping.clone()));
     tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));
@@ -97,14 +106,15 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
         early = tasks.ended() => Err(format!("{early} ended unexpectedly; the server stops")),
     };
     stop.send_replace(true);
-    let drain = async {
-        tasks.all_ended().await;
-        service.changes_ended().await;
-    };
-    let drained = tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), drain).await;
-    if drained.is_err() {
-        // Counters that a running change may still move are counted anew at the next start.
+    if tokio::time::timeout(Duration::from_secs(DRAIN_SECONDS_MAX), tasks.all_ended()).await.is_err() {
         tracing::warn!("some requests were still running after {DRAIN_SECONDS_MAX} seconds and were cut off");
+        tasks.cut_off().await;
+    }
+    let changes_ended =
+        tokio::time::timeout(Duration::from_secs(CHANGES_SECONDS_MAX), service.changes_ended()).await;
+    if changes_ended.is_err() {
+        // Counters that such a change may still move are counted anew at the next start.
+        tracing::warn!("some changes were still running: the database is left as after a crash");
         return outcome;
     }
     let closed =
@@ -132,6 +142,12 @@ impl Tasks {
             Some(Ok(name)) => name,
             Some(Err(_)) | None => "a task",
         }
+    }
+
+    /// Ends those that are left where they stand.
+    async fn cut_off(&mut self) {
+        self.0.abort_all();
+        self.all_ended().await;
     }
 
     async fn all_ended(&mut self) {

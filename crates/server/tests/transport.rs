@@ -4,104 +4,12 @@
 
 mod support;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use support::Server;
-
-const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
-                             SignedHeaders=host, Signature=00";
-const DATE: &str = "20261121T000000Z";
-
-/// One connection, kept open between requests.
-struct Connection {
-    stream: BufReader<TcpStream>,
-}
-
-struct Answer {
-    status: u16,
-    headers: Vec<(String, String)>,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| value.as_str())
-    }
-
-    fn text(&self) -> &str {
-        std::str::from_utf8(&self.body).unwrap()
-    }
-}
-
-impl Connection {
-    fn open(server: &Server) -> Self {
-        let stream = TcpStream::connect(server.address()).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        Self { stream: BufReader::new(stream) }
-    }
-
-    fn send(&mut self, method: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut request =
-            format!("{method} / HTTP/1.1\r\nHost: localhost\r\nContent-Length: {}\r\n", body.len());
-        for (name, value) in headers {
-            for part in [name, ": ", value, "\r\n"] {
-                request.push_str(part);
-            }
-        }
-        request.push_str("\r\n");
-        let stream = self.stream.get_mut();
-        stream.write_all(request.as_bytes()).unwrap();
-        // A server that refuses a body early may close before all of it is sent.
-        let _ = stream.write_all(body);
-        self.read()
-    }
-
-    fn read(&mut self) -> Answer {
-        let mut line = String::new();
-        self.stream.read_line(&mut line).unwrap();
-        let status =
-            line.split(' ').nth(1).unwrap_or_else(|| panic!("no status in {line:?}")).parse().unwrap();
-        let mut headers = Vec::new();
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line).unwrap();
-            let Some((name, value)) = line.trim_end().split_once(": ") else { break };
-            headers.push((name.to_ascii_lowercase(), value.to_owned()));
-        }
-        let header =
-            |wanted: &str| headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-        let mut body = vec![0; header("content-length").map_or(0, |value| value.parse().unwrap())];
-        self.stream.read_exact(&mut body).unwrap();
-        if header("transfer-encoding") == Some("chunked") {
-            let mut end = [0; 5];
-            self.stream.read_exact(&mut end).unwrap();
-            assert_eq!(&end, b"0\r\n\r\n", "only empty answers are chunked");
-        }
-        Answer { status, headers, body }
-    }
-
-    /// A well-formed request of an operation.
-    fn call(&mut self, operation: &str, body: &[u8]) -> Answer {
-        let target = format!("DynamoDB_20120810.{operation}");
-        self.send("POST", &signed(&target), body)
-    }
-
-    fn still_works(&mut self) {
-        let answer = self.call("ListTables", b"{}");
-        assert_eq!((answer.status, answer.text()), (200, r#"{"TableNames":[]}"#));
-    }
-}
-
-fn signed(target: &str) -> [(&str, &str); 4] {
-    [
-        ("Content-Type", "application/x-amz-json-1.0"),
-        ("X-Amz-Target", target),
-        ("X-Amz-Date", DATE),
-        ("Authorization", AUTHORIZATION),
-    ]
-}
+use support::raw::{AUTHORIZATION, Connection, DATE, signed};
 
 #[test]
 fn every_answer_has_an_id_and_the_checksum_of_its_body() {

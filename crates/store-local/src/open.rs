@@ -90,6 +90,7 @@ fn open_engine(engine: &Path, options: &LocalOptions) -> Result<(Database, Keysp
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let database = Database::builder(engine)
             .cache_size(options.cache_bytes)
+            .max_cached_files(Some(options.files_max))
             .max_journaling_size(options.journal_bytes.max(JOURNAL_BYTES_LEAST))
             // Values would be compressed on the writing thread, and again in the tables.
             .journal_compression(CompressionType::None)

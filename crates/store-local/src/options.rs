@@ -36,6 +36,8 @@ pub struct LocalOptions {
     pub replaced_rows: u64,
     /// Journal files beyond this make the engine write rows out early.
     pub journal_bytes: u64,
+    /// Sorted tables whose files are kept open for reading.
+    pub files_max: usize,
     /// How much of the sorted tables is read and compared with its checksums at open, newest tables first. Whatever is
     /// not is still checked block by block whenever it is read. `u64::MAX` checks everything.
     pub verify_bytes_max: u64,
@@ -56,6 +58,7 @@ impl Default for LocalOptions {
             memtable_bytes: 32 * MIB,
             replaced_rows: 16 * 1024,
             journal_bytes: 512 * MIB,
+            files_max: 900,
             verify_bytes_max: 32 * MIB,
             relaxed_sync_interval: Duration::from_millis(200),
             long_reads: |work| work(),

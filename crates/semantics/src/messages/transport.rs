@@ -10,6 +10,8 @@ pub const FOREIGN_HOST: &str = "The database is not known by the host name of th
 /// Ours alone: which of two would count is not for the client to guess.
 pub const REPEATED_HEADER: &str =
     "The request has more than one Host, Origin or Sec-Fetch-Site header: send each at most once";
+/// A request for which there is no memory now (API reference: Common errors). Clients send it again.
+pub const BUSY: &str = "The request has failed due to a temporary failure of the server.";
 
 /// A defect of ours (API reference: Common errors).
 pub const INTERNAL: &str =

@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 pub mod client;
+pub mod raw;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -123,6 +124,14 @@ impl Server {
     /// `host:port`.
     pub fn address(&self) -> &str {
         self.endpoint.split("//").nth(1).unwrap()
+    }
+
+    /// The memory that the process holds, in MiB.
+    #[cfg(target_os = "linux")]
+    pub fn resident_mib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() / 1024
     }
 
     /// Kills the process without warning.

@@ -12,7 +12,7 @@ mod verify;
 pub use claim::{CLAIM_HEADERS, Claim, Placement, TimeCheck, read_claim};
 pub use sign::Signer;
 pub use time::TimeMs;
-pub use verify::{Keyring, SigningKeys, verify};
+pub use verify::{Keyring, SigningKeys, check_key, verify, verify_signature};
 
 /// The parts of an HTTP request that a signature covers, borrowed from wherever the server keeps them.
 #[derive(Clone, Copy, Debug)]

@@ -86,6 +86,16 @@ pub fn verify(
     keyring: &impl Keyring,
     signing_keys: &SigningKeys,
 ) -> Result<(), Error> {
+    let secret = check_key(request, claim, keyring)?;
+    verify_signature(request, claim, secret, signing_keys)
+}
+
+/// Finds the secret of a claim's key. It does not look at the body, which may not have come yet.
+pub fn check_key<'k>(
+    request: &SignedRequest<'_>,
+    claim: &Claim<'_>,
+    keyring: &'k impl Keyring,
+) -> Result<&'k str, Error> {
     let secret = keyring
         .secret(claim.access_key_id())
         .ok_or_else(|| Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY))?;
@@ -93,6 +103,16 @@ pub fn verify(
     if request.header("x-amz-security-token").is_some() || has_query_token(request) {
         return Err(Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN));
     }
+    Ok(secret)
+}
+
+/// Checks the signature of a claim with the secret that `check_key` found. The request has its body by now.
+pub fn verify_signature(
+    request: &SignedRequest<'_>,
+    claim: &Claim<'_>,
+    secret: &str,
+    signing_keys: &SigningKeys,
+) -> Result<(), Error> {
     let signed_headers: Vec<&str> = claim.signed_headers().collect();
     let canonical = canonical_request(request, &signed_headers, claim.placement);
     let key = signing_keys.derived(claim, secret);

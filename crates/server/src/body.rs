@@ -1,0 +1,184 @@
+//! Bodies of requests: reading them within their limits of size and memory, and throwing away what nobody wants.
+//!
+//! It does not know how long a body may take (`http`) nor what is in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use keywright_semantics::limits::REQUEST_BYTES_MAX;
+
+use crate::budget::{Budget, Exhausted, Share};
+use crate::limits::{
+    BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, DISCARDED_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE,
+};
+
+/// Why a body is not read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyFault {
+    /// Larger than was to be read. What is left of it is still there.
+    TooLarge,
+    TooSlow,
+    Broken,
+    Exhausted,
+}
+
+/// Memory for all bodies.
+#[derive(Debug)]
+pub(crate) struct BodyBudgets {
+    all: Arc<Budget>,
+    /// The part of it for clients without a verified request.
+    unverified: Arc<Budget>,
+}
+
+/// What one request holds of it.
+#[derive(Debug)]
+pub(crate) struct Hold<'b> {
+    budgets: &'b BodyBudgets,
+    verified: bool,
+    of_all: Option<Share>,
+    of_unverified: Option<Share>,
+}
+
+impl BodyBudgets {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let wait = Duration::from_millis(limits.budget_wait_ms);
+        let bytes = limits.body_budget_bytes;
+        Self { all: Budget::new(bytes, wait), unverified: Budget::new(bytes / UNVERIFIED_BODIES_SHARE, wait) }
+    }
+
+    /// Memory of one request, none yet. One that is not verified shares a part with its like.
+    pub(crate) const fn hold(&self, verified: bool) -> Hold<'_> {
+        Hold { budgets: self, verified, of_all: None, of_unverified: None }
+    }
+}
+
+impl Hold<'_> {
+    /// Takes more until it has so many bytes; the first few are free.
+    pub(crate) async fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
+        if bytes <= BODY_FREE_BYTES {
+            return Ok(());
+        }
+        let budgets = self.budgets;
+        if !self.verified {
+            let share = self.of_unverified.get_or_insert_with(|| budgets.unverified.nothing());
+            share.grow_to(bytes).await?;
+        }
+        self.of_all.get_or_insert_with(|| budgets.all.nothing()).grow_to(bytes).await
+    }
+
+    /// The request's signature holds: it leaves the part of those without one.
+    pub(crate) fn verify(&mut self) {
+        self.verified = true;
+        self.of_unverified = None;
+    }
+}
+
+/// A body's length, if its head says it.
+pub(crate) fn declared_bytes(body: &Incoming) -> Option<usize> {
+    body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
+}
+
+/// Reads a body of at most so many bytes.
+pub(crate) async fn read(
+    body: &mut Incoming,
+    bytes_max: usize,
+    hold: &mut Hold<'_>,
+) -> Result<Bytes, BodyFault> {
+    let most = declared_bytes(body).unwrap_or(bytes_max);
+    if most > bytes_max {
+        return Err(BodyFault::TooLarge);
+    }
+    // Most bodies come in one piece.
+    let mut first = Bytes::new();
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_broken| BodyFault::Broken)?.into_data() else { continue };
+        let length = first.len().max(all.len()).saturating_add(data.len());
+        if length > bytes_max {
+            return Err(BodyFault::TooLarge);
+        }
+        if first.is_empty() {
+            hold.grow_to(length).await.map_err(|Exhausted| BodyFault::Exhausted)?;
+            first = data;
+            continue;
+        }
+        if all.capacity() < length {
+            let capacity = capacity_for(length, most);
+            hold.grow_to(capacity).await.map_err(|Exhausted| BodyFault::Exhausted)?;
+            all.reserve_exact(capacity.saturating_sub(all.len()));
+        }
+        if all.is_empty() {
+            all.extend_from_slice(&first);
+        }
+        all.extend_from_slice(&data);
+    }
+    Ok(if all.is_empty() { first } else { Bytes::from(all) })
+}
+
+/// Room for a body of which so many bytes have come and at most so many will. It doubles, until enough has come to trust
+/// that the rest will: two bodies that each wait for what the other holds would both fail.
+fn capacity_for(length: usize, most: usize) -> usize {
+    let most = most.max(length);
+    if length > BODY_STEPS_BYTES_MAX {
+        return most;
+    }
+    length.next_power_of_two().max(4 * BODY_FREE_BYTES).min(most)
+}
+
+/// Reads what is left of a body and forgets it, so that its connection can go on. Of a body that is too long for that, the
+/// rest is left and ends the connection.
+pub(crate) async fn discard(body: &mut Incoming) {
+    let too_long = |bytes: usize| bytes > DISCARDED_BYTES_MAX;
+    if declared_bytes(body).is_some_and(too_long) {
+        return;
+    }
+    let mut length = 0_usize;
+    while let Some(Ok(frame)) = body.frame().await {
+        length = length.saturating_add(frame.data_ref().map_or(0, Bytes::len));
+        if too_long(length) {
+            return;
+        }
+    }
+}
+
+/// The most that any body is read.
+pub(crate) const BYTES_MAX: usize = REQUEST_BYTES_MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_doubles_until_a_mebibyte_has_come_and_then_is_what_was_declared() {
+        let declared = 10_000_000;
+        for (length, capacity) in [
+            (20_000, 65_536),
+            (65_537, 131_072),
+            (1_048_576, 1_048_576),
+            (1_048_577, declared),
+            (declared, declared),
+        ] {
+            assert_eq!(capacity_for(length, declared), capacity, "{length}");
+        }
+        assert_eq!(capacity_for(20_000, 30_000), 30_000);
+    }
+
+    #[tokio::test]
+    async fn bodies_of_clients_without_a_verified_request_share_a_quarter() {
+        let wait = Duration::from_millis(10);
+        let budgets = BodyBudgets { all: Budget::new(400_000, wait), unverified: Budget::new(100_000, wait) };
+        let mut stranger = budgets.hold(false);
+        assert_eq!(stranger.grow_to(100_000).await, Ok(()));
+        assert_eq!(budgets.hold(false).grow_to(20_000).await, Err(Exhausted));
+        assert_eq!(budgets.hold(false).grow_to(BODY_FREE_BYTES).await, Ok(()));
+        let mut known = budgets.hold(true);
+        assert_eq!(known.grow_to(300_000).await, Ok(()));
+        stranger.verify();
+        assert_eq!(budgets.hold(false).grow_to(20_000).await, Err(Exhausted), "nothing is left of all");
+        drop(known);
+        assert_eq!(budgets.hold(false).grow_to(20_000).await, Ok(()));
+    }
+}

@@ -1,0 +1,326 @@
+//! Clients that take more than their share: what they get, and what the others still get beside them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod support;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
+use support::raw::{Connection, request};
+use support::{Server, add_key};
+
+const CREATE: &str = r#"{"TableName":"Tab","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}"#;
+const GET: &str = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}}}"#;
+
+#[expect(clippy::disallowed_methods, reason = "how long a client waits is wall time")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// A table with one item of this size under the key `k`.
+fn fill(server: &Server, bytes: usize) {
+    let mut connection = Connection::open(server);
+    assert_eq!(connection.call("CreateTable", CREATE.as_bytes()).status, 200);
+    let put =
+        format!(r#"{{"TableName":"Tab","Item":{{"a":{{"S":"k"}},"b":{{"S":"{}"}}}}}}"#, "x".repeat(bytes));
+    assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
+}
+
+/// Sends so many requests for the item without reading, as far as the server takes them.
+fn ask_without_reading(server: &Server, times: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    // Fails once the server takes no more of them.
+    let _ = stream.write_all(&request("GetItem", GET).repeat(times));
+    stream
+}
+
+/// What still arrives until the connection ends.
+fn rest(mut stream: TcpStream) -> usize {
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let (mut bytes, mut buffer) = (0, vec![0; 1 << 16]);
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return bytes,
+            Ok(read) => bytes += read,
+            Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return bytes,
+            Err(error) => panic!("the connection stays open: {error}"),
+        }
+    }
+}
+
+#[test]
+fn an_answer_leaves_at_once_whatever_follows_its_request() {
+    let server = Server::in_memory();
+    for follows in ["\r\n", "P", "POST / HTTP/1.1\r\nHost: local"] {
+        let mut connection = Connection::open(&server);
+        let mut bytes = request("ListTables", "{}");
+        bytes.extend_from_slice(follows.as_bytes());
+        let begun = now();
+        connection.stream.get_mut().write_all(&bytes).unwrap();
+        assert_eq!(connection.read().status, 200);
+        assert!(begun.elapsed() < Duration::from_secs(1), "{follows:?}");
+    }
+}
+
+#[test]
+fn a_write_that_garbage_follows_is_acknowledged() {
+    let server = Server::in_memory();
+    fill(&server, 10);
+    let mut connection = Connection::open(&server);
+    let put = r#"{"TableName":"Tab","Item":{"a":{"S":"k"},"b":{"S":"new"}}}"#;
+    let bytes = [request("PutItem", put), b"\x00garbage\r\n\r\n".to_vec()].concat();
+    connection.stream.get_mut().write_all(&bytes).unwrap();
+    assert_eq!(connection.read().status, 200);
+    assert!(Connection::open(&server).call("GetItem", GET.as_bytes()).text().contains("new"));
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let mut writing = connection.stream.get_ref().try_clone().unwrap();
+    let bytes: Vec<u8> = (0..200)
+        .flat_map(|name| format!("GET / HTTP/1.1\r\nHost: host{name}\r\n\r\n").into_bytes())
+        .collect();
+    let sender = std::thread::Builder::new().spawn(move || writing.write_all(&bytes).unwrap()).unwrap();
+    for name in 0..200 {
+        assert_eq!(connection.read().text(), format!("healthy: host{name} "));
+    }
+    sender.join().unwrap();
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn answers_that_a_client_does_not_read_do_not_pile_up() {
+    let server = Server::in_memory();
+    fill(&server, 100_000);
+    let before = server.resident_mib();
+    let streams: Vec<_> = (0..2).map(|_| ask_without_reading(&server, 3_000)).collect();
+    let heads = b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n".repeat(100_000);
+    let mut heads_only = TcpStream::connect(server.address()).unwrap();
+    heads_only.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
+    let _ = heads_only.write_all(&heads);
+    let held = server.resident_mib() - before;
+    assert!(held < 50, "600 MB of answers were asked for, and {held} MiB are held");
+    assert_eq!(Connection::open(&server).call("GetItem", GET.as_bytes()).status, 200);
+    drop(streams);
+}
+
+#[test]
+fn a_client_that_does_not_read_its_answers_is_closed() {
+    let server = Server::start(&["--in-memory", "--check-ms", "100"]);
+    fill(&server, 100_000);
+    let stream = ask_without_reading(&server, 1_000);
+    std::thread::sleep(Duration::from_millis(1_500));
+    assert!(rest(stream) < 50_000_000, "what the system had buffered");
+    assert_eq!(Connection::open(&server).call("GetItem", GET.as_bytes()).status, 200);
+}
+
+#[test]
+fn a_client_that_does_not_read_its_answer_does_not_keep_the_server_from_stopping() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path());
+    fill(&server, 100_000);
+    let stream = ask_without_reading(&server, 1_000);
+    let begun = now();
+    assert!(server.stop());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(stream);
+}
+
+#[test]
+fn a_new_client_is_served_when_all_connections_are_taken() {
+    let server = Server::start(&["--in-memory", "--connections-max", "8"]);
+    let mut known = Connection::open(&server);
+    known.still_works();
+    let idle: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    let mut begun_heads: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut begun_heads {
+        // Some were closed already.
+        let _ = stream.write_all(b"POST / HTTP/1.1\r\nHost: loc");
+    }
+    for _ in 0..20 {
+        let begun = now();
+        Connection::open(&server).still_works();
+        assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    }
+    known.still_works();
+    drop((idle, begun_heads));
+}
+
+#[test]
+fn clients_whose_bodies_never_end_make_room_too() {
+    let server = Server::start(&["--in-memory", "--connections-max", "8"]);
+    let mut stalled: Vec<_> = (0..80).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    let bytes = request("ListTables", &"x".repeat(1_000));
+    for stream in &mut stalled {
+        let _ = stream.write_all(&bytes[..bytes.len() - 10]);
+    }
+    let begun = now();
+    Connection::open(&server).still_works();
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// The server where a process may open so many files.
+fn with_open_files(count: usize, arguments: &[&str]) -> Result<Server, String> {
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &format!("ulimit -n {count}; exec \"$0\" \"$@\"")]);
+    Server::under(shell, arguments)
+}
+
+#[cfg(unix)]
+#[test]
+fn idle_connections_do_not_take_the_stores_file_descriptors() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = with_open_files(400, &["--data", folder.path().to_str().unwrap()]).unwrap();
+    let idle: Vec<_> = (0..600).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    fill(&server, 10);
+    assert_eq!(Connection::open(&server).call("GetItem", GET.as_bytes()).status, 200);
+    drop(idle);
+    assert!(server.stop());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_may_open_too_few_files_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let fault = with_open_files(128, &["--data", folder.path().to_str().unwrap()]).err().unwrap();
+    assert!(fault.contains("ulimit -n"), "{fault}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_body_whose_head_has_failed_is_not_kept() {
+    let server = Server::in_memory();
+    let before = server.resident_mib();
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-amz-json-1.0\r\n\
+                X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 16000000\r\n\r\n";
+    let piece = vec![b'x'; 15_999_999];
+    let mut clients: Vec<_> = (0..8).map(|_| Connection::open(&server)).collect();
+    for client in &mut clients {
+        client.stream.get_mut().write_all(head.as_bytes()).unwrap();
+        client.stream.get_mut().write_all(&piece).unwrap();
+    }
+    let held = server.resident_mib().saturating_sub(before);
+    assert!(held < 32, "128 MB were sent without a signature, and {held} MiB are held");
+    for client in &mut clients {
+        client.stream.get_mut().write_all(b"x").unwrap();
+        let answer = client.read();
+        assert!(answer.text().contains("MissingAuthenticationToken"), "{}", answer.text());
+        client.still_works();
+    }
+}
+
+#[test]
+fn a_client_that_asks_before_it_sends_learns_that_its_head_has_failed() {
+    let server = Server::in_memory();
+    let mut connection = Connection::open(&server);
+    let head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-amz-json-1.0\r\nExpect: 100-continue\r\n\
+                X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 1000000\r\n\r\n";
+    connection.stream.get_mut().write_all(head.as_bytes()).unwrap();
+    assert_eq!(connection.read().status, 400);
+}
+
+#[test]
+fn bodies_share_a_budget_and_small_ones_do_without_it() {
+    let server = Server::start(&["--in-memory", "--body-budget-mib", "64", "--budget-wait-ms", "200"]);
+    fill(&server, 10);
+    let bytes = request("ListTables", &"x".repeat(16 * 1024 * 1024));
+    let mut stalled: Vec<_> = (0..4).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut stalled {
+        stream.write_all(&bytes[..bytes.len() - 10]).unwrap();
+    }
+    // Until the server has read them.
+    std::thread::sleep(Duration::from_millis(500));
+    let put =
+        format!(r#"{{"TableName":"Tab","Item":{{"a":{{"S":"l"}},"b":{{"S":"{}"}}}}}}"#, "x".repeat(100_000));
+    let mut connection = Connection::open(&server);
+    let busy = connection.call("PutItem", put.as_bytes());
+    assert_eq!(busy.status, 503);
+    assert!(busy.text().contains("ServiceUnavailable"), "{}", busy.text());
+    assert_eq!(connection.call("GetItem", GET.as_bytes()).status, 200);
+    drop(stalled);
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
+}
+
+#[test]
+fn answers_that_nobody_reads_give_way_to_others() {
+    let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
+    fill(&server, 350_000);
+    let mut connection = Connection::open(&server);
+    for key in ["l", "m", "n"] {
+        let put = format!(
+            r#"{{"TableName":"Tab","Item":{{"a":{{"S":"{key}"}},"b":{{"S":"{}"}}}}}}"#,
+            "x".repeat(350_000)
+        );
+        assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
+    }
+    let scan = request("Scan", r#"{"TableName":"Tab"}"#).repeat(30);
+    let mut greedy: Vec<_> = (0..40).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut greedy {
+        stream.write_all(&scan).unwrap();
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let begun = now();
+    assert_eq!(connection.call("Scan", br#"{"TableName":"Tab"}"#).status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    drop(greedy);
+}
+
+#[test]
+fn one_address_gets_as_many_connections_and_requests_as_a_setting_says() {
+    let server =
+        Server::start(&["--in-memory", "--connections-per-address", "3", "--requests-per-address", "1"]);
+    let mut first = Connection::open(&server);
+    first.still_works();
+    let mut stalled = TcpStream::connect(server.address()).unwrap();
+    let bytes = request("ListTables", &"x".repeat(1_000));
+    stalled.write_all(&bytes[..bytes.len() - 10]).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(first.call("ListTables", b"{}").status, 503);
+    let third = TcpStream::connect(server.address()).unwrap();
+    assert_eq!(rest(TcpStream::connect(server.address()).unwrap()), 0, "the fourth is closed");
+    drop((stalled, third));
+    std::thread::sleep(Duration::from_millis(100));
+    first.still_works();
+}
+
+#[test]
+fn failed_signatures_slow_down_failing_requests_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.toml");
+    let (id, secret) = add_key(&file, &[]);
+    let server = Server::start(&["--in-memory", "--credentials", file.to_str().unwrap()]);
+    let mut wrong = Signer::new(&id, "wrong", "us-east-1");
+    for _ in 0..5 {
+        assert_eq!(send_signed(&server, &mut wrong).0, 400);
+    }
+    let (status, took) = send_signed(&server, &mut wrong);
+    assert!(status == 400 && took >= Duration::from_millis(160), "{took:?}");
+    let (status, took) = send_signed(&server, &mut Signer::new(&id, &secret, "us-east-1"));
+    assert!(status == 200 && took < Duration::from_millis(160), "{took:?}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
+fn send_signed(server: &Server, signer: &mut Signer) -> (u16, Duration) {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let time = TimeMs(u64::try_from(since.as_millis()).unwrap());
+    let (date, target) = (time.to_basic(), "DynamoDB_20120810.ListTables");
+    let headers = [("host", "localhost"), ("x-amz-date", date.as_str()), ("x-amz-target", target)];
+    let signed = SignedRequest { method: "POST", path: "/", query: "", headers: &headers, body: b"{}" };
+    let authorization = signer.authorization(&signed, &["host", "x-amz-date", "x-amz-target"], time);
+    let sent = [
+        ("Content-Type", "application/x-amz-json-1.0"),
+        ("X-Amz-Date", date.as_str()),
+        ("X-Amz-Target", target),
+        ("Authorization", authorization.as_str()),
+    ];
+    let begun = now();
+    (Connection::open(server).send("POST", &sent, b"{}").status, begun.elapsed())
+}
