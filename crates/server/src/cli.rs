@@ -26,7 +26,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the DynamoDB API from a folder on this machine, or from memory.
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Manage the access keys that requests must be signed with.
     Credentials(CredentialArguments),
     /// Check, convert and compare data models.
@@ -173,7 +173,7 @@ enum CredentialAction {
 pub(crate) fn run(cli: Cli) -> Result<(), String> {
     match cli.command {
         None => serve::run(Config::merge(cli.serve)?),
-        Some(Command::Serve(arguments)) => serve::run(Config::merge(arguments)?),
+        Some(Command::Serve(arguments)) => serve::run(Config::merge(*arguments)?),
         Some(Command::Credentials(arguments)) => manage_credentials(&arguments),
         Some(Command::Model(arguments)) => model::run(&arguments),
         Some(Command::Bench(arguments)) => bench::run(&arguments),

@@ -1,6 +1,6 @@
 //! Addresses whose signatures failed: their further failing requests are answered later and later.
 //!
-//! A request with a valid signature is never asked for its address: whoever shares one with an attacker is served.
+//! A request with a valid signature is never delayed: a client that shares its address with an attacker is served.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

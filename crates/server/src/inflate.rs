@@ -82,8 +82,8 @@ pub(crate) async fn inflate(
         }
         if plain.capacity() < length {
             let capacity = length.next_power_of_two().min(most);
-            let held = body.len().saturating_add(capacity);
-            hold.grow_to(held).await.map_err(|Exhausted| InflateFault::Exhausted)?;
+            let together = body.len().saturating_add(capacity);
+            hold.grow_to(together).await.map_err(|Exhausted| InflateFault::Exhausted)?;
             plain.reserve_exact(capacity - plain.len());
         }
         plain.extend_from_slice(data);

@@ -76,7 +76,7 @@ pub(crate) const ACCEPT_RETRY_MS: u64 = 50;
 pub(crate) const STORE_FILES_MAX: usize = 900;
 /// Where descriptors are scarce, the store keeps open one file for this many of them.
 pub(crate) const STORE_FILES_SHARE: usize = 4;
-/// Descriptors of a store besides those files: journals (each 64 MiB, at most eight by default), inputs and outputs of
+/// Further descriptors of a store: journals (each 64 MiB, at most eight by default), inputs and outputs of
 /// compactions on four threads, folders that are synced.
 pub(crate) const STORE_SPARE_FILES: usize = 100;
 /// Descriptors of the process itself: standard streams, the runtime's, listeners, files of settings and keys.

@@ -147,7 +147,7 @@ where
         http1::Builder::new()
             // Heads have their time by `patience`.
             .header_read_timeout(None)
-            // Each answer leaves at once, whatever was sent after its request. Otherwise answers pile up while the
+            // Each answer leaves at once, also if more was sent after its request. Otherwise answers pile up while the
             // client keeps sending, and half a request behind a whole one keeps its answer back.
             .pipeline_flush(false)
             .max_buf_size(READ_BUFFER_BYTES_MAX)

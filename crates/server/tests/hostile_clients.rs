@@ -1,4 +1,4 @@
-//! Clients that take more than their share: what they get, and what the others still get beside them.
+//! Clients that take more than their share: what they get, and what others still get meanwhile.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -54,7 +54,7 @@ fn rest(mut stream: TcpStream) -> usize {
 }
 
 #[test]
-fn an_answer_leaves_at_once_whatever_follows_its_request() {
+fn an_answer_leaves_at_once_also_if_more_was_sent() {
     let server = Server::in_memory();
     for follows in ["\r\n", "P", "POST / HTTP/1.1\r\nHost: local"] {
         let mut connection = Connection::open(&server);
@@ -166,6 +166,22 @@ fn clients_whose_bodies_never_end_make_room_too() {
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
+#[test]
+fn clients_without_a_key_fill_only_half_of_the_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keys.toml");
+    add_key(&file, &[]);
+    let server =
+        Server::start(&["--in-memory", "--connections-max", "20", "--credentials", file.to_str().unwrap()]);
+    let strangers: Vec<_> = (0..40).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    std::thread::sleep(Duration::from_millis(500));
+    let is_open = |mut stream: &TcpStream| {
+        stream.set_nonblocking(true).unwrap();
+        stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    assert_eq!(strangers.iter().filter(|stream| is_open(stream)).count(), 10);
+}
+
 /// The server where a process may open so many files.
 fn with_open_files(count: usize, arguments: &[&str]) -> Result<Server, String> {
     let mut shell = Command::new("bash");
@@ -206,8 +222,8 @@ fn a_large_body_whose_head_has_failed_is_not_kept() {
         client.stream.get_mut().write_all(head.as_bytes()).unwrap();
         client.stream.get_mut().write_all(&piece).unwrap();
     }
-    let held = server.resident_mib().saturating_sub(before);
-    assert!(held < 32, "128 MB were sent without a signature, and {held} MiB are held");
+    let grown = server.resident_mib().saturating_sub(before);
+    assert!(grown < 32, "128 MB were sent without a signature, and {grown} MiB are held");
     for client in &mut clients {
         client.stream.get_mut().write_all(b"x").unwrap();
         let answer = client.read();
@@ -313,8 +329,8 @@ fn send_signed(server: &Server, signer: &mut Signer) -> (u16, Duration) {
     let time = TimeMs(u64::try_from(since.as_millis()).unwrap());
     let (date, target) = (time.to_basic(), "DynamoDB_20120810.ListTables");
     let headers = [("host", "localhost"), ("x-amz-date", date.as_str()), ("x-amz-target", target)];
-    let signed = SignedRequest { method: "POST", path: "/", query: "", headers: &headers, body: b"{}" };
-    let authorization = signer.authorization(&signed, &["host", "x-amz-date", "x-amz-target"], time);
+    let unsigned = SignedRequest { method: "POST", path: "/", query: "", headers: &headers, body: b"{}" };
+    let authorization = signer.authorization(&unsigned, &["host", "x-amz-date", "x-amz-target"], time);
     let sent = [
         ("Content-Type", "application/x-amz-json-1.0"),
         ("X-Amz-Date", date.as_str()),

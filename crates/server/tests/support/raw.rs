@@ -103,9 +103,13 @@ pub fn signed(target: &str) -> [(&str, &str); 4] {
 pub fn request(operation: &str, body: &str) -> Vec<u8> {
     let target = format!("DynamoDB_20120810.{operation}");
     let mut text = String::from("POST / HTTP/1.1\r\nHost: localhost\r\n");
-    for (name, value) in signed(&target) {
-        text.push_str(&format!("{name}: {value}\r\n"));
+    let length = body.len().to_string();
+    for (name, value) in signed(&target).into_iter().chain([("Content-Length", length.as_str())]) {
+        for part in [name, ": ", value, "\r\n"] {
+            text.push_str(part);
+        }
     }
-    text.push_str(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
+    text.push_str("\r\n");
+    text.push_str(body);
     text.into_bytes()
 }
