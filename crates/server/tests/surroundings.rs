@@ -64,6 +64,10 @@ fn a_standard_error_that_cannot_be_written_stops_nothing() {
         make_it_log(&server, 20);
         assert!(is_served(&list_tables(&server, "localhost", "")), "{redirection}");
         assert!(server.stop(), "{redirection}");
+        // A fault that nobody gets to read still ends in the status of a fault, not in that of a panic.
+        let line = format!("exec \"$0\" serve --config no-such-file {redirection}");
+        let status = Command::new("bash").args(["-c", &line, env!("CARGO_BIN_EXE_keywright")]).status();
+        assert_eq!(status.unwrap().code(), Some(1), "{redirection}");
     }
 }
 
