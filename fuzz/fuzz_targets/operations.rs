@@ -115,7 +115,7 @@ fn value(source: &mut Source<'_>, depth: usize) -> Result<Value> {
         8 | 9 => {
             let element = value(source, depth + 1)?;
             let elements = if depth == 0 { count(source)? } else { 1 };
-            json!({"L": vec![element; elements]})
+            json!({"L": repeated(element, elements)})
         }
         _ => json!({"M": values(source, depth + 1)?}),
     })
@@ -123,7 +123,8 @@ fn value(source: &mut Source<'_>, depth: usize) -> Result<Value> {
 
 fn texts(source: &mut Source<'_>) -> Result<Vec<String>> {
     let members = count(source)?;
-    (0..members).map(|member| Ok(format!("{member}{}", text(source)?))).collect()
+    let text = if members <= 4 { text(source)? } else { String::new() };
+    Ok((0..members).map(|member| format!("{member}{text}")).collect())
 }
 
 fn values(source: &mut Source<'_>, depth: usize) -> Result<Value> {
@@ -152,14 +153,20 @@ fn condition(source: &mut Source<'_>) -> Result<Value> {
     ])?;
     let operand = value(source, 0)?;
     let operands = if *operator == "BETWEEN" { 2 } else { count(source)? };
-    Ok(json!({"ComparisonOperator": operator, "AttributeValueList": vec![operand; operands]}))
+    Ok(json!({"ComparisonOperator": operator, "AttributeValueList": repeated(operand, operands)}))
+}
+
+/// Few of any value, many of a small one: a body may have 16 MB.
+fn repeated(value: Value, count: usize) -> Vec<Value> {
+    if count <= 4 { vec![value; count] } else { vec![json!({"N": "1"}); count] }
 }
 
 fn conditions(source: &mut Source<'_>) -> Result<Value> {
     let mut members = Map::new();
     for number in 0..count(source)? {
         let name = if number < 3 { name(source)? } else { format!("n{number}") };
-        members.insert(name, condition(source)?);
+        let condition = if number < 3 { condition(source)? } else { json!({"ComparisonOperator": "NULL"}) };
+        members.insert(name, condition);
     }
     Ok(Value::Object(members))
 }
