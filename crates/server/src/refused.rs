@@ -11,6 +11,7 @@ use crate::limits::REFUSED_REPORT_SECONDS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     NoRequestInTime,
+    HeadBudget,
     AnswerNotRead,
     MadeRoom,
     ConnectionsPerAddress,
@@ -26,8 +27,9 @@ pub(crate) enum Cause {
 
 impl Cause {
     /// All causes, in the order of their counts.
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::NoRequestInTime,
+        Self::HeadBudget,
         Self::AnswerNotRead,
         Self::MadeRoom,
         Self::ConnectionsPerAddress,
@@ -45,6 +47,7 @@ impl Cause {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NoRequestInTime => "no_request_in_time",
+            Self::HeadBudget => "head_budget",
             Self::AnswerNotRead => "answer_not_read",
             Self::MadeRoom => "closed_for_new_client",
             Self::ConnectionsPerAddress => "connections_per_address",
