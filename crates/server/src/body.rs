@@ -49,6 +49,11 @@ impl BodyBudgets {
         Self { all: Budget::new(bytes, wait), unverified: Budget::new(bytes / UNVERIFIED_BODIES_SHARE, wait) }
     }
 
+    /// The budget for heads: where signatures are verified, no head has one yet.
+    pub(crate) const fn for_heads(&self, verifies: bool) -> &Arc<Budget> {
+        if verifies { &self.unverified } else { &self.all }
+    }
+
     /// Memory of one request, none yet. One that is not verified shares a part with its like.
     pub(crate) const fn hold(&self, verified: bool) -> Hold<'_> {
         Hold { budgets: self, verified, of_all: None, of_unverified: None }

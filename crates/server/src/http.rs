@@ -36,6 +36,7 @@ use crate::environment;
 use crate::failed_signatures::FailedSignatures;
 use crate::frame::{Answer, Wishes};
 use crate::head::{self, Told};
+use crate::head_meter::HeadMeter;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE, FAILED_BODY_BYTES_MAX,
@@ -110,6 +111,12 @@ impl<S: Store> Service<S> {
     pub(crate) fn connections(&self) -> Connections {
         let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
         Connections::new(&self.limits, self.gate.verifies(), refused, answers)
+    }
+
+    /// The bytes of a connection, whose unfinished heads take from the memory for bodies.
+    pub(crate) fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
+        let budget = Arc::clone(self.bodies.for_heads(self.gate.verifies()));
+        HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
     }
 
     /// What was refused or closed by a limit so far.

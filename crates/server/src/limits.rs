@@ -17,6 +17,8 @@ pub(crate) const HEAD_BYTES_MAX: usize = 16 * KIB;
 /// What is buffered of a connection's input, and the largest piece in which bodies arrive: a line and headers of 16 KiB
 /// each must fit, with room for separators.
 pub(crate) const READ_BUFFER_BYTES_MAX: usize = 64 * KIB;
+/// What an unfinished head may hold without taking from the body budget: real heads are smaller.
+pub(crate) const HEAD_FREE_BYTES: usize = 8 * KIB;
 /// How long a client may take for a TLS handshake or, from the answer to its last request on, for the head of one; for
 /// the latter at most one check longer.
 pub(crate) const HEAD_SECONDS_MAX: u32 = 30;

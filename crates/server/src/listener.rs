@@ -127,6 +127,7 @@ where
     Io: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let activity = Arc::clone(&side.client.activity);
+    let stream = side.service.meter(stream, &side.client);
     let stream = Noted::new(TokioIo::new(stream), Arc::clone(&activity));
     activity.enter(Phase::Waiting);
     let answer = service_fn(move |request| {

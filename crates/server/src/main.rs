@@ -17,6 +17,7 @@ mod environment;
 mod failed_signatures;
 mod frame;
 mod head;
+mod head_meter;
 mod hosts;
 mod http;
 mod inflate;

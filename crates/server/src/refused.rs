@@ -11,6 +11,7 @@ use crate::limits::REFUSED_REPORT_SECONDS;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     NoRequestInTime,
+    HeadBudget,
     AnswerNotRead,
     MadeRoom,
     ConnectionsPerAddress,
@@ -27,8 +28,9 @@ pub(crate) enum Cause {
 
 impl Cause {
     /// All causes, in the order of their counts.
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::NoRequestInTime,
+        Self::HeadBudget,
         Self::AnswerNotRead,
         Self::MadeRoom,
         Self::ConnectionsPerAddress,
@@ -47,6 +49,7 @@ impl Cause {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::NoRequestInTime => "no_request_in_time",
+            Self::HeadBudget => "head_budget",
             Self::AnswerNotRead => "answer_not_read",
             Self::MadeRoom => "closed_for_new_client",
             Self::ConnectionsPerAddress => "connections_per_address",

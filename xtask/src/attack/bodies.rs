@@ -106,5 +106,6 @@ fn bombs(field: &Field<'_>) {
     let with = |member: &[u8], count: usize| [gzip(request.as_bytes()), member.repeat(count)].concat();
     let requests = [one, with(&empty, 800), with(&full, 255), with(&full, 2_000), with(&empty, 700_000)]
         .map(|body| field.sender.encoded("GetItem", &body));
+    field.send_unreadable();
     field.repeat(100, &requests);
 }

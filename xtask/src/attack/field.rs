@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::TcpStream;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -34,6 +34,8 @@ pub(crate) struct Field<'a> {
     faults: Mutex<BTreeSet<String>>,
     answers: Mutex<BTreeMap<String, usize>>,
     refusals: Mutex<BTreeMap<u16, String>>,
+    /// Whether internal errors are right: the service answers so to bodies that cannot be opened.
+    sends_unreadable: AtomicBool,
     /// Connections that stay open until the server has ended.
     held: Mutex<Vec<TcpStream>>,
 }
@@ -54,6 +56,7 @@ impl<'a> Field<'a> {
             faults: Mutex::default(),
             answers: Mutex::default(),
             refusals: Mutex::default(),
+            sends_unreadable: AtomicBool::new(false),
             held: Mutex::default(),
         }
     }
@@ -110,6 +113,11 @@ impl<'a> Field<'a> {
         locked(&self.held).len()
     }
 
+    /// From now on bodies are sent that cannot be opened.
+    pub(crate) fn send_unreadable(&self) {
+        self.sends_unreadable.store(true, Ordering::Relaxed);
+    }
+
     /// Counts an answer; an internal error or a malformed answer is a fault.
     pub(crate) fn note(&self, outcome: &io::Result<Answer>) {
         match outcome {
@@ -119,7 +127,7 @@ impl<'a> Field<'a> {
                     let first = || answer.text().chars().take(200).collect();
                     locked(&self.refusals).entry(answer.status).or_insert_with(first);
                 }
-                if answer.status == 500 {
+                if answer.status == 500 && !self.sends_unreadable.load(Ordering::Relaxed) {
                     let text: String = answer.text().chars().take(160).collect();
                     self.fault(format!("HTTP 500: {text}"));
                 }

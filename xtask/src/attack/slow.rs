@@ -80,13 +80,15 @@ fn idle(field: &Field<'_>, count: usize) {
     if wanted < count {
         field.count_many(format!("too few descriptors here for {count}, taken"), wanted);
     }
-    // One more connection, opened before: what it writes reaches the store however many connections there are.
-    let writer = Connection::open(field.sender.address, Duration::from_secs(2));
+    let text = format!(r#""t":{{"S":"{}"}}"#, "x".repeat(100_000));
+    // One more connection, which has written before: those that never asked for anything make room first.
+    let first = field.sender.request("PutItem", put("idle", "0", &text).as_bytes());
+    let writer = Connection::open(field.sender.address, Duration::from_secs(2))
+        .and_then(|mut writer| writer.call(&first).map(|_| writer));
     field.hold_connections(wanted, b"");
     let Ok(mut writer) = writer else {
         return field.fault("no connection for the writer".to_owned());
     };
-    let text = format!(r#""t":{{"S":"{}"}}"#, "x".repeat(100_000));
     let mut number = 0;
     while !field.over() {
         let body = put("idle", &number.to_string(), &text);

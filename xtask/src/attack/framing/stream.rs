@@ -31,6 +31,11 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// Whether some request of it says that its body is compressed.
+    pub(super) fn is_compressed(&self) -> bool {
+        String::from_utf8_lossy(&self.bytes).to_ascii_lowercase().contains("content-encoding")
+    }
+
     pub(super) fn new(seed: u64, number: u64) -> Self {
         let mut dice = Dice::of_stream(seed, number);
         let markers = u64::try_from(MARKERS).unwrap_or(1);
