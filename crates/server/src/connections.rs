@@ -6,16 +6,17 @@ use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::budget::Budget;
 use crate::client::{Addresses, Client, TooMany};
+use crate::environment;
 use crate::limits::{
-    CONNECTIONS_AHEAD_MAX, KNOWN_VICTIMS_MAX, Limits, PRESSED_ANSWER_BYTES_MIN, PRESSURE_CHECK_MS, Pace,
-    ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
+    CONNECTIONS_AHEAD_MAX, KNOWN_VICTIMS_MAX, Limits, NEW_CONNECTION, PRESSED_ANSWER_BYTES_MIN,
+    PRESSURE_CHECK_MS, Pace, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
 };
 use crate::patience::{Activity, Leave, Phase, Watch};
 use crate::refused::{Cause, Refused};
@@ -29,6 +30,7 @@ struct Open {
     pending_sent_bytes: Option<u64>,
     /// How many were opened before it.
     number: u64,
+    opened_at: Instant,
 }
 
 /// A connection that may be closed to make room, as it was when it was chosen.
@@ -137,8 +139,10 @@ impl Connections {
         let task = self.tasks.spawn(connection);
         let number = self.opened;
         self.opened += 1;
+        let opened_at = environment::instant();
+        let watch = Watch::new();
         self.open
-            .insert(task.id(), Open { activity, watch: Watch::new(), ip, pending_sent_bytes: None, number });
+            .insert(task.id(), Open { activity, watch, ip, pending_sent_bytes: None, number, opened_at });
         self.make_room();
     }
 
@@ -257,13 +261,15 @@ impl Connections {
 
     /// Those that may be closed, the first to go last. Never one whose request is executed.
     fn choose_victims(&self, among: Among) -> Vec<Victim> {
+        let now = environment::instant();
+        let is_new = |open: &Open| now.saturating_duration_since(open.opened_at) < NEW_CONNECTION;
         let eligible = self.open.iter().filter(|(id, open)| {
             let chosen = among == Among::All || !open.activity.was_admitted();
             chosen && !self.leaving.contains(*id)
         });
         let mut ranked: Vec<_> = eligible
             .filter_map(|(id, open)| {
-                let rank = rank(&open.activity)?;
+                let rank = rank(&open.activity, is_new(open))?;
                 let idle_checks = open.watch.idle_checks(&open.activity);
                 let victim = Victim { id: *id, turns: open.activity.turns() };
                 Some((rank, std::cmp::Reverse(idle_checks), open.number, victim))
@@ -271,21 +277,37 @@ impl Connections {
             .collect();
         ranked.sort_unstable_by_key(|(rank, idle_checks, number, _)| (*rank, *idle_checks, *number));
         // A worse rank goes only while there is none of a better one: it is looked at again soon.
-        let best = ranked.first().map_or(0, |(rank, ..)| *rank);
+        let best = ranked.first().map_or(Rank::Silent, |(rank, ..)| *rank);
         ranked.retain(|(rank, ..)| *rank == best);
-        ranked.truncate(if best == 0 { VICTIMS_MAX } else { KNOWN_VICTIMS_MAX });
+        ranked.truncate(if best <= Rank::New { VICTIMS_MAX } else { KNOWN_VICTIMS_MAX });
         ranked.into_iter().rev().map(|(_, _, _, victim)| victim).collect()
     }
 }
 
-/// In which order connections make room: those that never had an admitted request, idle ones, those whose body is awaited,
-/// those that do not read their answer. None for one whose request is executed.
-fn rank(activity: &Activity) -> Option<u8> {
+/// In which order connections make room: those that never had an admitted request go before all others, and a new one of
+/// them last, so that a new client gets to ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// Never asked for anything.
+    Silent,
+    /// Has sent a part of its first request, or does not read the answer to it.
+    Stalled,
+    New,
+    Idle,
+    Receiving,
+    Unread,
+}
+
+/// None for one whose request is executed.
+fn rank(activity: &Activity, is_new: bool) -> Option<Rank> {
+    let (admitted, sends) = (activity.was_admitted(), activity.sends());
     match activity.phase() {
         Phase::Executing => None,
-        _ if activity.sends() => Some(3),
-        Phase::Receiving => Some(2),
-        Phase::Waiting if activity.was_admitted() => Some(1),
-        Phase::Waiting | Phase::Opening => Some(0),
+        _ if !admitted && is_new => Some(Rank::New),
+        Phase::Waiting | Phase::Opening if !admitted && !sends => Some(Rank::Silent),
+        _ if !admitted => Some(Rank::Stalled),
+        _ if sends => Some(Rank::Unread),
+        Phase::Receiving => Some(Rank::Receiving),
+        Phase::Waiting | Phase::Opening => Some(Rank::Idle),
     }
 }

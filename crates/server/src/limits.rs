@@ -68,6 +68,8 @@ pub(crate) const ROOM_RETRY_MS: u64 = 100;
 pub(crate) const VICTIMS_MAX: usize = 256;
 /// The same where all have had an admitted request: they go only while there are no others.
 pub(crate) const KNOWN_VICTIMS_MAX: usize = 16;
+/// How long a new client has for its first request before it makes room for others as the silent ones do.
+pub(crate) const NEW_CONNECTION: Duration = Duration::from_secs(1);
 /// With credentials, one in this many connections may be one that has not had a verified request.
 pub(crate) const UNVERIFIED_CONNECTIONS_SHARE: usize = 2;
 /// New connections that the system keeps until they are accepted. The system may allow fewer (`net.core.somaxconn`).

@@ -101,7 +101,7 @@ fn answers_that_a_client_does_not_read_do_not_pile_up() {
     fill(&server, 100_000);
     let before = server.resident_mib();
     let streams: Vec<_> = (0..2).map(|_| ask_without_reading(&server, 3_000)).collect();
-    let heads = b"HEAD / HTTP/1.1\r\nHost: h\r\n\r\n".repeat(100_000);
+    let heads = b"HEAD / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100_000);
     let mut heads_only = TcpStream::connect(server.address()).unwrap();
     heads_only.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
     let _ = heads_only.write_all(&heads);
@@ -214,7 +214,7 @@ fn a_server_that_may_open_too_few_files_says_so() {
 fn a_large_body_whose_head_has_failed_is_not_kept() {
     let server = Server::in_memory();
     let before = server.resident_mib();
-    let head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-amz-json-1.0\r\n\
+    let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
                 X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 16000000\r\n\r\n";
     let piece = vec![b'x'; 15_999_999];
     let mut clients: Vec<_> = (0..8).map(|_| Connection::open(&server)).collect();
@@ -236,7 +236,7 @@ fn a_large_body_whose_head_has_failed_is_not_kept() {
 fn a_client_that_asks_before_it_sends_learns_that_its_head_has_failed() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
-    let head = "POST / HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-amz-json-1.0\r\nExpect: 100-continue\r\n\
+    let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nExpect: 100-continue\r\n\
                 X-Amz-Target: DynamoDB_20120810.PutItem\r\nContent-Length: 1000000\r\n\r\n";
     connection.stream.get_mut().write_all(head.as_bytes()).unwrap();
     assert_eq!(connection.read().status, 400);
