@@ -126,8 +126,8 @@ async fn fill<S: Store>(
     plan: &Plan<'_>,
     page: &mut Page,
 ) -> Result<(), Error> {
-    let mut pace = engine.pace();
-    let work = plan.row_work();
+    let mut tempo = engine.pace();
+    let row_work = plan.row_work();
     let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
     let rows_max = match plan.fetch {
         Fetch::None => SCAN_ROWS_MAX,
@@ -144,7 +144,7 @@ async fn fill<S: Store>(
         let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
         let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
         let rows = fetched(snapshot, plan, rows.entries).await?;
-        if evaluate(&mut pace, work, plan, page, rows, limit).await? == Evaluated::Full {
+        if evaluate(&mut tempo, row_work, plan, page, rows, limit).await? == Evaluated::Full {
             return Ok(());
         }
         let Some(last_key) = last_key else { return Ok(()) };
@@ -183,8 +183,8 @@ async fn fetched<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, entries: Vec<Entry>
 }
 
 async fn evaluate(
-    pace: &mut Pace<'_>,
-    work: Work,
+    tempo: &mut Pace<'_>,
+    row_work: Work,
     plan: &Plan<'_>,
     page: &mut Page,
     mut rows: Rows,
@@ -194,8 +194,8 @@ async fn evaluate(
         page.items.reserve_exact(rows.entries.len());
     }
     while let Some(bytes) = rows.next_bytes() {
-        let turn = |turn: &mut Turn| evaluate_turn(turn, work, plan, page, &mut rows, limit);
-        if pace.turn(work.steps(bytes), turn).await?? == Evaluated::Full {
+        let turn = |turn: &mut Turn| evaluate_turn(turn, row_work, plan, page, &mut rows, limit);
+        if tempo.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
             return Ok(Evaluated::Full);
         }
     }
@@ -205,14 +205,14 @@ async fn evaluate(
 /// Evaluates as many rows as the turn has room for.
 fn evaluate_turn(
     turn: &mut Turn,
-    work: Work,
+    row_work: Work,
     plan: &Plan<'_>,
     page: &mut Page,
     rows: &mut Rows,
     limit: usize,
 ) -> Result<Evaluated, Error> {
     while let Some(bytes) = rows.next_bytes() {
-        if !turn.takes(work.steps(bytes)) {
+        if !turn.takes(row_work.steps(bytes)) {
             break;
         }
         let Some(entry) = rows.entries.next() else { break };

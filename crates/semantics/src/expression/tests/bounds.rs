@@ -94,8 +94,8 @@ fn an_update_that_copies_too_much_is_refused_before_it_copies() {
     let copies: Vec<String> = (0..120).map(|number| format!("a{number}=list_append(l,l)")).collect();
     let update = parse_update(&format!("SET {}", copies.join(",")), &mut placeholders(&[], &[]));
     assert_eq!(updated(&update.expect("it is valid"), &old), Err(TOO_LARGE.to_owned()));
-    let sets: String = (0..600).map(|number| format!(" SET a{number}=l")).collect();
-    let Ok(Statement::Update { update, .. }) = prepare(&format!("UPDATE t{sets} WHERE pk='k'"), &[]) else {
+    let sets = (0..600).map(|number| format!("SET a{number}=l")).collect::<Vec<_>>().join(" ");
+    let Ok(Statement::Update { update, .. }) = prepare(&format!("UPDATE t {sets} WHERE pk='k'"), &[]) else {
         panic!("the statement is valid")
     };
     assert_eq!(updated(&update, &old), Err(TOO_LARGE.to_owned()));
