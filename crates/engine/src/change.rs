@@ -52,9 +52,8 @@ impl Action<'_> {
         let effect = match &self.effect {
             Effect::Update { update: Some(update), .. } => update.work(),
             Effect::Put(item) => Work::fixed(u64::try_from(item.size_bytes()).unwrap_or(u64::MAX)),
-            Effect::Check | Effect::Update { update: None, .. } | Effect::Delete | Effect::Expire(_) => {
-                Work::default()
-            }
+            Effect::Delete | Effect::Expire(_) => Work::walks(1),
+            Effect::Check | Effect::Update { update: None, .. } => Work::default(),
         };
         condition.and(effect).and(Work::fixed(ACTION_STEPS))
     }

@@ -78,6 +78,12 @@ impl CancellationReason {
         }
     }
 
+    fn drop_item(&mut self) {
+        if let Self::ConditionalCheckFailed { item } = self {
+            *item = None;
+        }
+    }
+
     fn stored_bytes(&self) -> usize {
         match self {
             Self::ConditionalCheckFailed { item } => item.as_ref().map_or(0, |item| item.as_bytes().len()),
@@ -137,6 +143,17 @@ impl Error {
             ErrorDetail::Item(item) => item.as_bytes().len(),
             ErrorDetail::Reasons(reasons) => reasons.iter().map(CancellationReason::stored_bytes).sum(),
         }
+    }
+
+    /// The same without the items that it carries, where there is no memory for them.
+    #[must_use]
+    pub fn without_items(mut self) -> Self {
+        match &mut *self.detail {
+            ErrorDetail::None => {}
+            ErrorDetail::Item(_) => *self.detail = ErrorDetail::None,
+            ErrorDetail::Reasons(reasons) => reasons.iter_mut().for_each(CancellationReason::drop_item),
+        }
+        self
     }
 
     #[must_use]

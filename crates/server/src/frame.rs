@@ -85,6 +85,12 @@ impl Answer {
         Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
     }
 
+    /// The answer with the memory that it takes.
+    #[must_use]
+    pub(crate) fn holding(self, share: Share) -> Self {
+        Self { share: Some(share), ..self }
+    }
+
     /// What the service answers to a load balancer's or a browser's GET, naming the host it was asked for.
     pub(crate) fn health(host: &str) -> Self {
         let body = format!("healthy: {host} ").into_bytes();

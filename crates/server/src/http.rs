@@ -23,7 +23,7 @@ use keywright_semantics::response::Response as Answered;
 use keywright_store::Store;
 use keywright_wire::sigv4::{CLAIM_HEADERS, SignedRequest};
 use keywright_wire::{Operation, decode, decoded_bytes_max, is_json, render, render_error};
-use tokio::sync::{RwLock, watch};
+use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::answer_size;
 use crate::auth::{Claimed, Gate};
@@ -40,7 +40,7 @@ use crate::head_meter::HeadMeter;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE, FAILED_BODY_BYTES_MAX,
-    HEAD_BYTES_MAX, Limits, STOPPING_BODY_SECONDS_MAX,
+    HEAD_BYTES_MAX, Limits, READERS_MAX, SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX,
 };
 use crate::patience::Phase;
 use crate::refused::{Cause, Refused};
@@ -54,12 +54,21 @@ pub(crate) struct Service<S: Store> {
     limits: Limits,
     bodies: BodyBudgets,
     decoding: Arc<Budget>,
+    /// Places for reading bodies that are neither short nor long.
+    readers: Semaphore,
     answers: Arc<Budget>,
     failed_signatures: FailedSignatures,
     refused: Arc<Refused>,
     stopping: watch::Receiver<bool>,
     /// Held by every change while it is carried out, whether or not its client still waits.
     changes: Arc<RwLock<()>>,
+}
+
+/// What a request holds of the budgets while it is executed, whether or not its client still waits.
+struct Memory {
+    decoded: Option<Share>,
+    /// For its answer, and for what it reads before it writes.
+    share: Option<Share>,
 }
 
 /// The head of a request, and who sent it.
@@ -98,6 +107,7 @@ impl<S: Store> Service<S> {
             web_guard,
             bodies: BodyBudgets::new(&limits),
             decoding: Budget::new(limits.decode_budget_bytes, wait),
+            readers: Semaphore::new(READERS_MAX),
             answers: Budget::new(limits.answer_budget_bytes, wait),
             failed_signatures: FailedSignatures::default(),
             limits,
@@ -163,7 +173,7 @@ impl<S: Store> Service<S> {
             Ok(answer) => answer,
             Err(error) => {
                 self.slow_down(&error, client).await;
-                self.aside(error.stored_bytes(), || failure(&error)).await
+                self.failed(error).await
             }
         }
     }
@@ -244,7 +254,7 @@ impl<S: Store> Service<S> {
             }
         };
         let changes = request.changes_something();
-        let response = self.carry_out(caller, request, decoded).await?;
+        let (response, share) = self.carry_out(caller, request, Memory { decoded, share }).await?;
         let rendered = self.aside(response.stored_bytes(), || render(&response)).await;
         drop(response);
         let share = match share {
@@ -257,13 +267,29 @@ impl<S: Store> Service<S> {
     /// The request that a body says, and memory for it: a body of many small values becomes many times as large.
     async fn decode(&self, operation: Operation, body: Bytes) -> Result<(Typed, Option<Share>), Error> {
         if body.len() <= BODY_FREE_BYTES {
-            return Ok((decode(operation, &body)?, None));
+            return Ok((self.in_turn(body.len(), || decode(operation, &body)).await?, None));
         }
         let bytes = decoded_bytes_max(&body).min(self.limits.decode_budget_bytes);
         let taken = self.decoding.take(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
-        let request = self.aside(body.len(), || decode(operation, &body)).await?;
+        let read = || decode(operation, &body);
+        let request = if body.len() <= COMPUTED_BYTES_AT_ONCE {
+            self.in_turn(body.len(), read).await?
+        } else {
+            self.aside(body.len(), read).await?
+        };
         Ok((request, Some(share)))
+    }
+
+    /// Reads a body that takes a noticeable part of a millisecond together with few of its like: a thousand of them at once
+    /// would all come before the next short request.
+    async fn in_turn<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+        if bytes <= SHORT_BODY_BYTES_MAX {
+            return work();
+        }
+        let _place = self.readers.acquire().await.expect("the queue is never closed");
+        tokio::task::yield_now().await;
+        work()
     }
 
     /// Computes something that takes long if so many bytes are many.
@@ -281,24 +307,40 @@ impl<S: Store> Service<S> {
         }
     }
 
+    /// The answer to a request that failed. Items on which conditions failed can be large: where there is no memory for them,
+    /// they are left out.
+    async fn failed(&self, error: Error) -> Answer {
+        let stored = error.stored_bytes();
+        if stored <= ANSWER_FREE_BYTES {
+            return failure(&error);
+        }
+        let Some(mut share) = self.answers.take_now(stored) else {
+            self.refused.count(Cause::AnswerBudget);
+            return failure(&error.without_items());
+        };
+        let rendered = self.aside(stored, || render_error(&error)).await;
+        share.settle(rendered.body.len());
+        Answer::error(rendered.status, rendered.body).holding(share)
+    }
+
     /// Reads belong to their client and end when it goes. Changes are carried out to their end: what they wrote must
     /// become known to this process too.
     async fn carry_out(
         &self,
         caller: Caller,
         request: Typed,
-        decoded: Option<Share>,
-    ) -> Result<Answered, Error> {
+        memory: Memory,
+    ) -> Result<(Answered, Option<Share>), Error> {
         if !request.changes_something() {
-            return self.engine.execute(&caller, request).await;
+            return Ok((self.engine.execute(&caller, request).await?, memory.share));
         }
         let presence = Presence::default();
         let engine = self.engine.for_client(presence.clone());
         let held = Arc::clone(&self.changes).read_owned().await;
         let change = async move {
             let outcome = engine.execute(&caller, request).await;
-            drop((held, decoded));
-            outcome
+            drop((held, memory.decoded));
+            Ok((outcome?, memory.share))
         };
         Carried::new(change, presence).await
     }

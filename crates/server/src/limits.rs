@@ -116,6 +116,11 @@ pub(crate) const DECODE_BUDGET_MIB_MIN: u64 = 64;
 /// Bytes that are read, verified or written out without letting others run: a millisecond or two.
 pub(crate) const COMPUTED_BYTES_AT_ONCE: usize = 128 * KIB;
 
+/// Bodies up to this size are read at once. Reading more takes a tenth of a millisecond and beyond.
+pub(crate) const SHORT_BODY_BYTES_MAX: usize = 2 * KIB;
+/// Larger ones that are not for the lane yet queue for so many places before they are read.
+pub(crate) const READERS_MAX: usize = 16;
+
 // Compressed bodies
 
 /// What a compressed body may become in any case.

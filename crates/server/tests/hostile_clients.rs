@@ -289,6 +289,27 @@ fn answers_that_nobody_reads_give_way_to_others() {
     drop(greedy);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn failed_conditions_that_show_their_item_take_from_the_memory_for_answers() {
+    let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
+    fill(&server, 390_000);
+    let before = server.resident_mib();
+    let update = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}},"UpdateExpression":"SET c = :c","ConditionExpression":"attribute_exists(nothing)","ExpressionAttributeValues":{":c":{"S":"c"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"#;
+    let asked = request("UpdateItem", update).repeat(20);
+    // Each client may have an answer in the kernel's buffers and one in memory.
+    let mut greedy: Vec<_> = (0..300).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
+    for stream in &mut greedy {
+        let _ = stream.write_all(&asked);
+    }
+    std::thread::sleep(Duration::from_millis(800));
+    let grown = server.resident_mib().saturating_sub(before);
+    assert!(grown < 100, "answers of 117 MB are pending, and {grown} MiB are held");
+    let answer = Connection::open(&server).call("UpdateItem", update.as_bytes());
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("ConditionalCheckFailedException"), "{}", answer.text());
+}
+
 #[test]
 fn one_address_gets_as_many_connections_and_requests_as_a_setting_says() {
     let server =

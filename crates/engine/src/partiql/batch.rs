@@ -17,6 +17,7 @@ use super::{columns_of, sole_key};
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::get_item::get_item;
+use crate::lane::Pace;
 use crate::meter::Meter;
 
 pub(crate) async fn batch_execute_statement<S: Store>(
@@ -26,11 +27,12 @@ pub(crate) async fn batch_execute_statement<S: Store>(
 ) -> Result<Response, Error> {
     let mut meter = Meter::default();
     let mut responses = Vec::with_capacity(request.statements.len());
+    let mut pace = engine.pace();
     for statement in &request.statements {
         let (table_name, outcome) = match statement {
             Err(error) => (None, Err(error.clone())),
             Ok(statement) => {
-                let outcome = run(engine, caller, statement, request.capacity).await;
+                let outcome = run(engine, &mut pace, caller, statement, request.capacity).await;
                 (Some(statement.statement.table().name.clone()), outcome)
             }
         };
@@ -52,12 +54,13 @@ type Done = (Option<EncodedItem>, Option<ConsumedCapacity>);
 
 async fn run<S: Store>(
     engine: &Engine<S>,
+    pace: &mut Pace<'_>,
     caller: &Caller,
     statement: &BatchStatement,
     capacity: ReturnConsumedCapacity,
 ) -> Result<Done, Error> {
     if let Statement::Select(select) = &statement.statement {
-        return get(engine, caller, select, statement, capacity).await;
+        return get(engine, pace, caller, select, statement, capacity).await;
     }
     let answering = Answering { on_condition_failure: statement.on_condition_failure, capacity };
     let written = write(engine, caller, &statement.statement, answering).await?;
@@ -66,6 +69,7 @@ async fn run<S: Store>(
 
 async fn get<S: Store>(
     engine: &Engine<S>,
+    pace: &mut Pace<'_>,
     caller: &Caller,
     select: &Select,
     statement: &BatchStatement,
@@ -84,7 +88,10 @@ async fn get<S: Store>(
         capacity,
     };
     let output = get_item(engine, caller, &request).await?;
-    let item = output.item.map(|item| columns_of(item, select.columns.as_deref()));
+    let item = match output.item {
+        Some(item) => Some(columns_of(pace, item, select.columns.as_deref()).await?),
+        None => None,
+    };
     Ok((item, output.consumed_capacity))
 }
 

@@ -12,9 +12,13 @@ mod transaction;
 mod write;
 
 use keywright_semantics::codec::{EncodedItem, EncodedItemBuilder};
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::Work;
 use keywright_semantics::partiql::{Column, KeyForms, KeyMatch, Select, Where};
 use keywright_semantics::schema::KeySchema;
 use keywright_semantics::value::Item;
+
+use crate::lane::Pace;
 
 pub(crate) use batch::batch_execute_statement;
 pub(crate) use statement::execute_statement;
@@ -39,9 +43,18 @@ fn sole_key(schema: &KeySchema, select: &Select) -> Option<Item> {
     Some(found.key).filter(|key| is_plain && is_whole(schema, key))
 }
 
-/// What a SELECT returns of an item.
-fn columns_of(item: EncodedItem, columns: Option<&[Column]>) -> EncodedItem {
-    let Some(columns) = columns else { return item };
+/// What a SELECT returns of an item. Each column is looked for by itself.
+async fn columns_of(
+    pace: &mut Pace<'_>,
+    item: EncodedItem,
+    columns: Option<&[Column]>,
+) -> Result<EncodedItem, Error> {
+    let Some(columns) = columns else { return Ok(item) };
+    let steps = Work::walks(columns.len()).steps(item.size_bytes());
+    pace.turn(steps, |_| picked(&item, columns)).await
+}
+
+fn picked(item: &EncodedItem, columns: &[Column]) -> EncodedItem {
     let view = item.view();
     let mut row = EncodedItemBuilder::new();
     for column in columns {

@@ -95,13 +95,15 @@ async fn read<S: Store>(
     let gets = bind_each(engine, caller, statements, get)?;
     let native = TransactGetItems { gets, capacity: request.capacity };
     let output = transact_get_items(engine, caller, &native).await?;
-    let rows = output.responses.into_iter().zip(selects);
-    Ok(ExecuteTransactionOutput {
-        responses: rows
-            .map(|(item, select)| item.map(|item| columns_of(item, select.columns.as_deref())))
-            .collect(),
-        consumed_capacity: output.consumed_capacity,
-    })
+    let mut pace = engine.pace();
+    let mut responses = Vec::with_capacity(selects.len());
+    for (item, select) in output.responses.into_iter().zip(selects) {
+        responses.push(match item {
+            Some(item) => Some(columns_of(&mut pace, item, select.columns.as_deref()).await?),
+            None => None,
+        });
+    }
+    Ok(ExecuteTransactionOutput { responses, consumed_capacity: output.consumed_capacity })
 }
 
 /// One SELECT as the native request says it.

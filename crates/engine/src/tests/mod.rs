@@ -7,6 +7,7 @@ mod errors;
 mod flaky;
 mod flaky_tables;
 pub(crate) mod harness;
+mod lane;
 mod live_index;
 mod oracle;
 mod pages;

@@ -129,7 +129,11 @@ async fn expire<S: Store>(
     for (row, item) in group.iter().zip(items) {
         let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         match item.filter(|item| expiry(item.view(), attribute) == Some(row.time)) {
-            Some(item) => expiring.push(item.decode()),
+            // Only the key: a whole item as a tree takes many times its size, and a group has many.
+            Some(item) => {
+                let key = item.view().encode_subset(|name| table.schema.key.contains(name));
+                expiring.push(key.decode());
+            }
             None => forget_row(engine, table, attribute, row).await?,
         }
     }

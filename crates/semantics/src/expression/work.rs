@@ -17,7 +17,7 @@ const OPERATOR_STEPS: u64 = 64;
 
 impl Work {
     /// The work of that many walks over the item.
-    pub(crate) fn walks(walks: usize) -> Self {
+    pub fn walks(walks: usize) -> Self {
         let walks = u64::try_from(walks).unwrap_or(u64::MAX);
         Self { walks, fixed: walks.saturating_mul(OPERATOR_STEPS) }
     }
