@@ -140,10 +140,10 @@ pub(crate) const ANSWER_BUDGET_MIB: u64 = 256;
 pub(crate) const ANSWER_BUDGET_MIB_MIN: u64 = 32;
 /// Smaller answers take nothing from the budget.
 pub(crate) const ANSWER_FREE_BYTES: usize = 16 * KIB;
-/// A page of Query, Scan, GetRecords or PartiQL.
-pub(crate) const PAGE_ANSWER_BYTES: usize = MIB;
+/// A page of Query, Scan, GetRecords or PartiQL: 1 MB of small values is up to 7 MB of JSON, most pages are 1.5 MB at most.
+pub(crate) const PAGE_ANSWER_BYTES: usize = 4 * MIB;
 /// The largest answer of TransactGetItems and ExecuteTransaction.
-pub(crate) const TRANSACTION_ANSWER_BYTES: usize = 4 * MIB;
+pub(crate) const TRANSACTION_ANSWER_BYTES: usize = 8 * MIB;
 /// The largest answer of BatchGetItem and BatchExecuteStatement.
 pub(crate) const BATCH_ANSWER_BYTES: usize = 16 * MIB;
 /// What TransactWriteItems and BatchWriteItem of many items may read.
