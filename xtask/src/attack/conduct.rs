@@ -147,7 +147,7 @@ fn besiege(server: &Server, time: Duration, seed: u64, outcome: &mut Outcome) {
         start(scope, "prober", move || quiet.prober(server.address, &request));
         start(scope, "watcher", move || watch(server, quiet, most));
         go_through_phases(server, quiet, &sender, time, seed, outcome);
-        // Whoever still waits for an answer is released by the server's end.
+        // A client that still waits for an answer is released by the server's end.
         server.kill();
     });
     outcome.before = quiet.latency(Phase::Before);
