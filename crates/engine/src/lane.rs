@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use keywright_semantics::error::Error;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::fault;
 
@@ -49,8 +49,12 @@ impl Lane {
 
     /// Waits for a place, first come first served, and computes aside.
     pub async fn run<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _place = self.places.acquire().await.expect("the lane is never closed");
+        let _place = self.place().await;
         self.compute(work)
+    }
+
+    async fn place(&self) -> SemaphorePermit<'_> {
+        self.places.acquire().await.expect("the lane is never closed")
     }
 
     fn compute<T>(&self, work: impl FnOnce() -> T) -> T {
@@ -116,7 +120,7 @@ impl<'e> Pace<'e> {
         let mut turn = Turn { left: if is_long { LANE_TURN_STEPS } else { TURN_STEPS }, spent: 0 };
         let result = if is_long {
             let lane = self.lane;
-            let _place = lane.places.acquire().await.expect("the lane is never closed");
+            let _place = lane.place().await;
             // Nobody waits for the answer, and nothing is written yet.
             if self.presence.is_some_and(Presence::has_left) {
                 return Err(fault::internal());

@@ -272,20 +272,15 @@ impl<S: Store> Service<S> {
         let bytes = decoded_bytes_max(&body).min(self.limits.decode_budget_bytes);
         let taken = self.decoding.take(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
-        let read = || decode(operation, &body);
-        let request = if body.len() <= COMPUTED_BYTES_AT_ONCE {
-            self.in_turn(body.len(), read).await?
-        } else {
-            self.aside(body.len(), read).await?
-        };
+        let request = self.in_turn(body.len(), || decode(operation, &body)).await?;
         Ok((request, Some(share)))
     }
 
-    /// Reads a body that takes a noticeable part of a millisecond together with few of its like: a thousand of them at once
-    /// would all come before the next short request.
+    /// Reads a body: a short one at once, a long one aside. One between them takes a noticeable part of a millisecond and
+    /// is read together with few of its like: a thousand of them at once would all come before the next short request.
     async fn in_turn<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
-        if bytes <= SHORT_BODY_BYTES_MAX {
-            return work();
+        if bytes <= SHORT_BODY_BYTES_MAX || bytes > COMPUTED_BYTES_AT_ONCE {
+            return self.aside(bytes, work).await;
         }
         let _place = self.readers.acquire().await.expect("the queue is never closed");
         tokio::task::yield_now().await;

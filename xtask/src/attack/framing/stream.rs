@@ -47,7 +47,7 @@ impl Stream {
             for _ in 0..=dice.below(MUTATIONS_MAX) {
                 mutate(&mut dice, &mut bytes);
             }
-            // Ends a stream whose framing is whole; in another it is some more bytes of whatever is read.
+            // Ends a stream whose framing is whole; in another it is some more bytes of what is being read.
             bytes.extend_from_slice(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         }
         let mut splits: Vec<usize> =
