@@ -97,7 +97,7 @@ fn create_table(name: &str, indexed: bool) -> Request {
         billing_mode: Some(BillingMode::PayPerRequest),
         ..CreateTableParts::default()
     };
-    Request::CreateTable(Box::new(CreateTable::sense(parts).expect("the table is right")))
+    Request::CreateTable(Box::new(CreateTable::validate(parts).expect("the table is right")))
 }
 
 fn key(number: u64) -> AttributeMapPart {
@@ -118,12 +118,12 @@ fn put(table: &str, number: u64, change: u64) -> Request {
         ("note".to_owned(), Ok("please ring twice; ".repeat(22).as_str().into())),
     ]);
     let parts = PutItemParts { table_name: table.to_owned(), item, ..PutItemParts::default() };
-    Request::PutItem(Box::new(PutItem::sense(parts).expect("the item is right")))
+    Request::PutItem(Box::new(PutItem::validate(parts).expect("the item is right")))
 }
 
 fn get(table: &str, number: u64) -> Request {
     let parts = GetItemParts { table_name: table.to_owned(), key: key(number), ..GetItemParts::default() };
-    Request::GetItem(GetItem::sense(parts).expect("the key is right"))
+    Request::GetItem(GetItem::validate(parts).expect("the key is right"))
 }
 
 fn update(table: &str, number: u64) -> Request {
@@ -135,7 +135,7 @@ fn update(table: &str, number: u64) -> Request {
         expression_attribute_values: Some(vec![(":one".to_owned(), AttributeValue::number("1"))]),
         ..UpdateItemParts::default()
     };
-    Request::UpdateItem(Box::new(UpdateItem::sense(parts).expect("the update is right")))
+    Request::UpdateItem(Box::new(UpdateItem::validate(parts).expect("the update is right")))
 }
 
 fn query(table: &str, number: u64, limit: i64) -> Request {
@@ -150,7 +150,7 @@ fn query(table: &str, number: u64, limit: i64) -> Request {
         limit: Some(limit),
         ..QueryParts::default()
     };
-    Request::Query(Box::new(Query::sense(parts).expect("the query is right")))
+    Request::Query(Box::new(Query::validate(parts).expect("the query is right")))
 }
 
 fn run<S: Store>(

@@ -66,7 +66,7 @@ fn create_table() -> Result<Request, keywright_semantics::error::Error> {
         billing_mode: Some(BillingMode::PayPerRequest),
         ..CreateTableParts::default()
     };
-    Ok(Request::CreateTable(Box::new(CreateTable::sense(parts)?)))
+    Ok(Request::CreateTable(Box::new(CreateTable::validate(parts)?)))
 }
 
 fn put_item(sort_key: &str, total: &str) -> Result<Request, keywright_semantics::error::Error> {
@@ -80,7 +80,7 @@ fn put_item(sort_key: &str, total: &str) -> Result<Request, keywright_semantics:
         condition_expression: Some("attribute_not_exists(PK)".to_owned()),
         ..PutItemParts::default()
     };
-    Ok(Request::PutItem(Box::new(PutItem::sense(parts)?)))
+    Ok(Request::PutItem(Box::new(PutItem::validate(parts)?)))
 }
 
 fn query() -> Result<Request, keywright_semantics::error::Error> {
@@ -94,5 +94,5 @@ fn query() -> Result<Request, keywright_semantics::error::Error> {
         scan_index_forward: Some(false),
         ..QueryParts::default()
     };
-    Ok(Request::Query(Box::new(Query::sense(parts)?)))
+    Ok(Request::Query(Box::new(Query::validate(parts)?)))
 }

@@ -10,9 +10,9 @@ use crate::backfill::{self, Progress};
 use crate::catalogue::{
     Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, progress_prefixes, ttl_fill_key,
 };
-use crate::clearing::{Cleared, clear_some};
 use crate::engine::{Engine, NextWake};
 use crate::layout::{self, Space};
+use crate::purge::{Cleared, clear_some};
 use crate::stats::{self, Counted};
 use crate::stats_rows;
 use crate::streams;

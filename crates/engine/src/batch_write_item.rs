@@ -24,7 +24,7 @@ use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
 use crate::meter::Meter;
-use crate::single::refused;
+use crate::single_write::refused;
 use crate::write::{GroupEnd, GroupKind, binding_steps, run};
 
 /// One write and where it stands in the request.

@@ -12,14 +12,14 @@ use keywright_store::{Store, StoreError};
 use crate::batch_get_item::batch_get_item;
 use crate::batch_write_item::batch_write_item;
 use crate::catalogue::{Catalogue, CatalogueFault};
-use crate::clearing::Clearing;
 use crate::config::EngineConfig;
 use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
-use crate::gate::Gates;
 use crate::get_item::get_item;
 use crate::lane::{Lane, Pace, Presence};
+use crate::latch::Latches;
 use crate::partiql;
+use crate::purge::Clearing;
 use crate::put_item::put_item;
 use crate::query::query;
 use crate::scan::scan;
@@ -28,7 +28,7 @@ use crate::stats_rows::Recounting;
 use crate::streams::{self, ShardLoads, TrimTimes};
 use crate::transact_get_items::transact_get_items;
 use crate::transact_write_items::transact_write_items;
-use crate::ttl::Outlook;
+use crate::ttl::NextExpiry;
 use crate::update_item::update_item;
 use crate::{background, stats_rows, tables};
 
@@ -53,10 +53,10 @@ struct Shared<S: Store> {
     stats: Stats,
     recounting: Recounting<S::Snapshot>,
     clearing: Clearing,
-    gates: Arc<Gates>,
+    latches: Arc<Latches>,
     shard_loads: ShardLoads,
     trim_times: TrimTimes,
-    ttl_outlook: Outlook,
+    ttl_outlook: NextExpiry,
 }
 
 /// Why a database cannot be opened.
@@ -118,10 +118,10 @@ impl<S: Store> Engine<S> {
             stats: Stats::default(),
             recounting: Recounting::default(),
             clearing: Clearing::default(),
-            gates: Gates::new(),
+            latches: Latches::new(),
             shard_loads: ShardLoads::default(),
             trim_times: TrimTimes::default(),
-            ttl_outlook: Outlook::default(),
+            ttl_outlook: NextExpiry::default(),
         };
         let engine = Self { shared: Arc::new(shared), presence: None };
         stats_rows::load(&engine).await?;
@@ -232,15 +232,15 @@ impl<S: Store> Engine<S> {
         &self.shared.catalogue
     }
 
-    pub(crate) fn gates(&self) -> &Arc<Gates> {
-        &self.shared.gates
+    pub(crate) fn latches(&self) -> &Arc<Latches> {
+        &self.shared.latches
     }
 
     pub(crate) fn shard_loads(&self) -> &ShardLoads {
         &self.shared.shard_loads
     }
 
-    pub(crate) fn ttl_outlook(&self) -> &Outlook {
+    pub(crate) fn ttl_outlook(&self) -> &NextExpiry {
         &self.shared.ttl_outlook
     }
 

@@ -11,7 +11,7 @@ use crate::bind::item::{bind_put, check_condition};
 use crate::change::{Action, Effect};
 use crate::engine::Engine;
 use crate::env::Caller;
-use crate::single::{Reported, output, write_one};
+use crate::single_write::{Reported, output, write_one};
 
 pub(crate) async fn put_item<S: Store>(
     engine: &Engine<S>,

@@ -30,7 +30,7 @@ use crate::collections::CollectionReport;
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
-use crate::gate::Holder;
+use crate::latch::Holder;
 use crate::meter::Meter;
 use crate::tokens::{self, TokenRow};
 use crate::write::{GroupEnd, GroupKind, NewToken, Outcome, binding_steps, run};
@@ -44,8 +44,8 @@ pub(crate) async fn transact_write_items<S: Store>(
         return answer(request, execute(engine, caller, request, None).await?);
     };
     let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
-    // The first request with a token holds its gate until it is answered.
-    let Some(_passage) = engine.gates().try_pass(&key, Holder::Transaction) else {
+    // The first request with a token holds its latch until it is answered.
+    let Some(_passage) = engine.latches().try_acquire(&key, Holder::Transaction) else {
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
     };
     if let Some(row) = used_token(engine, &key).await? {

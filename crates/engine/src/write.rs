@@ -18,15 +18,15 @@ use crate::change::{Action, Change, Effect, Refusal, evaluate};
 use crate::collections;
 use crate::engine::Engine;
 use crate::fault;
-use crate::gate::Holder;
 use crate::lane::Pace;
+use crate::latch::Holder;
 use crate::layout::TableId;
 use crate::stats::{Committed, Counted, Tally};
 use crate::streams::{self, Author};
 use crate::tokens::TokenRow;
 use crate::ttl;
 
-/// How often a group is tried before it is answered as a conflict. Behind the gates the first try succeeds unless
+/// How often a group is tried before it is answered as a conflict. Behind the latches the first try succeeds unless
 /// another process writes the same store.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
@@ -128,13 +128,13 @@ pub(crate) async fn run<'r, S: Store>(
     for _ in 0..WRITE_ATTEMPTS_MAX {
         let actions = pace.turn(bind_steps, |_| bind()).await??;
         if kind == GroupKind::Transaction {
-            let at_work = |action: &Action<'_>| engine.gates().has_transaction(&action.key.row);
+            let at_work = |action: &Action<'_>| engine.latches().has_transaction(&action.key.row);
             let busy: Vec<bool> = actions.iter().map(at_work).collect();
             if busy.contains(&true) {
                 return Ok(GroupEnd::Conflict(busy));
             }
         }
-        let passage = engine.gates().pass(gate_keys(&actions), kind.holder()).await;
+        let guard = engine.latches().acquire(gate_keys(&actions), kind.holder()).await;
         match attempt(engine, &mut pace, kind, &actions, token).await? {
             Attempt::Ended(end) => return Ok(end),
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
@@ -145,7 +145,7 @@ pub(crate) async fn run<'r, S: Store>(
                 }
             }
         }
-        drop(passage);
+        drop(guard);
     }
     Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
 }
@@ -398,7 +398,7 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
 /// How often an unknown outcome is looked into before it is answered as unknown.
 const SETTLE_ATTEMPTS_MAX: usize = 8;
 
-/// Finds out what became of a commit of unknown outcome, while the gates keep this process's other writers away.
+/// Finds out what became of a commit of unknown outcome, while the latches keep this process's other writers away.
 ///
 /// With a token its row says. Without one, the items do: if they are as the commit would have left them it happened, and
 /// if they are as before, a commit that touches one of them makes the old one impossible, however late it may arrive;

@@ -101,7 +101,7 @@ fn with_lsis(parts: Parts, indexes: Vec<LocalSecondaryIndexParts>) -> Parts {
 }
 
 fn fault(parts: Parts) -> String {
-    CreateTable::sense(parts).expect_err("it has a fault").message
+    CreateTable::validate(parts).expect_err("it has a fault").message
 }
 
 fn each_has_its_message(cases: Vec<(Parts, &str)>) {
@@ -114,11 +114,12 @@ fn each_has_its_message(cases: Vec<(Parts, &str)>) {
 #[test]
 fn the_billing_mode_has_a_second_name_that_gives_way_to_the_first() {
     let second = Some(BillingMode::PayPerRequest);
-    let alone = CreateTable::sense(Parts { billing_mode: None, table_throughput_mode: second, ..table(&[]) });
+    let alone =
+        CreateTable::validate(Parts { billing_mode: None, table_throughput_mode: second, ..table(&[]) });
     assert_eq!(alone.expect("it is enough").billing, BillingMode::PayPerRequest);
     let first = Some(BillingMode::Provisioned);
     let both = Parts { billing_mode: first, table_throughput_mode: second, ..provisioned(&[]) };
-    assert_eq!(CreateTable::sense(both).expect("they may differ").billing, BillingMode::Provisioned);
+    assert_eq!(CreateTable::validate(both).expect("they may differ").billing, BillingMode::Provisioned);
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn all_indexes_together_include_at_most_a_hundred_attributes() {
         });
         with_gsis(table(&["g"]), indexes.collect())
     };
-    assert!(CreateTable::sense(tables(20)).is_ok());
+    assert!(CreateTable::validate(tables(20)).is_ok());
     assert!(fault(tables(21)).contains("exceeds the per-table limit of 100"));
 }
 
@@ -303,7 +304,7 @@ fn a_global_index_key_has_up_to_four_attributes_of_each_role() {
         with_gsis(table(&used), vec![gsi("idx", elements(hash, range))])
     };
     let created =
-        CreateTable::sense(keyed(&["a", "b", "c", "d"], &["e", "f", "g", "h"])).expect("four and four");
+        CreateTable::validate(keyed(&["a", "b", "c", "d"], &["e", "f", "g", "h"])).expect("four and four");
     let index = &created.indexes.first().expect("it has one").schema;
     assert_eq!((index.key.partition.len(), index.key.sort.len()), (4, 4));
     let mixed = [elements(&["a"], &["b"]), elements(&["c"], &[])].concat();
@@ -397,7 +398,7 @@ fn ceilings_and_warm_throughput_have_bounds() {
 #[test]
 fn tags_are_checked_last_and_none_are_fine() {
     let tagged = |tags| Parts { tags: Some(tags), ..table(&[]) };
-    assert!(CreateTable::sense(tagged(vec![])).is_ok());
+    assert!(CreateTable::validate(tagged(vec![])).is_ok());
     let tag = TagParts { key: "aws:x".into(), value: Some(String::new()) };
     assert_eq!(fault(tagged(vec![tag])), "Tag Key cannot be prefixed with aws:, Key: aws:x");
 }
@@ -411,7 +412,7 @@ fn a_sound_request_becomes_a_schema() {
             ..gsi("global", key("g", &["sk"]))
         }],
     );
-    let schema = CreateTable::sense(parts).expect("it is sound").schema();
+    let schema = CreateTable::validate(parts).expect("it is sound").schema();
     let kinds: Vec<IndexKind> = schema.indexes.iter().map(|index| index.kind).collect();
     assert_eq!(kinds, [IndexKind::Local, IndexKind::Global]);
     let global = schema.indexes.last().expect("it has two");

@@ -106,7 +106,7 @@ const CEILINGS: OnDemandThroughputParts =
 fn each_has_its_message(cases: Vec<(Parts, &str)>) {
     for (place, (parts, message)) in cases.into_iter().enumerate() {
         let expected = message.replace("P:", INVALID);
-        let fault = UpdateTable::sense(&parts).expect_err("it has a fault");
+        let fault = UpdateTable::validate(&parts).expect_err("it has a fault");
         assert_eq!(fault.message, expected, "row {place}");
     }
 }
@@ -174,7 +174,7 @@ fn a_new_index_defines_its_own_key_attributes() {
         AttributeDefinitionParts { attribute_name: "unused".into(), attribute_type: ScalarAttributeType::N };
     let mut parts = indexes(vec![create("g", None)]);
     parts.attribute_definitions.as_mut().expect("it has one").push(unused);
-    assert!(UpdateTable::sense(&parts).is_ok());
+    assert!(UpdateTable::validate(&parts).is_ok());
 }
 
 #[test]
@@ -187,10 +187,10 @@ fn empty_throughput_settings_are_ignored_beside_others_and_fail_alone() {
         Parts { on_demand_throughput: None, ..empty.clone() },
         Parts { warm_throughput: None, ..empty.clone() },
     ] {
-        let fault = UpdateTable::sense(&alone).expect_err("the service fails");
+        let fault = UpdateTable::validate(&alone).expect_err("the service fails");
         assert_eq!((fault.kind, fault.message.as_str()), (ErrorKind::InternalFailure, ""));
     }
-    let sensed = UpdateTable::sense(&Parts { deletion_protection_enabled: Some(true), ..empty });
+    let sensed = UpdateTable::validate(&Parts { deletion_protection_enabled: Some(true), ..empty });
     let sensed = sensed.expect("the rest makes sense");
     assert_eq!((sensed.on_demand, sensed.warm), (None, None));
 }
@@ -251,14 +251,14 @@ fn some_changes_come_alone() {
         Parts { billing_mode: on_demand, on_demand_throughput: Some(CEILINGS), ..nothing() },
         Parts { billing_mode: on_demand, ..indexes(vec![create("g", None)]) },
     ] {
-        assert!(UpdateTable::sense(&fine).is_ok(), "{fine:?}");
+        assert!(UpdateTable::validate(&fine).is_ok(), "{fine:?}");
     }
 }
 
 #[test]
 fn the_billing_mode_has_a_second_name_that_gives_way_to_the_first() {
     let second = Some(BillingMode::PayPerRequest);
-    let alone = UpdateTable::sense(&Parts { table_throughput_mode: second, ..nothing() });
+    let alone = UpdateTable::validate(&Parts { table_throughput_mode: second, ..nothing() });
     assert_eq!(alone.expect("it is something to update").billing, second);
     let both = Parts {
         billing_mode: Some(BillingMode::Provisioned),
@@ -266,7 +266,10 @@ fn the_billing_mode_has_a_second_name_that_gives_way_to_the_first() {
         provisioned_throughput: Some(UNITS),
         ..nothing()
     };
-    assert_eq!(UpdateTable::sense(&both).expect("they may differ").billing, Some(BillingMode::Provisioned));
+    assert_eq!(
+        UpdateTable::validate(&both).expect("they may differ").billing,
+        Some(BillingMode::Provisioned)
+    );
 }
 
 #[test]

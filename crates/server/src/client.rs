@@ -7,8 +7,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use crate::idle_timeout::Activity;
 use crate::limits::{Limits, PerAddress};
-use crate::patience::Activity;
 
 /// The unit in which addresses are counted: an IPv4 address, or the network of 64 bits that one IPv6 client has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

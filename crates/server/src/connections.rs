@@ -14,11 +14,11 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::budget::Budget;
 use crate::client::{Addresses, Client, TooMany};
 use crate::environment;
+use crate::idle_timeout::{Activity, Leave, Phase, Watch};
 use crate::limits::{
     CONNECTIONS_AHEAD_MAX, KNOWN_VICTIMS_MAX, Limits, NEW_CONNECTION, PRESSED_ANSWER_BYTES_MIN,
     PRESSURE_CHECK_MS, Pace, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
 };
-use crate::patience::{Activity, Leave, Phase, Watch};
 use crate::refused::{Cause, Refused};
 
 /// One open connection.

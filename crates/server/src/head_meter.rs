@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::budget::{Budget, Share};
+use crate::idle_timeout::{Activity, Phase};
 use crate::limits::{HEAD_FREE_BYTES, READ_BUFFER_BYTES_MAX};
-use crate::patience::{Activity, Phase};
 use crate::refused::{Cause, Refused};
 
 /// A connection's bytes. Reading fails when there is no memory for a large head.

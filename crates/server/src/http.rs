@@ -29,21 +29,21 @@ use crate::answer_size;
 use crate::auth::{Claimed, Gate};
 use crate::body::{self, BodyBudgets, BodyFault, Hold};
 use crate::budget::{Budget, Share};
-use crate::carried::Carried;
 use crate::client::Client;
 use crate::connections::Connections;
 use crate::environment;
 use crate::failed_signatures::FailedSignatures;
-use crate::frame::{Answer, Wishes};
-use crate::head::{self, Told};
 use crate::head_meter::HeadMeter;
+use crate::idle_timeout::Phase;
 use crate::inflate::{InflateFault, inflate};
 use crate::limits::{
     ANSWER_FREE_BYTES, BODY_FREE_BYTES, BODY_SECONDS_MAX, COMPUTED_BYTES_AT_ONCE, FAILED_BODY_BYTES_MAX,
     HEAD_BYTES_MAX, Limits, READERS_MAX, SHORT_BODY_BYTES_MAX, STOPPING_BODY_SECONDS_MAX,
 };
-use crate::patience::Phase;
 use crate::refused::{Cause, Refused};
+use crate::request_head::{self, RequestHead};
+use crate::response::{Answer, ResponsePrefs};
+use crate::run_to_completion::RunToCompletion;
 use crate::web_guard::{Refusal, WebGuard};
 
 /// Everything a connection needs to answer requests.
@@ -74,7 +74,7 @@ struct Memory {
 /// The head of a request, and who sent it.
 struct Asked<'r> {
     head: &'r Parts,
-    told: &'r Told<'r>,
+    told: &'r RequestHead<'r>,
     /// The headers that admission looks at.
     headers: &'r [(&'r str, &'r str)],
     client: &'r Client,
@@ -142,9 +142,9 @@ impl<S: Store> Service<S> {
     /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
     pub(crate) async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        let told = Told::read(&head.headers);
+        let told = RequestHead::read(&head.headers);
         let admitted = self.web_guard.judge(&told);
-        let wishes = Wishes::read(&told, admitted.is_ok());
+        let wishes = ResponsePrefs::read(&told, admitted.is_ok());
         let answer =
             AssertUnwindSafe(self.respond(&head, &told, body, admitted, client)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| failure(&internal_error()));
@@ -154,7 +154,7 @@ impl<S: Store> Service<S> {
     async fn respond(
         &self,
         head: &Parts,
-        told: &Told<'_>,
+        told: &RequestHead<'_>,
         mut body: Incoming,
         admitted: Result<(), Refusal>,
         client: &Client,
@@ -182,7 +182,7 @@ impl<S: Store> Service<S> {
     fn judge_frame(
         &self,
         head: &Parts,
-        told: &Told<'_>,
+        told: &RequestHead<'_>,
         body: &Incoming,
         admitted: Result<(), Refusal>,
     ) -> Option<Answer> {
@@ -239,7 +239,7 @@ impl<S: Store> Service<S> {
 
     /// The operation, and who says to ask for it.
     fn judge<'a>(&'a self, asked: &Asked<'a>) -> Result<(Operation, Claimed<'a>), Error> {
-        let operation = Operation::from_target(head::text(asked.told.target))
+        let operation = Operation::from_target(request_head::text(asked.told.target))
             .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))?;
         Ok((operation, self.gate.judge(&asked.signed(&[]), environment::now)?))
     }
@@ -337,7 +337,7 @@ impl<S: Store> Service<S> {
             drop((held, memory.decoded));
             Ok((outcome?, memory.share))
         };
-        Carried::new(change, presence).await
+        RunToCompletion::new(change, presence).await
     }
 
     /// A body within its limits of size, memory and time. What is too large is thrown away.
@@ -443,7 +443,7 @@ fn signed_headers(head: &Parts, verifies: bool) -> Vec<(&str, &str)> {
     let mut headers: Vec<(&str, &str)> = Vec::with_capacity(head.headers.len());
     for (name, value) in &head.headers {
         if (verifies || CLAIM_HEADERS.contains(&name.as_str()))
-            && let Some(value) = head::visible(value)
+            && let Some(value) = request_head::visible(value)
         {
             headers.push((name.as_str(), value));
         }
@@ -466,8 +466,8 @@ fn line_bytes(head: &Parts) -> usize {
     head.uri.path().len() + head.uri.query().unwrap_or_default().len()
 }
 
-fn speaks_json(told: &Told<'_>) -> bool {
-    let text = head::text(told.content_type);
+fn speaks_json(told: &RequestHead<'_>) -> bool {
+    let text = request_head::text(told.content_type);
     if text == "application/x-amz-json-1.0" {
         return true;
     }

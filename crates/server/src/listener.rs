@@ -16,8 +16,8 @@ use tokio_rustls::TlsAcceptor;
 use crate::client::Client;
 use crate::connections::Connections;
 use crate::http::Service;
+use crate::idle_timeout::{Phase, TrackedIo};
 use crate::limits::{ACCEPT_RETRY_MS, BACKLOG, HEAD_SECONDS_MAX, READ_BUFFER_BYTES_MAX};
-use crate::patience::{Noted, Phase};
 use crate::refused::Cause;
 
 pub(crate) struct Listener {
@@ -128,7 +128,7 @@ where
 {
     let activity = Arc::clone(&side.client.activity);
     let stream = side.service.meter(stream, &side.client);
-    let stream = Noted::new(TokioIo::new(stream), Arc::clone(&activity));
+    let stream = TrackedIo::new(TokioIo::new(stream), Arc::clone(&activity));
     activity.enter(Phase::Waiting);
     let answer = service_fn(move |request| {
         let side = Arc::clone(&side);

@@ -13,8 +13,8 @@ use std::net::IpAddr;
 use hyper::header::HeaderValue;
 use keywright_semantics::messages::transport;
 
-use crate::head::{Told, visible};
 use crate::hosts::{AllowedHosts, Host};
+use crate::request_head::{RequestHead, visible};
 
 /// Stands for every page.
 const ANY: &str = "*";
@@ -77,7 +77,7 @@ impl WebGuard {
         Self { origins, hosts, host_check }
     }
 
-    pub(crate) fn judge(&self, told: &Told<'_>) -> Result<(), Refusal> {
+    pub(crate) fn judge(&self, told: &RequestHead<'_>) -> Result<(), Refusal> {
         if told.repeated {
             return Err(Refusal::Repeated);
         }
@@ -88,7 +88,7 @@ impl WebGuard {
     }
 
     /// Without `Host` there was no browser: clients of HTTP/1.0 need none.
-    fn admits_host(&self, told: &Told<'_>) -> bool {
+    fn admits_host(&self, told: &RequestHead<'_>) -> bool {
         let from_browser = told.origin.is_some() || told.fetch_metadata;
         match (self.host_check, told.host) {
             (HostCheck::Nothing, _) => true,
@@ -283,7 +283,7 @@ mod tests {
         for &(name, value) in headers {
             map.append(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        guard.judge(&Told::read(&map))
+        guard.judge(&RequestHead::read(&map))
     }
 
     const LOOPBACK: &str = "127.0.0.1";

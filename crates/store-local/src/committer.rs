@@ -10,15 +10,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use fjall::{AbstractTree, Database, Keyspace, OwnedWriteBatch, PersistMode, Slice};
-use keywright_store::{Changed, CommitError, CommitVersion, LogId, LogPosition, StoreError};
+use keywright_store::{CommitError, CommitVersion, LastChanged, LogId, LogPosition, StoreError};
 
-use crate::acknowledged::Acknowledged;
+use crate::conflicts::ConflictDetector;
+use crate::flush_policy::FlushPolicy;
 use crate::keys::{VERSION_KEY, given_part, log_key};
 use crate::options::{Durability, LocalOptions};
-use crate::recent::RecentKeys;
-use crate::replaced::Replaced;
 use crate::reply::{self, Reply};
-use crate::young::{Young, YoungRows};
+use crate::row_cache::{CachedRow, RowCache};
+use crate::watermark::Watermark;
 
 /// A group ends with the transaction that reaches this.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -34,7 +34,7 @@ pub(crate) struct Published {
     pub(crate) snapshot: fjall::Snapshot,
     /// Shared with the transactions begun here; while one lives, keys committed since are remembered.
     pub(crate) transactions: Arc<()>,
-    pub(crate) changed: Changed,
+    pub(crate) changed: LastChanged,
 }
 
 /// A transaction on its way.
@@ -81,7 +81,7 @@ pub(crate) struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
     published: RwLock<Arc<Published>>,
-    pub(crate) young: YoungRows,
+    pub(crate) young: RowCache,
 }
 
 #[derive(Default)]
@@ -105,7 +105,7 @@ impl Shared {
             queue: Mutex::default(),
             arrived: Condvar::new(),
             published: RwLock::new(Arc::new(published)),
-            young: YoungRows::default(),
+            young: RowCache::default(),
         }
     }
 
@@ -195,17 +195,17 @@ pub(crate) struct Committer {
     shared: Arc<Shared>,
     database: Database,
     rows: Keyspace,
-    acknowledged: Acknowledged,
+    acknowledged: Watermark,
     durability: Durability,
     sync_interval: Duration,
     version: u64,
-    recent: RecentKeys,
-    changed: Changed,
+    recent: ConflictDetector,
+    changed: LastChanged,
     /// Published views whose transactions may still come, oldest first.
     begun: VecDeque<(u64, Weak<()>)>,
     group_len_last: usize,
     synced: Synced,
-    replaced: Replaced,
+    replaced: FlushPolicy,
     /// The write buffer that it counts for.
     memtable: u64,
 }
@@ -223,7 +223,7 @@ enum Synced {
 struct Outcomes {
     won: Vec<(Reply, u64)>,
     lost: Vec<Reply>,
-    rows: Vec<Young>,
+    rows: Vec<CachedRow>,
 }
 
 impl Outcomes {
@@ -253,7 +253,7 @@ impl Committer {
     pub(crate) fn new(
         database: Database,
         rows: Keyspace,
-        acknowledged: Acknowledged,
+        acknowledged: Watermark,
         version: u64,
         options: &LocalOptions,
     ) -> Self {
@@ -261,7 +261,7 @@ impl Committer {
             version,
             snapshot: database.snapshot(),
             transactions: Arc::new(()),
-            changed: Changed::all(version),
+            changed: LastChanged::all(version),
         };
         let begun = VecDeque::from([(version, Arc::downgrade(&published.transactions))]);
         let memtable = rows.tree.active_memtable().id();
@@ -273,12 +273,12 @@ impl Committer {
             durability: options.durability,
             sync_interval: options.relaxed_sync_interval,
             version,
-            recent: RecentKeys::new(version),
-            changed: Changed::all(version),
+            recent: ConflictDetector::new(version),
+            changed: LastChanged::all(version),
             begun,
             group_len_last: 0,
             synced: Synced::Everything,
-            replaced: Replaced::new(options.replaced_rows),
+            replaced: FlushPolicy::new(options.replaced_rows),
             memtable,
         }
     }
@@ -405,7 +405,7 @@ impl Committer {
                 self.recent.insert(hash, self.version);
                 self.replaced.note(hash);
                 self.changed.note(given_part(&key).unwrap_or_default(), self.version);
-                outcomes.rows.push(Young {
+                outcomes.rows.push(CachedRow {
                     hash,
                     key: key.clone(),
                     version: self.version,

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::acknowledged::Mark;
 use crate::error::OpenFault;
 use crate::folder::{Folder, create_private};
 use crate::keys::VERSION_KEY;
 use crate::options::Durability;
+use crate::watermark::Mark;
 
 const START: u8 = 1;
 const ITEM: u8 = 2;

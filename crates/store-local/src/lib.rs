@@ -14,20 +14,20 @@
 //! Reads run on the caller's thread: they are served from memory mostly, and from the disk otherwise. The rest of a long one
 //! runs as `LocalOptions::long_reads` says.
 
-mod acknowledged;
 mod committer;
+mod conflicts;
 mod error;
+mod flush_policy;
 mod folder;
 mod journal;
 mod keys;
 mod open;
 mod options;
-mod recent;
-mod replaced;
 mod reply;
+mod row_cache;
 mod store;
 mod tables;
-mod young;
+mod watermark;
 
 pub use error::OpenFault;
 pub use options::{Aside, Durability, LocalOptions};

@@ -6,12 +6,12 @@ use std::path::Path;
 use fjall::config::{HashRatioPolicy, PartitioningPolicy};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions, PersistMode};
 
-use crate::acknowledged::{Acknowledged, Mark};
 use crate::committer::Committer;
 use crate::error::OpenFault;
 use crate::folder::{Contents, Folder};
 use crate::keys::VERSION_KEY;
 use crate::options::LocalOptions;
+use crate::watermark::{Mark, Watermark};
 use crate::{journal, tables};
 
 /// The engine's name for the one tree.
@@ -38,7 +38,7 @@ pub(crate) fn open(path: &Path, options: &LocalOptions) -> Result<Opened, OpenFa
 fn create(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
     folder.begin_creation()?;
     let (database, rows) = open_engine(&folder.engine(), options)?;
-    let acknowledged = Acknowledged::create(&folder.acknowledged(), options.durability)?;
+    let acknowledged = Watermark::create(&folder.acknowledged(), options.durability)?;
     sync(&folder, &database)?;
     folder.finish_creation()?;
     let committer = Committer::new(database, rows.clone(), acknowledged, 0, options);
@@ -47,7 +47,7 @@ fn create(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
 
 fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
     let engine = folder.engine();
-    let (mut acknowledged, mark) = Acknowledged::open(&folder.acknowledged(), options.durability)?;
+    let (mut acknowledged, mark) = Watermark::open(&folder.acknowledged(), options.durability)?;
     tables::verify(&engine, options.verify_bytes_max)?;
     let journals = journal::verify(&folder, mark)?;
     folder.restore_engine_lock()?;

@@ -12,14 +12,14 @@ use keywright_store::{
 };
 
 use crate::committer::{Published, Shared, Started, Work, Write};
+use crate::conflicts::KeyHasher;
 use crate::error::{OpenFault, store_error};
 use crate::folder::Folder;
 use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
 use crate::open;
 use crate::options::{Aside, LocalOptions};
-use crate::recent::KeyHasher;
 use crate::reply::reply_channel;
-use crate::young::Known;
+use crate::row_cache::Lookup;
 
 const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
@@ -146,7 +146,7 @@ impl LocalSnapshot {
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
         let same = |stored: &[u8]| keys::given_part(stored) == Some(key);
         let hash = self.inner.hasher.hash(key);
-        if let Known::Row(row) = self.inner.shared.young.find(hash, same, self.published.version) {
+        if let Lookup::Row(row) = self.inner.shared.young.find(hash, same, self.published.version) {
             return Ok(row.map(Bytes::from));
         }
         let found = keys::with_row_key(key, |key| self.published.snapshot.get(&self.inner.rows, key));

@@ -3,18 +3,18 @@
 //! It has never heard of tables, items or indexes. `memory` is the reference, `faulty` wraps a memory store with seeded
 //! faults, `kit` is the set of tests that every backend must pass.
 
-mod changed;
 pub mod contract;
 pub mod faulty;
-mod hashed;
 #[cfg(feature = "kit")]
 pub mod kit;
+mod last_changed;
 pub mod memory;
+mod prehashed;
 mod random;
 
-pub use changed::Changed;
 pub use contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
-pub use hashed::ByHash;
+pub use last_changed::LastChanged;
+pub use prehashed::ByHash;

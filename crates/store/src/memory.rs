@@ -9,11 +9,11 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 
-use crate::changed::Changed;
 use crate::contract::{
     Capabilities, CommitError, CommitVersion, Direction, Entry, KeyRange, LogEntry, LogId, LogPosition,
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
+use crate::last_changed::LastChanged;
 
 const CAPABILITIES: Capabilities = Capabilities {
     key_bytes_max: 16 * 1024,
@@ -43,7 +43,7 @@ struct Data {
     /// Keys whose chains hold versions nobody will read once older snapshots are gone, by the version that replaced
     /// them.
     stale: BTreeMap<u64, Vec<Bytes>>,
-    changed: Changed,
+    changed: LastChanged,
 }
 
 /// The present version, and older ones that snapshots may read. A snapshot holds its version's count, so that reading
@@ -234,7 +234,7 @@ impl MemoryStore {
             rows: data.rows.iter().filter_map(newest).collect(),
             log: data.log.clone(),
             stale: BTreeMap::new(),
-            changed: Changed::all(data.versions.present()),
+            changed: LastChanged::all(data.versions.present()),
         };
         Self { shared: Arc::new(Shared { data: RwLock::new(copy) }) }
     }

@@ -169,7 +169,7 @@ fn faults_of_values_are_kept_with_the_value() {
     ] {
         let item = item_of(&format!("{{\"a\":{value}}}"));
         let fault = item[0].1.as_ref().expect_err(value);
-        assert_eq!(messages::value::fault(fault, messages::Wording::Former), message, "{value}");
+        assert_eq!(messages::value::fault(fault, messages::Wording::Legacy), message, "{value}");
     }
 }
 

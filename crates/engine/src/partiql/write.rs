@@ -19,7 +19,7 @@ use crate::change::{Action, Effect};
 use crate::engine::Engine;
 use crate::env::Caller;
 use crate::fault;
-use crate::single::{Reported, output, write_one};
+use crate::single_write::{Reported, output, write_one};
 use crate::update_item::returned;
 
 /// The item that an UPDATE or DELETE names.

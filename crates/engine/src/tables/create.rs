@@ -20,7 +20,7 @@ use crate::catalogue::{
 };
 use crate::engine::Engine;
 use crate::env::Caller;
-use crate::gate::Holder;
+use crate::latch::Holder;
 use crate::layout::{IndexId, TableId};
 use crate::streams;
 
@@ -57,7 +57,7 @@ pub(crate) async fn run<S: Store>(
         table
     };
     // One after the other: tried side by side, all but one would fail each time.
-    let turn = engine.gates().pass([next_id_key()], Holder::Single).await;
+    let turn = engine.latches().acquire([next_id_key()], Holder::Single).await;
     let table = engine.catalogue().create(caller, &request.name, build).await?;
     drop(turn);
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))

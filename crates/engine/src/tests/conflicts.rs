@@ -9,7 +9,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use super::harness::*;
 use super::transactions::{act, key, transaction};
-use crate::gate::Holder;
+use crate::latch::Holder;
 
 const ACCOUNTS: i64 = 5;
 const START: i64 = 100;
@@ -103,8 +103,8 @@ fn a_transaction_does_not_wait_for_another_one_on_its_item() {
         act(TransactAction::Put { item: key("a") }),
     ]);
     let (pk, sk) = (KeyValueRef::S("p"), KeyValueRef::S("a"));
-    let gate = crate::layout::item_key(crate::layout::TableId(1), pk, Some(sk));
-    let other = bench.engine.gates().try_pass(&gate, Holder::Transaction).expect("nobody is there");
+    let latch = crate::layout::item_key(crate::layout::TableId(1), pk, Some(sk));
+    let other = bench.engine.latches().try_acquire(&latch, Holder::Transaction).expect("nobody is there");
     let run =
         || block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), &request));
     let error = run().expect_err("another transaction is at work");

@@ -49,7 +49,7 @@ fn long_computations_are_set_aside_and_short_ones_are_not() {
     assert!(aside(|| drop(bench.scan(&filtered))) > 0, "a filter");
     let columns: Vec<String> = (0..200).map(|number| format!("v[{}]", 50_000 + number)).collect();
     let statement = format!("SELECT {} FROM \"{TABLE}\" WHERE pk='a' AND sk='a'", columns.join(","));
-    let select = ExecuteStatement::sense(parts(&statement)).expect("it is valid");
+    let select = ExecuteStatement::validate(parts(&statement)).expect("it is valid");
     let run = |request| drop(block_on(bench.engine.execute(&caller(), request)).expect("it is answered"));
     assert!(aside(|| run(Request::ExecuteStatement(Box::new(select)))) > 0, "columns");
 }

@@ -27,7 +27,7 @@ pub(super) fn run(
     bench: &Bench<MemoryStore>,
     parts: ExecuteStatementParts,
 ) -> Result<ExecuteStatementOutput, Error> {
-    let request = Request::ExecuteStatement(Box::new(ExecuteStatement::sense(parts)?));
+    let request = Request::ExecuteStatement(Box::new(ExecuteStatement::validate(parts)?));
     match block_on(bench.engine.execute(&caller(), request))? {
         Response::ExecuteStatement(output) => Ok(output),
         other => panic!("an answer of another operation: {other:?}"),

@@ -25,7 +25,7 @@ fn transact_once(bench: &Bench<MemoryStore>, statements: &[&str], token: Option<
         client_request_token: token.map(str::to_owned),
         return_consumed_capacity: None,
     };
-    let request = Request::ExecuteTransaction(ExecuteTransaction::sense(parts)?);
+    let request = Request::ExecuteTransaction(ExecuteTransaction::validate(parts)?);
     block_on(bench.engine.execute(&caller(), request)).map(|_| ())
 }
 

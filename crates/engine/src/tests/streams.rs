@@ -160,7 +160,7 @@ impl<S: Store> Bench<S> {
             }),
             ..UpdateTableParts::default()
         };
-        let request = UpdateTable::sense(&parts).expect("a well-formed request");
+        let request = UpdateTable::validate(&parts).expect("a well-formed request");
         block_on(self.engine.execute(&caller(), Request::UpdateTable(Box::new(request)))).map(|_| ())
     }
 }

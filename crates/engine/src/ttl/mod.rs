@@ -5,7 +5,7 @@
 //! live on one attribute, so that what an earlier one left behind is never mistaken.
 
 mod fill;
-mod outlook;
+mod next_expiry;
 mod sweep;
 
 use bytes::Bytes;
@@ -19,7 +19,7 @@ use crate::engine::Engine;
 use crate::layout::{self, Space, TableId};
 
 pub(crate) use fill::fill;
-pub(crate) use outlook::Outlook;
+pub(crate) use next_expiry::NextExpiry;
 pub(crate) use sweep::maintain;
 
 /// Seconds since 1970.

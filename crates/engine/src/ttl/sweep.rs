@@ -37,19 +37,19 @@ pub(crate) async fn maintain<S: Store>(
         return Ok(at_once);
     }
     let delay_ms = engine.config().ttl_delay_ms;
-    let outlook = engine.ttl_outlook();
-    let look_ms = outlook.next_look_ms(table.id, generation, delay_ms);
+    let next_expiry = engine.ttl_outlook();
+    let look_ms = next_expiry.next_look_ms(table.id, generation, delay_ms);
     if now_ms < look_ms {
         return Ok(NextWake { at_ms: Some(look_ms) });
     }
-    outlook.begin_look(table.id, generation, now_ms);
+    next_expiry.begin_look(table.id, generation, now_ms);
     let swept = sweep(engine, table, (generation, attribute), now_ms).await;
     if !matches!(swept, Ok(Swept::All)) {
-        outlook.forget(table.id);
+        next_expiry.forget(table.id);
     }
     swept.map(|swept| match swept {
         Swept::Some => at_once,
-        Swept::All => NextWake { at_ms: Some(outlook.next_look_ms(table.id, generation, delay_ms)) },
+        Swept::All => NextWake { at_ms: Some(next_expiry.next_look_ms(table.id, generation, delay_ms)) },
     })
 }
 

@@ -130,14 +130,14 @@ fn check_values(
     };
     let entries = values.iter().map(|(placeholder, value)| match value {
         Ok(value) => Ok(entry(placeholder.as_str(), value)),
-        Err(ValueFault::TooDeepByOne(value)) if wording == Wording::Former => {
+        Err(ValueFault::TooDeepByOne(value)) if wording == Wording::Legacy => {
             Ok(entry(placeholder.as_str(), &**value))
         }
         Err(fault) => {
             let text = crate::messages::value::fault(fault, wording);
             Err(match wording {
                 Wording::Present => text,
-                Wording::Former => messages::value_invalid(&text, placeholder),
+                Wording::Legacy => messages::value_invalid(&text, placeholder),
             })
         }
     });

@@ -25,5 +25,5 @@ pub enum Wording {
     /// PutItem, UpdateItem, DeleteItem, GetItem, BatchGetItem, Query.
     Present,
     /// Scan, BatchWriteItem, transactions.
-    Former,
+    Legacy,
 }

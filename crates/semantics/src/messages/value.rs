@@ -28,7 +28,7 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
         ValueFault::Number { fault: NumberFault::NotNumeric, text } if text.is_empty() => not_numeric_nothing(wording),
         ValueFault::Number { fault, text } => match wording {
             Wording::Present => number(*fault, text),
-            Wording::Former => number(formerly(*fault, text), text),
+            Wording::Legacy => number(formerly(*fault, text), text),
         },
         ValueFault::EmptySet(set_type) => match set_type {
             ValueType::Ss => {
@@ -41,7 +41,7 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
         },
         ValueFault::DuplicateInSet { set_type, members } => match wording {
             Wording::Present => duplicate_in_set(*set_type, members),
-            Wording::Former => duplicate_in_set_formerly(*set_type, members),
+            Wording::Legacy => duplicate_in_set_formerly(*set_type, members),
         },
         ValueFault::EmptyStringInSet => {
             "One or more parameter values were invalid: An string set may not have a null string as a member".to_owned()
@@ -73,7 +73,7 @@ fn formerly(fault: NumberFault, text: &str) -> NumberFault {
 fn not_numeric_nothing(wording: Wording) -> String {
     let colon = match wording {
         Wording::Present => ": ",
-        Wording::Former => "",
+        Wording::Legacy => "",
     };
     format!("The parameter cannot be converted to a numeric value{colon}")
 }
@@ -152,7 +152,7 @@ mod tests {
         ] {
             let told = |wording| fault(&AttributeValue::number(number).unwrap_err(), wording);
             assert_eq!(told(Wording::Present), super::number(present, number), "{number}");
-            assert_eq!(told(Wording::Former), super::number(former, number), "{number}");
+            assert_eq!(told(Wording::Legacy), super::number(former, number), "{number}");
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
         ];
         for (value, present, former) in rows {
             assert_eq!(text(value(), Wording::Present), present);
-            assert_eq!(text(value(), Wording::Former), former);
+            assert_eq!(text(value(), Wording::Legacy), former);
         }
     }
 }

@@ -98,7 +98,7 @@ impl<'s> Scope<'s> {
                 let written: Vec<String> = elements.iter().map(ToString::to_string).collect();
                 PartiqlFault::new(messages::duplicate_number(&written.join(", "), path))
             }
-            fault => PartiqlFault::new(value_messages::fault(&fault, Wording::Former)),
+            fault => PartiqlFault::new(value_messages::fault(&fault, Wording::Legacy)),
         })
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::checks::{self, Dialects, Member};
 use super::common::Consistency;
 use super::parts::{BatchGetItemParts, KeysAndAttributesParts, ReturnConsumedCapacity};
-use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::codec::EncodedItem;
 use crate::error::Error;
@@ -26,7 +26,7 @@ pub struct BatchGetTable {
     pub parts: KeysAndAttributesParts,
 }
 
-/// A BatchGetItem that makes sense without knowing the tables.
+/// A BatchGetItem valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct BatchGetItem {
     pub tables: Vec<BatchGetTable>,
@@ -36,7 +36,7 @@ pub struct BatchGetItem {
 impl BatchGetItem {
     /// Understands the parts table by table, in the service's order of checks. Observed: repeated keys are told before
     /// a missing table, so they are looked for here.
-    pub fn sense(parts: BatchGetItemParts) -> Result<Self, Error> {
+    pub fn validate(parts: BatchGetItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             let violation = shape::unechoed_violation("RequestItems", &shape::length_at_least(1));
             return Err(Error::validation(shape::violations(&[violation])));
@@ -45,7 +45,7 @@ impl BatchGetItem {
         let mut keys_left = BATCH_GET_KEYS_MAX;
         let mut tables = Vec::with_capacity(parts.request_items.len());
         for (name, table) in parts.request_items {
-            tables.push(BatchGetTable::sense(&name, table, &mut keys_left)?);
+            tables.push(BatchGetTable::validate(&name, table, &mut keys_left)?);
         }
         // Observed: it is refused; in which words and when is not recorded.
         if is_mixed {
@@ -57,21 +57,21 @@ impl BatchGetItem {
 }
 
 impl BatchGetTable {
-    fn sense(name: &str, parts: KeysAndAttributesParts, keys_left: &mut usize) -> Result<Self, Error> {
+    fn validate(name: &str, parts: KeysAndAttributesParts, keys_left: &mut usize) -> Result<Self, Error> {
         let table = TableRef::parse(name)?;
         Dialects {
             legacy: &[Member::of("AttributesToGet", parts.attributes_to_get.as_ref())],
             projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
             expressions: &[],
-            names: sense::names(parts.expression_attribute_names.as_ref()),
-            values: sense::NO_VALUES,
+            names: checks::names(parts.expression_attribute_names.as_ref()),
+            values: checks::NO_VALUES,
             wording: Wording::Present,
         }
         .check()?;
-        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        checks::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let mut placeholders =
             Placeholders::new(parts.expression_attribute_names.as_deref(), None, Wording::Present)?;
-        let projection = sense::projection(
+        let projection = checks::projection(
             parts.projection_expression.as_ref(),
             parts.attributes_to_get.as_ref(),
             &mut placeholders,
@@ -93,7 +93,7 @@ fn mixes_dialects(parts: &BatchGetItemParts) -> bool {
 fn distinct_keys(parts: &KeysAndAttributesParts, keys_left: &mut usize) -> Result<Vec<Item>, Error> {
     let mut seen = BTreeSet::new();
     let keys = parts.keys.iter().map(|part| {
-        let key = sense::item_ref(part, Wording::Present)?;
+        let key = checks::item_ref(part, Wording::Present)?;
         if !seen.insert(EncodedItem::encode(&key).as_bytes().clone()) {
             return Err(Error::validation(messages::KEYS_REPEATED));
         }

@@ -1,10 +1,10 @@
 //! BatchWriteItem: its typed request.
 
+use super::checks;
 use super::parts::{
     AttributeMapPart, BatchWriteItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics,
     WriteRequestParts,
 };
-use super::sense;
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::limits::BATCH_WRITES_MAX;
@@ -29,7 +29,7 @@ pub struct BatchWriteTable {
     pub parts: Vec<WriteRequestParts>,
 }
 
-/// A BatchWriteItem that makes sense without knowing the tables.
+/// A BatchWriteItem valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct BatchWriteItem {
     pub tables: Vec<BatchWriteTable>,
@@ -40,12 +40,12 @@ pub struct BatchWriteItem {
 impl BatchWriteItem {
     /// Understands the parts table by table, in the service's order of checks. Observed: a missing table is answered
     /// before repeated keys, and after large items.
-    pub fn sense(parts: BatchWriteItemParts) -> Result<Self, Error> {
+    pub fn validate(parts: BatchWriteItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             return Err(Error::validation(messages::request_items_required(OPERATION)));
         }
         let tables =
-            parts.request_items.into_iter().map(|(name, writes)| BatchWriteTable::sense(&name, writes));
+            parts.request_items.into_iter().map(|(name, writes)| BatchWriteTable::validate(&name, writes));
         let tables = tables.collect::<Result<Vec<_>, _>>()?;
         if tables.iter().map(|table| table.writes.len()).sum::<usize>() > BATCH_WRITES_MAX {
             return Err(Error::validation(messages::too_many_requests(OPERATION)));
@@ -59,16 +59,16 @@ impl BatchWriteItem {
 }
 
 impl BatchWriteTable {
-    fn sense(name: &str, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
+    fn validate(name: &str, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
         let table = TableRef::parse(name)?;
         if parts.iter().any(|part| part.put_request.is_some() == part.delete_request.is_some()) {
             // Observed: the service says it as it says it of an attribute value, even when there is none.
-            return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes, Wording::Former)));
+            return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes, Wording::Legacy)));
         }
         let writes = parts.iter().filter_map(|part| match (&part.put_request, &part.delete_request) {
             (Some(put), _) => Some(sense_put(&put.item)),
             (None, Some(delete)) => {
-                Some(sense::item_ref(&delete.key, Wording::Former).map(BatchWrite::Delete))
+                Some(checks::item_ref(&delete.key, Wording::Legacy).map(BatchWrite::Delete))
             }
             (None, None) => None,
         });
@@ -78,7 +78,7 @@ impl BatchWriteTable {
 }
 
 fn sense_put(part: &AttributeMapPart) -> Result<BatchWrite, Error> {
-    let item = sense::item_ref(part, Wording::Former)?;
-    sense::check_item_size(&item)?;
+    let item = checks::item_ref(part, Wording::Legacy)?;
+    checks::check_item_size(&item)?;
     Ok(BatchWrite::Put(item))
 }

@@ -1,6 +1,6 @@
 //! The choices that several operations share.
 //!
-//! It does not know which operation allows which choice: their `sense` constructors do.
+//! It does not know which operation allows which choice: their `validate` constructors do.
 
 /// Whether a read sees every write acknowledged before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

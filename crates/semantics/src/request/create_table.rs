@@ -59,7 +59,7 @@ pub struct EncryptionKey {
 }
 
 impl CreateTable {
-    pub fn sense(parts: CreateTableParts) -> Result<Self, Error> {
+    pub fn validate(parts: CreateTableParts) -> Result<Self, Error> {
         let (billing, throughput) = sense_capacity(&parts)?;
         let definitions = sense_definitions(parts.attribute_definitions.as_deref().unwrap_or_default());
         let key_parts = parts.key_schema.as_deref().unwrap_or_default();
@@ -122,7 +122,7 @@ fn sense_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throu
         (BillingMode::PayPerRequest, Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
         (BillingMode::Provisioned, None) => Err(invalid(table::UNITS_REQUIRED)),
         (BillingMode::PayPerRequest, None) => Ok((billing, None)),
-        (BillingMode::Provisioned, Some(units)) => Ok((billing, Some(Throughput::sense(units)?))),
+        (BillingMode::Provisioned, Some(units)) => Ok((billing, Some(Throughput::validate(units)?))),
     }
 }
 
@@ -315,7 +315,7 @@ fn sense_global_indexes(
                 return Err(invalid(table::index_units_required(&part.index_name)));
             }
             (BillingMode::PayPerRequest, None) => None,
-            (BillingMode::Provisioned, Some(units)) => Some(Throughput::sense(units)?),
+            (BillingMode::Provisioned, Some(units)) => Some(Throughput::validate(units)?),
         };
         indexes.push(NewIndex { schema, throughput, on_demand: None, warm: None });
     }

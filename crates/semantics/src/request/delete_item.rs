@@ -1,15 +1,15 @@
 //! DeleteItem: its typed request.
 
+use super::checks::{self, Dialects, Member};
 use super::common::{OnConditionFailure, ReturnOld};
 use super::parts::{DeleteItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics};
-use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders};
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// A DeleteItem that makes sense without knowing the table.
+/// A DeleteItem valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct DeleteItem {
     pub table: TableRef,
@@ -23,34 +23,36 @@ pub struct DeleteItem {
 
 impl DeleteItem {
     /// Understands the parts, in the service's order of checks.
-    pub fn sense(parts: DeleteItemParts) -> Result<Self, Error> {
+    pub fn validate(parts: DeleteItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        let values = sense::each_value(Some(&parts.key))
-            .chain(sense::each_value(parts.expression_attribute_values.as_ref()))
-            .chain(sense::each_expected(parts.expected.as_ref()));
-        let wording = sense::wording_for(values);
-        Self::understand(parts, table, wording).map_err(|error| sense::enveloped(error, wording))
+        let values = checks::each_value(Some(&parts.key))
+            .chain(checks::each_value(parts.expression_attribute_values.as_ref()))
+            .chain(checks::each_expected(parts.expected.as_ref()));
+        let wording = checks::wording_for(values);
+        Self::validate_parts(parts, table, wording).map_err(|error| checks::enveloped(error, wording))
     }
 
-    fn understand(parts: DeleteItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
+    fn validate_parts(parts: DeleteItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
         check_dialects(&parts, wording)?;
-        let key = sense::item(parts.key, wording)?;
-        let return_values = sense::return_old(parts.return_values)?;
-        let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
+        let key = checks::item(parts.key, wording)?;
+        let return_values = checks::return_old(parts.return_values)?;
+        let expected = checks::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
             wording,
         )?;
         let text = parts.condition_expression.as_ref();
-        let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
+        let condition = checks::condition(text, ConditionKind::Condition, &mut placeholders)?;
         placeholders.finish()?;
         Ok(Self {
             table,
             key,
             condition: condition.or(expected),
             return_values,
-            on_condition_failure: sense::on_condition_failure(parts.return_values_on_condition_check_failure),
+            on_condition_failure: checks::on_condition_failure(
+                parts.return_values_on_condition_check_failure,
+            ),
             capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
             metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
         })
@@ -65,8 +67,8 @@ fn check_dialects(parts: &DeleteItemParts, wording: Wording) -> Result<(), Error
         ],
         projection: &[],
         expressions: &[Member::of("ConditionExpression", parts.condition_expression.as_ref())],
-        names: sense::names(parts.expression_attribute_names.as_ref()),
-        values: sense::values(parts.expression_attribute_values.as_ref()),
+        names: checks::names(parts.expression_attribute_names.as_ref()),
+        values: checks::values(parts.expression_attribute_values.as_ref()),
         wording,
     }
     .check()

@@ -11,7 +11,7 @@ pub struct DeleteTable {
 }
 
 impl DeleteTable {
-    pub fn sense(parts: &DeleteTableParts) -> Result<Self, Error> {
+    pub fn validate(parts: &DeleteTableParts) -> Result<Self, Error> {
         Ok(Self { table: TableRef::parse(&parts.table_name)? })
     }
 }

@@ -24,7 +24,7 @@ pub struct DescribeStream {
 }
 
 impl DescribeStream {
-    pub fn sense(parts: DescribeStreamParts) -> Result<Self, Error> {
+    pub fn validate(parts: DescribeStreamParts) -> Result<Self, Error> {
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
         // The one type of filter there is; the shape demands both of its members.
         let filter = parts.shard_filter.and_then(|filter| filter.shard_id);

@@ -11,7 +11,7 @@ pub struct DescribeTable {
 }
 
 impl DescribeTable {
-    pub fn sense(parts: &DescribeTableParts) -> Result<Self, Error> {
+    pub fn validate(parts: &DescribeTableParts) -> Result<Self, Error> {
         Ok(Self { table: TableRef::parse(&parts.table_name)? })
     }
 }

@@ -1,15 +1,15 @@
 //! GetItem: its typed request.
 
+use super::checks::{self, Dialects, Member};
 use super::common::Consistency;
 use super::parts::{GetItemParts, ReturnConsumedCapacity};
-use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Placeholders, Projection};
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// A GetItem that makes sense without knowing the table.
+/// A GetItem valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct GetItem {
     pub table: TableRef,
@@ -21,22 +21,22 @@ pub struct GetItem {
 
 impl GetItem {
     /// Understands the parts, in the service's order of checks.
-    pub fn sense(parts: GetItemParts) -> Result<Self, Error> {
+    pub fn validate(parts: GetItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         Dialects {
             legacy: &[Member::of("AttributesToGet", parts.attributes_to_get.as_ref())],
             projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
             expressions: &[],
-            names: sense::names(parts.expression_attribute_names.as_ref()),
-            values: sense::NO_VALUES,
+            names: checks::names(parts.expression_attribute_names.as_ref()),
+            values: checks::NO_VALUES,
             wording: Wording::Present,
         }
         .check()?;
-        let key = sense::item(parts.key, Wording::Present)?;
-        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        let key = checks::item(parts.key, Wording::Present)?;
+        checks::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let mut placeholders =
             Placeholders::new(parts.expression_attribute_names.as_deref(), None, Wording::Present)?;
-        let projection = sense::projection(
+        let projection = checks::projection(
             parts.projection_expression.as_ref(),
             parts.attributes_to_get.as_ref(),
             &mut placeholders,

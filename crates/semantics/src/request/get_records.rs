@@ -12,7 +12,7 @@ pub struct GetRecords {
 }
 
 impl GetRecords {
-    pub fn sense(parts: GetRecordsParts) -> Self {
+    pub fn validate(parts: GetRecordsParts) -> Self {
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
         Self { shard_iterator: parts.shard_iterator, limit: limit.unwrap_or(STREAM_RECORDS_PER_PAGE_MAX) }
     }

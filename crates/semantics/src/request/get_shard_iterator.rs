@@ -30,7 +30,7 @@ pub struct GetShardIterator {
 }
 
 impl GetShardIterator {
-    pub fn sense(parts: GetShardIteratorParts) -> Result<Self, Error> {
+    pub fn validate(parts: GetShardIteratorParts) -> Result<Self, Error> {
         let stream = StreamRef::parse(&parts.stream_arn)?;
         let position = position(&parts)?;
         Ok(Self { stream, shard_id: parts.shard_id, position })

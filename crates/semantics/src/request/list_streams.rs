@@ -16,7 +16,7 @@ pub struct ListStreams {
 }
 
 impl ListStreams {
-    pub fn sense(parts: ListStreamsParts) -> Result<Self, Error> {
+    pub fn validate(parts: ListStreamsParts) -> Result<Self, Error> {
         let start = parts.exclusive_start_stream_arn.as_deref();
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
         Ok(Self {

@@ -14,7 +14,7 @@ pub struct ListTables {
 
 impl ListTables {
     /// The shape has bounded the limit already.
-    pub fn sense(parts: ListTablesParts) -> Self {
+    pub fn validate(parts: ListTablesParts) -> Self {
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(PAGE_NAMES_MAX);
         Self { exclusive_start: parts.exclusive_start_table_name, limit: limit.clamp(1, PAGE_NAMES_MAX) }
     }

@@ -2,6 +2,7 @@
 
 pub mod batch_get_item;
 pub mod batch_write_item;
+mod checks;
 pub mod common;
 pub mod create_table;
 pub mod delete_item;
@@ -19,7 +20,6 @@ pub mod parts;
 pub mod put_item;
 pub mod query;
 pub mod scan;
-mod sense;
 pub mod stream_ref;
 pub mod table_ref;
 pub mod tags;

@@ -2,13 +2,13 @@
 
 use std::num::NonZeroU32;
 
+use super::checks::on_condition_failure;
 use super::common::{Consistency, OnConditionFailure};
 use super::fingerprint::Digest;
 use super::parts::{
     BatchExecuteStatementParts, BatchStatementRequestParts, ExecuteStatementParts, ExecuteTransactionParts,
     ParameterizedStatementParts, ReturnConsumedCapacity, ValuePart,
 };
-use super::sense::on_condition_failure;
 use super::transact_write_items::{Fingerprint, RequestToken};
 use crate::codec::EncodedValue;
 use crate::error::Error;
@@ -31,7 +31,7 @@ pub struct ExecuteStatement {
 }
 
 impl ExecuteStatement {
-    pub fn sense(parts: ExecuteStatementParts) -> Result<Self, Error> {
+    pub fn validate(parts: ExecuteStatementParts) -> Result<Self, Error> {
         let parameters = parameters(parts.parameters.unwrap_or_default())?;
         let mut digest = Digest::new();
         digest_statement(&mut digest, &parts.statement, &parameters);
@@ -63,7 +63,7 @@ pub struct BatchExecuteStatement {
 }
 
 impl BatchExecuteStatement {
-    pub fn sense(parts: BatchExecuteStatementParts) -> Self {
+    pub fn validate(parts: BatchExecuteStatementParts) -> Self {
         Self {
             statements: parts.statements.into_iter().map(batch_statement).collect(),
             capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
@@ -96,7 +96,7 @@ pub struct ExecuteTransaction {
 }
 
 impl ExecuteTransaction {
-    pub fn sense(parts: ExecuteTransactionParts) -> Result<Self, Error> {
+    pub fn validate(parts: ExecuteTransactionParts) -> Result<Self, Error> {
         let mut digest = Digest::new();
         let mut given = Vec::with_capacity(parts.transact_statements.len());
         for statement in parts.transact_statements {
@@ -143,7 +143,7 @@ fn parameters(parts: Vec<ValuePart>) -> Result<Vec<AttributeValue>, Error> {
 /// magnitudes are compared in 32 bits, which wrap (observed).
 fn fault_text(fault: &ValueFault) -> String {
     let ValueFault::Number { fault: NumberFault::Overflow | NumberFault::Underflow, text } = fault else {
-        return value_messages::fault(fault, Wording::Former);
+        return value_messages::fault(fault, Wording::Legacy);
     };
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let digits = mantissa.trim_start_matches(['-', '+']);
@@ -195,7 +195,7 @@ mod tests {
             client_request_token: None,
             return_consumed_capacity: None,
         };
-        let fault = ExecuteTransaction::sense(parts).expect_err("it breaks off");
+        let fault = ExecuteTransaction::validate(parts).expect_err("it breaks off");
         let expected = "Validation failed in TransactStatements[1]: \
                         Statement wasn't well formed, can't be processed: Unexpected term";
         assert_eq!(fault.message, expected);

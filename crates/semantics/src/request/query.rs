@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU32;
 
+use super::checks::{self, Dialects, Member, Selection};
 use super::common::{Consistency, SelectMode, SortOrder};
 use super::parts::{QueryParts, ReturnConsumedCapacity};
-use super::sense::{self, Dialects, Member, Selection};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{
@@ -22,7 +22,7 @@ pub enum FilterDialect {
     Legacy,
 }
 
-/// A Query that makes sense without knowing the table.
+/// A Query valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct Query {
     pub table: TableRef,
@@ -41,17 +41,17 @@ pub struct Query {
 
 impl Query {
     /// Understands the parts, in the service's order of checks.
-    pub fn sense(parts: QueryParts) -> Result<Self, Error> {
+    pub fn validate(parts: QueryParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let limit =
-            sense::limit(parts.limit, |_, constraint| shape::unechoed_violation("Limit", constraint))?;
+            checks::limit(parts.limit, |_, constraint| shape::unechoed_violation("Limit", constraint))?;
         check_dialects(&parts)?;
         let legacy_filter =
-            sense::filter(parts.query_filter.as_ref(), parts.conditional_operator, Wording::Present)?;
-        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+            checks::filter(parts.query_filter.as_ref(), parts.conditional_operator, Wording::Present)?;
+        checks::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let select =
             selection(&parts).mode().map_err(|text| Error::validation(messages::enveloped(&text)))?;
-        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key, Wording::Present)?;
+        let exclusive_start_key = checks::starting_key(parts.exclusive_start_key, Wording::Present)?;
         if parts.key_conditions.is_none() && parts.key_condition_expression.is_none() {
             return Err(Error::validation(messages::NO_KEY_CONDITION));
         }
@@ -64,8 +64,8 @@ impl Query {
         let key_condition =
             text.map(|text| parse_condition(text, ConditionKind::Key, &mut placeholders)).transpose()?;
         let text = parts.filter_expression.as_ref();
-        let filter = sense::condition(text, ConditionKind::Filter, &mut placeholders)?;
-        let projection = sense::projection(
+        let filter = checks::condition(text, ConditionKind::Filter, &mut placeholders)?;
+        let projection = checks::projection(
             parts.projection_expression.as_ref(),
             parts.attributes_to_get.as_ref(),
             &mut placeholders,
@@ -111,8 +111,8 @@ fn check_dialects(parts: &QueryParts) -> Result<(), Error> {
             Member::of("FilterExpression", parts.filter_expression.as_ref()),
             Member::of("KeyConditionExpression", parts.key_condition_expression.as_ref()),
         ],
-        names: sense::names(parts.expression_attribute_names.as_ref()),
-        values: sense::values(parts.expression_attribute_values.as_ref()),
+        names: checks::names(parts.expression_attribute_names.as_ref()),
+        values: checks::values(parts.expression_attribute_values.as_ref()),
         wording: Wording::Present,
     }
     .check()

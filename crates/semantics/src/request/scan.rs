@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU32;
 
+use super::checks::{self, Dialects, Member, Selection};
 use super::common::{Consistency, SelectMode};
 use super::parts::{ReturnConsumedCapacity, ScanParts};
-use super::sense::{self, Dialects, Member, Selection};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection};
@@ -34,7 +34,7 @@ impl Segment {
     }
 
     /// `Segment` and `TotalSegments` come together or not at all.
-    fn sense(number: Option<i64>, total: Option<i64>) -> Result<Option<Self>, Error> {
+    fn validate(number: Option<i64>, total: Option<i64>) -> Result<Option<Self>, Error> {
         let (number, total) = match (number, total) {
             (None, None) => return Ok(None),
             (Some(_), None) => return Err(Error::validation(messages::TOTAL_SEGMENTS_MISSING)),
@@ -45,18 +45,18 @@ impl Segment {
             return Err(Error::validation(messages::segment_beyond_total(number, total)));
         }
         let Ok(segment) = u32::try_from(number) else {
-            return Err(sense::out_of_bounds("segment", number, &shape::value_at_least(0)));
+            return Err(checks::out_of_bounds("segment", number, &shape::value_at_least(0)));
         };
         let total_segments = u32::try_from(total).ok().filter(|total| *total <= SCAN_SEGMENTS_MAX);
         let Some(total_segments) = total_segments.and_then(NonZeroU32::new) else {
             let constraint = shape::value_at_most(i64::from(SCAN_SEGMENTS_MAX));
-            return Err(sense::out_of_bounds("totalSegments", total, &constraint));
+            return Err(checks::out_of_bounds("totalSegments", total, &constraint));
         };
         Ok(Self::new(segment, total_segments))
     }
 }
 
-/// A Scan that makes sense without knowing the table.
+/// A Scan valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct Scan {
     pub table: TableRef,
@@ -73,26 +73,26 @@ pub struct Scan {
 
 impl Scan {
     /// Understands the parts, in the service's order of checks.
-    pub fn sense(parts: ScanParts) -> Result<Self, Error> {
+    pub fn validate(parts: ScanParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        let limit = sense::limit(parts.limit, |value, constraint| {
+        let limit = checks::limit(parts.limit, |value, constraint| {
             shape::echoed_violation(&value.to_string(), "limit", constraint)
         })?;
         check_dialects(&parts)?;
-        sense::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
+        checks::check_attributes_to_get(parts.attributes_to_get.as_ref())?;
         let legacy_filter =
-            sense::filter(parts.scan_filter.as_ref(), parts.conditional_operator, Wording::Former)?;
+            checks::filter(parts.scan_filter.as_ref(), parts.conditional_operator, Wording::Legacy)?;
         let select = selection(&parts).mode().map_err(Error::validation)?;
-        let exclusive_start_key = sense::starting_key(parts.exclusive_start_key, Wording::Former)?;
-        let segment = Segment::sense(parts.segment, parts.total_segments)?;
+        let exclusive_start_key = checks::starting_key(parts.exclusive_start_key, Wording::Legacy)?;
+        let segment = Segment::validate(parts.segment, parts.total_segments)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
-            Wording::Former,
+            Wording::Legacy,
         )?;
         let text = parts.filter_expression.as_ref();
-        let filter = sense::condition(text, ConditionKind::Filter, &mut placeholders)?;
-        let projection = sense::projection(
+        let filter = checks::condition(text, ConditionKind::Filter, &mut placeholders)?;
+        let projection = checks::projection(
             parts.projection_expression.as_ref(),
             parts.attributes_to_get.as_ref(),
             &mut placeholders,
@@ -122,9 +122,9 @@ fn check_dialects(parts: &ScanParts) -> Result<(), Error> {
         ],
         projection: &[Member::of("ProjectionExpression", parts.projection_expression.as_ref())],
         expressions: &[Member::of("FilterExpression", parts.filter_expression.as_ref())],
-        names: sense::names(parts.expression_attribute_names.as_ref()),
-        values: sense::values(parts.expression_attribute_values.as_ref()),
-        wording: Wording::Former,
+        names: checks::names(parts.expression_attribute_names.as_ref()),
+        values: checks::values(parts.expression_attribute_values.as_ref()),
+        wording: Wording::Legacy,
     }
     .check()
 }

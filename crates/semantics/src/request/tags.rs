@@ -52,7 +52,7 @@ pub struct TagResource {
 }
 
 impl TagResource {
-    pub fn sense(parts: TagResourceParts) -> Result<Self, Error> {
+    pub fn validate(parts: TagResourceParts) -> Result<Self, Error> {
         let (arn, given) = both(parts.resource_arn, parts.tags, "tags")?;
         let resource = ResourceRef::parse(&arn)?;
         if given.is_empty() {
@@ -70,7 +70,7 @@ pub struct UntagResource {
 }
 
 impl UntagResource {
-    pub fn sense(parts: UntagResourceParts) -> Result<Self, Error> {
+    pub fn validate(parts: UntagResourceParts) -> Result<Self, Error> {
         let (arn, keys) = both(parts.resource_arn, parts.tag_keys, "tagKeys")?;
         let resource = ResourceRef::parse(&arn)?;
         if keys.is_empty() {
@@ -91,7 +91,7 @@ pub struct ListTagsOfResource {
 }
 
 impl ListTagsOfResource {
-    pub fn sense(parts: &ListTagsOfResourceParts) -> Result<Self, Error> {
+    pub fn validate(parts: &ListTagsOfResourceParts) -> Result<Self, Error> {
         let arn = parts.resource_arn.as_deref().ok_or_else(|| Error::validation(tags::NO_ARN))?;
         Ok(Self { resource: ResourceRef::parse(arn)? })
     }
@@ -154,17 +154,18 @@ mod tests {
 
     fn fault(tags: Vec<TagParts>) -> String {
         let parts = TagResourceParts { resource_arn: Some(ARN.to_owned()), tags: Some(tags) };
-        TagResource::sense(parts).unwrap_err().message
+        TagResource::validate(parts).unwrap_err().message
     }
 
     #[test]
     fn a_missing_arn_hides_what_else_is_missing() {
         let arn = || Some(ARN.to_owned());
-        let tag = |resource_arn| TagResource::sense(TagResourceParts { resource_arn, tags: None });
-        let untag = |resource_arn| UntagResource::sense(UntagResourceParts { resource_arn, tag_keys: None });
+        let tag = |resource_arn| TagResource::validate(TagResourceParts { resource_arn, tags: None });
+        let untag =
+            |resource_arn| UntagResource::validate(UntagResourceParts { resource_arn, tag_keys: None });
         assert_eq!(tag(None).unwrap_err().message, "Invalid TableArn");
         assert_eq!(untag(None).unwrap_err().message, "Invalid TableArn");
-        let list = ListTagsOfResource::sense(&ListTagsOfResourceParts::default());
+        let list = ListTagsOfResource::validate(&ListTagsOfResourceParts::default());
         assert_eq!(list.unwrap_err().message, "Invalid TableArn");
         for (message, member) in
             [(tag(arn()).unwrap_err().message, "tags"), (untag(arn()).unwrap_err().message, "tagKeys")]

@@ -19,7 +19,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    pub(super) fn sense(parts: &ProvisionedThroughputParts) -> Result<Self, Error> {
+    pub(super) fn validate(parts: &ProvisionedThroughputParts) -> Result<Self, Error> {
         Ok(Self {
             read_units: bounded(parts.read_capacity_units, "ReadCapacityUnits")?,
             write_units: bounded(parts.write_capacity_units, "WriteCapacityUnits")?,
@@ -44,15 +44,15 @@ pub struct OnDemandThroughput {
 impl OnDemandThroughput {
     /// Ceilings of a new table or index. `place` is `table` or `index : NAME`, for the message.
     pub(super) fn sense_new(parts: &OnDemandThroughputParts, place: &str) -> Result<Self, Error> {
-        Self::sense(parts, place, |units| units >= 1)
+        Self::validate(parts, place, |units| units >= 1)
     }
 
     /// Ceilings of a table or index that exists.
     pub(super) fn sense_change(parts: &OnDemandThroughputParts, place: &str) -> Result<Self, Error> {
-        Self::sense(parts, place, |units| units >= 1 || units == TAKE_AWAY)
+        Self::validate(parts, place, |units| units >= 1 || units == TAKE_AWAY)
     }
 
-    fn sense(
+    fn validate(
         parts: &OnDemandThroughputParts,
         place: &str,
         is_allowed: impl Fn(i64) -> bool,
@@ -88,7 +88,7 @@ impl WarmThroughput {
         units: Option<Throughput>,
         place: &str,
     ) -> Result<Self, Error> {
-        let asked = Self::sense(parts);
+        let asked = Self::validate(parts);
         let floor = units.unwrap_or(INITIAL_ON_DEMAND);
         for (warm, least, name, unit) in [
             (asked.read_units, floor.read_units, "ReadUnitsPerSecond", "ReadCapacityUnits"),
@@ -110,7 +110,7 @@ impl WarmThroughput {
         read.into_iter().chain(self.write_units.map(|units| (units, "WriteUnitsPerSecond")))
     }
 
-    pub(super) fn sense(parts: &WarmThroughputParts) -> Self {
+    pub(super) fn validate(parts: &WarmThroughputParts) -> Self {
         let units = |units: Option<i64>| units.and_then(|units| u64::try_from(units).ok());
         Self {
             read_units: units(parts.read_units_per_second),

@@ -19,7 +19,7 @@ pub struct UpdateTimeToLive {
 }
 
 impl UpdateTimeToLive {
-    pub fn sense(parts: UpdateTimeToLiveParts) -> Result<Self, Error> {
+    pub fn validate(parts: UpdateTimeToLiveParts) -> Result<Self, Error> {
         let specification = parts.time_to_live_specification;
         let change = if specification.enabled { TtlChange::Enable } else { TtlChange::Disable };
         let table = TableRef::parse(&parts.table_name)?;
@@ -34,7 +34,7 @@ pub struct DescribeTimeToLive {
 }
 
 impl DescribeTimeToLive {
-    pub fn sense(parts: &DescribeTimeToLiveParts) -> Result<Self, Error> {
+    pub fn validate(parts: &DescribeTimeToLiveParts) -> Result<Self, Error> {
         Ok(Self { table: TableRef::parse(&parts.table_name)? })
     }
 }

@@ -1,12 +1,12 @@
 //! TransactWriteItems: its typed request.
 
+use super::checks;
 use super::common::OnConditionFailure;
 use super::fingerprint::Digest;
 use super::parts::{
     AttributeMapPart, ReturnConsumedCapacity, ReturnItemCollectionMetrics,
     ReturnValuesOnConditionCheckFailure, TransactWriteItemParts, TransactWriteItemsParts,
 };
-use super::sense;
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Update, parse_update};
@@ -53,7 +53,7 @@ pub struct RequestToken {
     pub fingerprint: Fingerprint,
 }
 
-/// A TransactWriteItems that makes sense without knowing the tables.
+/// A TransactWriteItems valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct TransactWriteItems {
     pub actions: Vec<TransactWrite>,
@@ -64,11 +64,11 @@ pub struct TransactWriteItems {
 
 impl TransactWriteItems {
     /// Understands the parts action by action: the first fault in the request's order wins, whatever its kind.
-    pub fn sense(parts: TransactWriteItemsParts) -> Result<Self, Error> {
+    pub fn validate(parts: TransactWriteItemsParts) -> Result<Self, Error> {
         let mut digest = parts.client_request_token.is_some().then(Digest::new);
         let mut actions = Vec::with_capacity(parts.transact_items.len());
         for item in parts.transact_items {
-            actions.push(ActionParts::only(item)?.sense(digest.as_mut())?);
+            actions.push(ActionParts::only(item)?.validate(digest.as_mut())?);
         }
         let token = parts.client_request_token.zip(digest);
         Ok(Self {
@@ -154,18 +154,18 @@ impl ActionParts {
     }
 
     /// Observed: within one action, faults of its expressions come before those of its item or key.
-    fn sense(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
+    fn validate(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
         let table = TableRef::parse(&self.table_name)?;
         let mut placeholders = self.placeholders()?;
         let update = self.update.as_deref().map(|text| parse_update(text, &mut placeholders)).transpose()?;
         let text = self.condition.as_ref();
-        let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
+        let condition = checks::condition(text, ConditionKind::Condition, &mut placeholders)?;
         placeholders.finish()?;
         if let Some(digest) = digest {
             self.add_to(digest);
         }
-        let on_condition_failure = sense::on_condition_failure(self.on_condition_failure);
-        let subject = sense::item(self.subject, Wording::Former)?;
+        let on_condition_failure = checks::on_condition_failure(self.on_condition_failure);
+        let subject = checks::item(self.subject, Wording::Legacy)?;
         let action = match (self.kind, update) {
             (ActionKind::Put, _) => TransactAction::Put { item: subject },
             (ActionKind::Delete, _) => TransactAction::Delete { key: subject },
@@ -178,9 +178,9 @@ impl ActionParts {
     /// Observed, unlike outside of transactions: names and values beside no expression are not looked at.
     fn placeholders(&self) -> Result<Placeholders<'_>, Error> {
         if self.update.is_none() && self.condition.is_none() {
-            return Placeholders::new(None, None, Wording::Former);
+            return Placeholders::new(None, None, Wording::Legacy);
         }
-        Placeholders::new(self.names.as_deref(), self.values.as_ref(), Wording::Former)
+        Placeholders::new(self.names.as_deref(), self.values.as_ref(), Wording::Legacy)
     }
 
     /// Everything that makes two actions the same.

@@ -1,15 +1,15 @@
 //! UpdateItem: its typed request.
 
+use super::checks::{self, Dialects, Member};
 use super::common::OnConditionFailure;
 use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, UpdateItemParts};
-use super::sense::{self, Dialects, Member};
 use super::table_ref::TableRef;
 use crate::error::Error;
 use crate::expression::{Condition, ConditionKind, Placeholders, Update, legacy, parse_update};
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// An UpdateItem that makes sense without knowing the table.
+/// An UpdateItem valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct UpdateItem {
     pub table: TableRef,
@@ -25,23 +25,23 @@ pub struct UpdateItem {
 
 impl UpdateItem {
     /// Understands the parts, in the service's order of checks.
-    pub fn sense(parts: UpdateItemParts) -> Result<Self, Error> {
+    pub fn validate(parts: UpdateItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        let values = sense::each_value(Some(&parts.key))
-            .chain(sense::each_value(parts.expression_attribute_values.as_ref()))
-            .chain(sense::each_expected(parts.expected.as_ref()))
+        let values = checks::each_value(Some(&parts.key))
+            .chain(checks::each_value(parts.expression_attribute_values.as_ref()))
+            .chain(checks::each_expected(parts.expected.as_ref()))
             .chain(parts.attribute_updates.iter().flatten().filter_map(|(_, update)| update.value.as_ref()));
-        let wording = sense::wording_for(values);
-        Self::understand(parts, table, wording).map_err(|error| sense::enveloped(error, wording))
+        let wording = checks::wording_for(values);
+        Self::validate_parts(parts, table, wording).map_err(|error| checks::enveloped(error, wording))
     }
 
-    fn understand(parts: UpdateItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
+    fn validate_parts(parts: UpdateItemParts, table: TableRef, wording: Wording) -> Result<Self, Error> {
         check_dialects(&parts, wording)?;
-        let key = sense::item(parts.key, wording)?;
+        let key = checks::item(parts.key, wording)?;
         let updates = parts.attribute_updates.as_deref();
-        updates.into_iter().flatten().try_for_each(|(name, _)| sense::check_name(name))?;
+        updates.into_iter().flatten().try_for_each(|(name, _)| checks::check_name(name))?;
         let legacy_update = updates.map(legacy::attribute_updates).transpose()?;
-        let expected = sense::expected(parts.expected.as_ref(), parts.conditional_operator)?;
+        let expected = checks::expected(parts.expected.as_ref(), parts.conditional_operator)?;
         let mut placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
@@ -50,7 +50,7 @@ impl UpdateItem {
         let text = parts.update_expression.as_deref();
         let update = text.map(|text| parse_update(text, &mut placeholders)).transpose()?;
         let text = parts.condition_expression.as_ref();
-        let condition = sense::condition(text, ConditionKind::Condition, &mut placeholders)?;
+        let condition = checks::condition(text, ConditionKind::Condition, &mut placeholders)?;
         placeholders.finish()?;
         Ok(Self {
             table,
@@ -58,7 +58,9 @@ impl UpdateItem {
             update: update.or(legacy_update),
             condition: condition.or(expected),
             return_values: parts.return_values.unwrap_or(ReturnValue::None),
-            on_condition_failure: sense::on_condition_failure(parts.return_values_on_condition_check_failure),
+            on_condition_failure: checks::on_condition_failure(
+                parts.return_values_on_condition_check_failure,
+            ),
             capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
             metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
         })
@@ -77,8 +79,8 @@ fn check_dialects(parts: &UpdateItemParts, wording: Wording) -> Result<(), Error
             Member::of("UpdateExpression", parts.update_expression.as_ref()),
             Member::of("ConditionExpression", parts.condition_expression.as_ref()),
         ],
-        names: sense::names(parts.expression_attribute_names.as_ref()),
-        values: sense::values(parts.expression_attribute_values.as_ref()),
+        names: checks::names(parts.expression_attribute_names.as_ref()),
+        values: checks::values(parts.expression_attribute_values.as_ref()),
         wording,
     }
     .check()

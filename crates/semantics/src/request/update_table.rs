@@ -69,7 +69,7 @@ pub struct UpdateTable {
 }
 
 impl UpdateTable {
-    pub fn sense(parts: &UpdateTableParts) -> Result<Self, Error> {
+    pub fn validate(parts: &UpdateTableParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         check_asks_something(parts)?;
         let parts = &without_empty(parts);
@@ -100,7 +100,7 @@ impl UpdateTable {
                 .as_ref()
                 .map(|limits| OnDemandThroughput::sense_change(limits, "table"))
                 .transpose()?,
-            warm: parts.warm_throughput.as_ref().map(WarmThroughput::sense),
+            warm: parts.warm_throughput.as_ref().map(WarmThroughput::validate),
         })
     }
 }
@@ -203,7 +203,7 @@ fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error>
     match (billing(parts), &parts.provisioned_throughput) {
         (Some(BillingMode::Provisioned), None) => Err(invalid(table::UNITS_REQUIRED_TO_UPDATE)),
         (Some(BillingMode::PayPerRequest), Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
-        (_, Some(units)) => Throughput::sense(units).map(Some),
+        (_, Some(units)) => Throughput::validate(units).map(Some),
         (_, None) => Ok(None),
     }
 }
@@ -243,7 +243,7 @@ fn sense_new_index(
         projection: sense_projection(&parts.projection)?,
     };
     let place = format!("index : {}", parts.index_name);
-    let throughput = parts.provisioned_throughput.as_ref().map(Throughput::sense).transpose()?;
+    let throughput = parts.provisioned_throughput.as_ref().map(Throughput::validate).transpose()?;
     Ok(NewIndex {
         schema,
         throughput,
@@ -262,13 +262,13 @@ fn sense_new_index(
 
 fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
     let place = format!("index : {}", parts.index_name);
-    let warm = parts.warm_throughput.as_ref().map(WarmThroughput::sense);
+    let warm = parts.warm_throughput.as_ref().map(WarmThroughput::validate);
     if warm.is_some_and(|warm| warm.read_units.is_none() && warm.write_units.is_none()) {
         return Err(invalid(table::empty_index_warm_throughput(&parts.index_name)));
     }
     Ok(IndexUpdate::Update {
         name: parts.index_name.clone(),
-        throughput: parts.provisioned_throughput.as_ref().map(Throughput::sense).transpose()?,
+        throughput: parts.provisioned_throughput.as_ref().map(Throughput::validate).transpose()?,
         on_demand: parts
             .on_demand_throughput
             .as_ref()

@@ -71,12 +71,12 @@ fn tables_are_all_asked_in_one_dialect() {
     second.attributes_to_get = Some(vec!["a".to_owned()]);
     let message = "Can not use both expression and non-expression parameters in the same request: \
          Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}";
-    assert_fails(BatchGetItem::sense(parts.clone()), message, &parts);
+    assert_fails(BatchGetItem::validate(parts.clone()), message, &parts);
 }
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), BatchGetItem::sense, ROWS);
+    check(&base(), BatchGetItem::validate, ROWS);
 }
 
 #[test]
@@ -85,8 +85,8 @@ fn a_hundred_keys_are_taken_from_all_tables_together() {
         request_items: vec![("Shop".to_owned(), keys(0..60)), ("Cellar".to_owned(), keys(0..cellar))],
         ..base()
     };
-    assert_eq!(BatchGetItem::sense(two(40)).unwrap().tables.len(), 2);
-    let message = BatchGetItem::sense(two(41)).unwrap_err().message;
+    assert_eq!(BatchGetItem::validate(two(40)).unwrap().tables.len(), 2);
+    let message = BatchGetItem::validate(two(41)).unwrap_err().message;
     assert_eq!(message, "Too many items requested for the BatchGetItem call");
 }
 
@@ -96,7 +96,7 @@ fn keys_are_equal_whatever_their_order_and_notation() {
     let other = map(&[("at", text("x")), ("id", AttributeValue::number("1.0"))]);
     let table = KeysAndAttributesParts { keys: vec![one, other], ..keys(0..0) };
     let parts = BatchGetItemParts { request_items: vec![("Shop".to_owned(), table)], ..base() };
-    let message = BatchGetItem::sense(parts).unwrap_err().message;
+    let message = BatchGetItem::validate(parts).unwrap_err().message;
     assert_eq!(message, "Provided list of item keys contains duplicates");
 }
 
@@ -104,7 +104,7 @@ fn keys_are_equal_whatever_their_order_and_notation() {
 fn each_table_keeps_its_own_consistency_and_parts() {
     let table = KeysAndAttributesParts { consistent_read: Some(true), ..keys(0..3) };
     let parts = BatchGetItemParts { request_items: vec![("Shop".to_owned(), table.clone())], ..base() };
-    let batch = BatchGetItem::sense(parts).unwrap();
+    let batch = BatchGetItem::validate(parts).unwrap();
     let [shop] = batch.tables.as_slice() else { panic!("one table was asked") };
     assert_eq!(shop.consistency, Consistency::Strong);
     assert_eq!(shop.keys.len(), 3);

@@ -60,7 +60,7 @@ const ROWS: &[Row<BatchWriteItemParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), BatchWriteItem::sense, ROWS);
+    check(&base(), BatchWriteItem::validate, ROWS);
 }
 
 #[test]
@@ -69,8 +69,8 @@ fn twenty_five_writes_are_taken_from_all_tables_together() {
         request_items: vec![("Shop".to_owned(), puts(0..20)), ("Cellar".to_owned(), puts(0..cellar))],
         ..base()
     };
-    assert_eq!(BatchWriteItem::sense(two(5)).unwrap().tables.len(), 2);
-    let message = BatchWriteItem::sense(two(6)).unwrap_err().message;
+    assert_eq!(BatchWriteItem::validate(two(5)).unwrap().tables.len(), 2);
+    let message = BatchWriteItem::validate(two(6)).unwrap_err().message;
     assert_eq!(message, "Too many items requested for the BatchWriteItem call");
 }
 
@@ -78,7 +78,7 @@ fn twenty_five_writes_are_taken_from_all_tables_together() {
 fn writes_keep_their_order_and_their_parts() {
     let writes = vec![put(&[("id", text("1"))]), delete(&[("id", text("2"))])];
     let parts = BatchWriteItemParts { request_items: vec![("Shop".to_owned(), writes.clone())], ..base() };
-    let batch = BatchWriteItem::sense(parts).unwrap();
+    let batch = BatchWriteItem::validate(parts).unwrap();
     let [shop] = batch.tables.as_slice() else { panic!("one table was written") };
     assert!(matches!(shop.writes.as_slice(), [BatchWrite::Put(_), BatchWrite::Delete(_)]));
     assert_eq!(shop.parts, writes);

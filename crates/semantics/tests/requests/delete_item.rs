@@ -78,7 +78,7 @@ const ROWS: &[Row<DeleteItemParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), DeleteItem::sense, ROWS);
+    check(&base(), DeleteItem::validate, ROWS);
 }
 
 #[test]
@@ -86,22 +86,22 @@ fn the_former_validation_answers_what_the_present_one_cannot_read() {
     let too_deep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond \
          supported limit";
     let in_the_key = DeleteItemParts { key: map(&[("id", Err(ValueFault::TooDeepToRead))]), ..base() };
-    assert_fails(DeleteItem::sense(in_the_key.clone()), too_deep, &in_the_key);
+    assert_fails(DeleteItem::validate(in_the_key.clone()), too_deep, &in_the_key);
     let in_a_value = DeleteItemParts {
         condition_expression: some("id = :v"),
         expression_attribute_values: Some(map(&[(":v", Err(ValueFault::TooDeepToRead))])),
         ..base()
     };
     let named = format!("ExpressionAttributeValues contains invalid value: {too_deep} for key :v");
-    assert_fails(DeleteItem::sense(in_a_value.clone()), &named, &in_a_value);
+    assert_fails(DeleteItem::validate(in_a_value.clone()), &named, &in_a_value);
     let with_return_values = DeleteItemParts { return_values: Some(ReturnValue::UpdatedNew), ..in_a_value };
     let message = "ReturnValues can only be ALL_OLD or NONE";
-    assert_fails(DeleteItem::sense(with_return_values.clone()), message, &with_return_values);
+    assert_fails(DeleteItem::validate(with_return_values.clone()), message, &with_return_values);
 }
 
 #[test]
 fn the_key_and_what_to_return_are_kept() {
-    let delete = DeleteItem::sense(DeleteItemParts {
+    let delete = DeleteItem::validate(DeleteItemParts {
         return_values: Some(ReturnValue::AllOld),
         condition_expression: some("attribute_exists(id)"),
         ..base()

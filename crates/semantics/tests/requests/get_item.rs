@@ -54,7 +54,7 @@ const ROWS: &[Row<GetItemParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), GetItem::sense, ROWS);
+    check(&base(), GetItem::validate, ROWS);
 }
 
 #[test]
@@ -66,20 +66,20 @@ fn a_name_is_shorter_than_64_kb_wherever_it_stands() {
         in_key.key.push((name.clone(), text("x")));
         let listed = GetItemParts { attributes_to_get: Some(vec![name.clone()]), ..base() };
         for parts in [in_key, listed] {
-            assert_eq!(GetItem::sense(parts).err().map(|error| error.message).as_deref(), fault);
+            assert_eq!(GetItem::validate(parts).err().map(|error| error.message).as_deref(), fault);
         }
         let mut behind_a_placeholder = base();
         behind_a_placeholder.projection_expression = some("#n");
         behind_a_placeholder.expression_attribute_names = names(&[("#n", &name)]);
-        let message = GetItem::sense(behind_a_placeholder).err().map(|error| error.message);
+        let message = GetItem::validate(behind_a_placeholder).err().map(|error| error.message);
         assert_eq!(message.is_some_and(|message| message.contains(too_large)), fault.is_some());
     }
 }
 
 #[test]
 fn a_read_is_eventual_unless_told_otherwise() {
-    assert_eq!(GetItem::sense(base()).unwrap().consistency, Consistency::Eventual);
-    let strong = GetItem::sense(GetItemParts { consistent_read: Some(true), ..base() });
+    assert_eq!(GetItem::validate(base()).unwrap().consistency, Consistency::Eventual);
+    let strong = GetItem::validate(GetItemParts { consistent_read: Some(true), ..base() });
     assert_eq!(strong.unwrap().consistency, Consistency::Strong);
 }
 
@@ -87,6 +87,6 @@ fn a_read_is_eventual_unless_told_otherwise() {
 fn both_dialects_project_the_same_attributes() {
     let legacy = GetItemParts { attributes_to_get: Some(vec!["a".to_owned(), "b".to_owned()]), ..base() };
     let expression = GetItemParts { projection_expression: some("a, b"), ..base() };
-    let projection = |parts| GetItem::sense(parts).unwrap().projection;
+    let projection = |parts| GetItem::validate(parts).unwrap().projection;
     assert_eq!(projection(legacy), projection(expression));
 }

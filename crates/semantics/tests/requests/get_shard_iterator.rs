@@ -43,9 +43,9 @@ const BY_TYPE: &[Row<GetShardIteratorParts>] = &[
 
 #[test]
 fn faults_are_reported_in_this_order() {
-    check(&base(), GetShardIterator::sense, ROWS);
+    check(&base(), GetShardIterator::validate, ROWS);
     for row in BY_TYPE {
-        check(&base(), GetShardIterator::sense, std::slice::from_ref(row));
+        check(&base(), GetShardIterator::validate, std::slice::from_ref(row));
     }
 }
 
@@ -57,7 +57,7 @@ fn times_are_milliseconds_and_none_lies_before_1970() {
             timestamp: Some(timestamp),
             ..base()
         };
-        let request = GetShardIterator::sense(parts).expect("a well-formed request");
+        let request = GetShardIterator::validate(parts).expect("a well-formed request");
         assert_eq!(request.position, ShardPosition::AtTimestampMs(expected));
     }
 }

@@ -39,19 +39,19 @@ enum Dialect {
 /// What is wrong, and what the client reads. Rows make their fault by whatever means, on top of those of later rows.
 type Row<P> = (Dialect, fn(&mut P), &'static str);
 
-fn check<P: Clone + Debug, T: Debug>(base: &P, sense: fn(P) -> Result<T, Error>, rows: &[Row<P>]) {
-    sense(base.clone()).expect("the base request is right");
+fn check<P: Clone + Debug, T: Debug>(base: &P, validate: fn(P) -> Result<T, Error>, rows: &[Row<P>]) {
+    validate(base.clone()).expect("the base request is right");
     for (position, (dialect, make, message)) in rows.iter().enumerate() {
         let mut alone = base.clone();
         make(&mut alone);
-        assert_fails(sense(alone.clone()), message, &alone);
+        assert_fails(validate(alone.clone()), message, &alone);
         for (later_dialect, make_later, later_message) in rows.iter().skip(position + 1) {
             let compatible = dialect == later_dialect || [*dialect, *later_dialect].contains(&Dialect::Any);
             if compatible {
                 let mut both = base.clone();
                 make_later(&mut both);
                 make(&mut both);
-                assert_fails(sense(both.clone()), message, &(later_message, both));
+                assert_fails(validate(both.clone()), message, &(later_message, both));
             }
         }
     }

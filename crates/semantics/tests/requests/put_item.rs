@@ -83,12 +83,12 @@ const ROWS: &[Row<PutItemParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), PutItem::sense, ROWS);
+    check(&base(), PutItem::validate, ROWS);
 }
 
 #[test]
 fn what_is_not_said_is_not_asked_for() {
-    let put = PutItem::sense(base()).unwrap();
+    let put = PutItem::validate(base()).unwrap();
     assert_eq!(put.table.name, "Shop");
     assert_eq!(put.return_values, ReturnOld::None);
     assert_eq!(put.on_condition_failure, OnConditionFailure::Nothing);
@@ -99,7 +99,7 @@ fn what_is_not_said_is_not_asked_for() {
 
 #[test]
 fn what_is_said_is_kept() {
-    let put = PutItem::sense(PutItemParts {
+    let put = PutItem::validate(PutItemParts {
         condition_expression: some("#i = :v"),
         expression_attribute_names: names(&[("#i", "id")]),
         expression_attribute_values: Some(map(&[(":v", text("1"))])),
@@ -115,7 +115,7 @@ fn what_is_said_is_kept() {
 
 #[test]
 fn an_operator_joins_two_legacy_conditions() {
-    let put = PutItem::sense(PutItemParts {
+    let put = PutItem::validate(PutItemParts {
         expected: Some(vec![expected("a", Some(text("x"))), expected("b", Some(text("y")))]),
         conditional_operator: Some(ConditionalOperator::Or),
         ..base()
@@ -125,6 +125,6 @@ fn an_operator_joins_two_legacy_conditions() {
 
 #[test]
 fn an_empty_legacy_condition_is_none() {
-    let put = PutItem::sense(PutItemParts { expected: Some(Vec::new()), ..base() });
+    let put = PutItem::validate(PutItemParts { expected: Some(Vec::new()), ..base() });
     assert!(put.unwrap().condition.is_none());
 }

@@ -104,12 +104,12 @@ const ROWS: &[Row<QueryParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), Query::sense, ROWS);
+    check(&base(), Query::validate, ROWS);
 }
 
 #[test]
 fn legacy_key_conditions_may_stand_beside_other_expressions() {
-    let query = Query::sense(QueryParts {
+    let query = Query::validate(QueryParts {
         filter_expression: some("a = :v"),
         projection_expression: some("a"),
         expression_attribute_values: Some(map(&[(":v", text("x"))])),
@@ -124,25 +124,25 @@ fn both_dialects_of_a_key_condition_exclude_each_other() {
     let parts = QueryParts { key_condition_expression: some("id = :id"), ..base() };
     let message = "Can not use both expression and non-expression parameters in the same request: \
         Non-expression parameters: {KeyConditions} Expression parameters: {KeyConditionExpression}";
-    assert_fails(Query::sense(parts.clone()), message, &parts);
+    assert_fails(Query::validate(parts.clone()), message, &parts);
 }
 
 #[test]
 fn projected_attributes_of_an_index_may_be_selected() {
     let parts =
         QueryParts { index_name: some("by-price"), select: Some(Select::AllProjectedAttributes), ..base() };
-    assert_eq!(Query::sense(parts).unwrap().select, Some(SelectMode::AllProjectedAttributes));
+    assert_eq!(Query::validate(parts).unwrap().select, Some(SelectMode::AllProjectedAttributes));
 }
 
 #[test]
 fn sort_keys_ascend_unless_told_otherwise() {
-    assert_eq!(Query::sense(base()).unwrap().order, SortOrder::Ascending);
-    let backward = Query::sense(QueryParts { scan_index_forward: Some(false), ..base() });
+    assert_eq!(Query::validate(base()).unwrap().order, SortOrder::Ascending);
+    let backward = Query::validate(QueryParts { scan_index_forward: Some(false), ..base() });
     assert_eq!(backward.unwrap().order, SortOrder::Descending);
 }
 
 #[test]
 fn a_limit_beyond_every_page_is_taken() {
-    let query = Query::sense(QueryParts { limit: Some(i64::MAX), ..base() });
+    let query = Query::validate(QueryParts { limit: Some(i64::MAX), ..base() });
     assert_eq!(query.unwrap().limit.map(u32::from), Some(u32::MAX));
 }

@@ -100,21 +100,21 @@ const ROWS: &[Row<ScanParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), Scan::sense, ROWS);
+    check(&base(), Scan::validate, ROWS);
 }
 
 #[test]
 fn a_segment_is_one_of_a_total() {
-    let scan = Scan::sense(ScanParts { segment: Some(3), total_segments: Some(4), ..base() });
+    let scan = Scan::validate(ScanParts { segment: Some(3), total_segments: Some(4), ..base() });
     let segment = scan.unwrap().segment.expect("both members are there");
     assert_eq!((segment.number(), segment.total().get()), (3, 4));
-    assert!(Scan::sense(base()).unwrap().segment.is_none());
+    assert!(Scan::validate(base()).unwrap().segment.is_none());
 }
 
 #[test]
 fn both_dialects_of_a_filter_are_kept() {
-    let legacy = Scan::sense(ScanParts { scan_filter: Some(vec![equals("a")]), ..base() });
+    let legacy = Scan::validate(ScanParts { scan_filter: Some(vec![equals("a")]), ..base() });
     assert!(legacy.unwrap().filter.is_some());
-    let expression = Scan::sense(ScanParts { filter_expression: some("attribute_exists(a)"), ..base() });
+    let expression = Scan::validate(ScanParts { filter_expression: some("attribute_exists(a)"), ..base() });
     assert!(expression.unwrap().filter.is_some());
 }

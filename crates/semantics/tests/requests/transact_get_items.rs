@@ -51,7 +51,7 @@ const ROWS: &[Row<TransactGetItemsParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), TransactGetItems::sense, ROWS);
+    check(&base(), TransactGetItems::validate, ROWS);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn names_beside_no_projection_are_not_looked_at() {
     let mut parts = base();
     first(&mut parts).projection_expression = None;
     first(&mut parts).expression_attribute_names = names(&[("#unused", "a")]);
-    TransactGetItems::sense(parts).expect("transactions accept them");
+    TransactGetItems::validate(parts).expect("transactions accept them");
 }
 
 #[test]
@@ -70,13 +70,13 @@ fn the_first_item_with_a_fault_wins() {
     other.get.projection_expression = some("");
     let message =
         "One or more parameter values were invalid: Null attribute value types must have the value of true";
-    assert_fails(TransactGetItems::sense(parts.clone()), message, &parts);
+    assert_fails(TransactGetItems::validate(parts.clone()), message, &parts);
 }
 
 #[test]
 fn items_keep_their_order() {
     let mut parts = base();
     with_projection(&mut parts);
-    let gets = TransactGetItems::sense(parts).unwrap().gets;
+    let gets = TransactGetItems::validate(parts).unwrap().gets;
     assert_eq!(gets.iter().map(|get| get.projection.is_some()).collect::<Vec<_>>(), [true, false]);
 }

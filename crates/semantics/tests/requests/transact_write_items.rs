@@ -117,7 +117,7 @@ const ROWS: &[Row<TransactWriteItemsParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), TransactWriteItems::sense, ROWS);
+    check(&base(), TransactWriteItems::validate, ROWS);
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn values_of_an_update_need_one_of_its_expressions() {
     let unused = parts.transact_items.iter_mut().find_map(|item| item.update.as_mut()).expect("there is one");
     unused.expression_attribute_values = Some(map(&[(":unused", text("x"))]));
     let message = "Value provided in ExpressionAttributeValues unused in expressions: keys: {:unused}";
-    assert_fails(TransactWriteItems::sense(parts.clone()), message, &parts);
+    assert_fails(TransactWriteItems::validate(parts.clone()), message, &parts);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn names_and_values_beside_no_expression_are_not_looked_at() {
     let mut parts = base();
     first(&mut parts).expression_attribute_names = names(&[("#unused", "a")]);
     first(&mut parts).expression_attribute_values = Some(map(&[(":unused", text("x"))]));
-    TransactWriteItems::sense(parts).expect("transactions accept them");
+    TransactWriteItems::validate(parts).expect("transactions accept them");
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn a_value_of_an_expression_may_nest_one_level_more() {
     with_condition(&mut parts).expression_attribute_values =
         Some(map(&[(":v", Err(ValueFault::TooDeepByOne(Box::new(value))))]));
     with_condition(&mut parts).condition_expression = some("a = :v");
-    TransactWriteItems::sense(parts).expect("the former validation does not mind");
+    TransactWriteItems::validate(parts).expect("the former validation does not mind");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn each_action_becomes_what_it_says_in_order() {
     let mut parts = base();
     first(&mut parts).return_values_on_condition_check_failure =
         Some(ReturnValuesOnConditionCheckFailure::AllOld);
-    let actions = TransactWriteItems::sense(parts).unwrap().actions;
+    let actions = TransactWriteItems::validate(parts).unwrap().actions;
     let [put, delete, update, check] = actions.as_slice() else { panic!("there are four") };
     assert!(matches!(put.action, TransactAction::Put { .. }));
     assert_eq!(put.on_condition_failure, OnConditionFailure::ReturnItem);
@@ -165,7 +165,7 @@ fn each_action_becomes_what_it_says_in_order() {
 fn fingerprint(change: fn(&mut TransactWriteItemsParts)) -> [u8; 32] {
     let mut parts = TransactWriteItemsParts { client_request_token: some("token"), ..base() };
     change(&mut parts);
-    let request = TransactWriteItems::sense(parts).expect("the request is right");
+    let request = TransactWriteItems::validate(parts).expect("the request is right");
     request.token.expect("there is a token").fingerprint.0
 }
 
@@ -176,7 +176,7 @@ fn item(parts: &mut TransactWriteItemsParts, entries: &[(&str, &str)]) {
 
 #[test]
 fn a_request_without_a_token_has_no_fingerprint() {
-    assert!(TransactWriteItems::sense(base()).unwrap().token.is_none());
+    assert!(TransactWriteItems::validate(base()).unwrap().token.is_none());
 }
 
 #[test]

@@ -91,25 +91,25 @@ const ROWS: &[Row<UpdateItemParts>] = &[
 
 #[test]
 fn faults_are_told_in_the_services_order() {
-    check(&base(), UpdateItem::sense, ROWS);
+    check(&base(), UpdateItem::validate, ROWS);
 }
 
 #[test]
 fn every_value_of_return_values_is_allowed() {
     for value in ReturnValue::ALL {
-        let update = UpdateItem::sense(UpdateItemParts { return_values: Some(*value), ..base() });
+        let update = UpdateItem::validate(UpdateItemParts { return_values: Some(*value), ..base() });
         assert_eq!(update.unwrap().return_values, *value);
     }
 }
 
 #[test]
 fn an_update_may_say_nothing_to_change() {
-    assert!(UpdateItem::sense(base()).unwrap().update.is_none());
+    assert!(UpdateItem::validate(base()).unwrap().update.is_none());
 }
 
 #[test]
 fn placeholders_may_be_shared_by_the_expressions() {
-    let update = UpdateItem::sense(UpdateItemParts {
+    let update = UpdateItem::validate(UpdateItemParts {
         update_expression: some("SET #a = :v"),
         condition_expression: some("#a <> :v"),
         expression_attribute_names: names(&[("#a", "a")]),
@@ -122,7 +122,7 @@ fn placeholders_may_be_shared_by_the_expressions() {
 
 #[test]
 fn legacy_updates_and_conditions_become_the_same_types() {
-    let update = UpdateItem::sense(UpdateItemParts {
+    let update = UpdateItem::validate(UpdateItemParts {
         attribute_updates: update(None, Some(text("x"))),
         expected: Some(vec![expected("a", Some(text("y")))]),
         ..base()

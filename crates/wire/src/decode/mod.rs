@@ -1,13 +1,13 @@
-//! Bytes to a typed request: JSON, the types and constraints of the operation's shape, its parts, their sense.
+//! Bytes to a typed request: JSON, the types and constraints of the operation's shape, its parts, validated.
 //!
 //! Each stage's errors come before those of the next. It does not know tables or what values mean.
 
 mod build;
-mod dump;
+mod java_debug;
 mod parts;
-mod present;
-mod sense;
 mod types;
+mod validate;
+mod validation_2026;
 mod value;
 mod violations;
 
@@ -30,7 +30,7 @@ use build::FromNode;
 
 /// The request that the body says, or the error that the service answers for it.
 pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {
-    decode_parts(operation, body).and_then(sense::sense)
+    decode_parts(operation, body).and_then(validate::validate)
 }
 
 /// The parts of the request that the body says, or the first error of its JSON, types and constraints.

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use keywright_semantics::error::Error;
 use keywright_semantics::messages::shape as text;
 
-use super::{dump, present};
+use super::{java_debug, validation_2026};
 use crate::json::{Node, member};
 use crate::operation::Operation;
 use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
@@ -29,12 +29,13 @@ pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Res
             return Err(Error::validation(text::parameter_required(missing.name)));
         }
         walk.structure(members, entries);
-        formerly = present::is_answered_formerly(operation, &walk.found, body);
-        if let Some(fault) = present::conditional_operator(operation, &walk.found, formerly, entries) {
+        formerly = validation_2026::is_answered_formerly(operation, &walk.found, body);
+        if let Some(fault) = validation_2026::conditional_operator(operation, &walk.found, formerly, entries)
+        {
             return Err(Error::validation(fault));
         }
     }
-    let texts = present::reworded(operation, walk.found, formerly);
+    let texts = validation_2026::reworded(operation, walk.found, formerly);
     if texts.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&texts))) }
 }
 
@@ -69,7 +70,7 @@ impl Path<'_> {
                 out.push('.');
             }
             let _ = match step {
-                Step::Member(name) if lower_first => write!(out, "{}", dump::LowerFirst(name)),
+                Step::Member(name) if lower_first => write!(out, "{}", java_debug::LowerFirst(name)),
                 Step::Member(name) => write!(out, "{name}"),
                 Step::Element(number) => write!(out, "{number}.member"),
                 Step::Entry(key) => write!(out, "{key}.member"),
@@ -229,8 +230,8 @@ impl<'w> Walk<'w> {
         }
         let violation = if self.input.echoes(kind) {
             let echo = match (kind, self.operation) {
-                (Constraint::Keys, Operation::BatchGetItem) => dump::json(node),
-                _ => dump::value(shape, node),
+                (Constraint::Keys, Operation::BatchGetItem) => java_debug::json(node),
+                _ => java_debug::value(shape, node),
             };
             text::echoed_violation(&echo, &self.path.spelled(true), constraint)
         } else {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use crate::exchange::infer::fit;
+use crate::exchange::infer::template_match;
 use crate::model::{
     At, Entity, Fault, Faults, KeyPart, KeyType, Model, Node, NodeKind, Template, did_you_mean,
 };
@@ -241,11 +241,11 @@ pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
         }
         let AttributeValue::S(value) = value else { continue };
         let text = template.to_string();
-        let parts = fit::parts(&text);
-        let places = parts.iter().filter_map(fit::Part::place);
-        for (place, found) in places.zip(fit::fit(&parts, value).into_iter().flatten()) {
+        let parts = template_match::parts(&text);
+        let places = parts.iter().filter_map(template_match::Part::place);
+        for (place, found) in places.zip(template_match::fit(&parts, value).into_iter().flatten()) {
             // A shard tells nothing of what it is made of.
-            let name = fit::variable(place);
+            let name = template_match::variable(place);
             let known = entity.attribute(name).filter(|_| !place.contains('|'));
             let value = match known.map(|known| known.value_type) {
                 Some(ValueType::S) => Some(AttributeValue::S(found.to_owned())),
@@ -269,17 +269,17 @@ fn fitting(
 ) -> Option<usize> {
     let value = item.get(&part.name)?;
     let text = template.to_string();
-    let words = fit::word_bytes(&text);
+    let words = template_match::word_bytes(&text);
     if fill(template, part.key_type, item).is_ok_and(|made| made == *value) {
         return Some(words);
     }
     let AttributeValue::S(value) = value else {
         return template.whole().filter(|name| !item.contains_key(*name)).map(|_| words);
     };
-    let parts = fit::parts(&text);
-    let places = parts.iter().filter_map(fit::Part::place);
-    for (place, found) in places.zip(fit::fit(&parts, value)?) {
-        let name = fit::variable(place);
+    let parts = template_match::parts(&text);
+    let places = parts.iter().filter_map(template_match::Part::place);
+    for (place, found) in places.zip(template_match::fit(&parts, value)?) {
+        let name = template_match::variable(place);
         let other = item.get(name).is_some_and(|stored| key_text(stored).as_deref() != Some(found));
         let earlier = variables.insert(name.to_owned(), found.to_owned());
         if place == name && (other || earlier.is_some_and(|earlier| earlier != found)) {

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use good_lp::{Constraint, Expression, Variable, constraint};
 use keywright_semantics::limits::LOCAL_COLLECTION_BYTES_MAX;
 
-use super::knows::touches;
+use super::candidates::{Candidate, Form, Writing, collection_bytes, shards};
+use super::collection_order::conflicts;
+use super::ilp::{Ask, Part, Place, Program, answers, same_key};
 use super::name::{leading, prefixes};
 use super::problem::{Problem, Projected, Slot};
-use super::program::{Ask, Part, Place, Program, answers, same_key};
-use super::slots::{alike, any, is_any, is_at};
-use super::together::conflicts;
-use super::unique::written;
-use super::view::{Candidate, Form, Writing, collection_bytes, shards};
+use super::symmetry::{alike, any, is_any, is_at};
+use super::uniqueness::written;
+use super::writer_knowledge::touches;
 
 /// All of them.
 pub(super) fn add(problem: &Problem, part: &Part, program: &mut Program) {

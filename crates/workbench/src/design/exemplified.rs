@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::knows::before;
 use super::verify::node;
+use super::writer_knowledge::before;
 use crate::data::{self, Records, Sample, from_node};
 use crate::model::{At, Entity, Model, Node, NodeKind, Pattern, Write, WriteKind, equal_in};
 use crate::run::key_texts;

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use super::part::{self, Solved};
+use super::candidates::Form;
+use super::components::{self, Solved};
+use super::ilp::{self, Cut};
 use super::problem::{Fault, Problem, Slot};
-use super::program::{self, Cut};
-use super::view::Form;
 use super::{Design, Placed, Proof, View, solve, solve_flat};
 use crate::price::{Money, Prices};
 
@@ -97,8 +97,8 @@ pub struct Steps {
 pub fn explain(problem: &Problem, prices: &Prices) -> Result<Explanation, Vec<Fault>> {
     let best = solve(problem, prices)?;
     let problem = &best.problem;
-    let tariffs = part::Tariffs::of(problem, prices).map_err(|fault| vec![fault])?;
-    let solved = part::solve(problem, &tariffs)?;
+    let tariffs = components::Tariffs::of(problem, prices).map_err(|fault| vec![fault])?;
+    let solved = components::solve(problem, &tariffs)?;
     Ok(Explanation {
         patterns: forced(problem, prices, &best)?,
         keys: reasons(problem, &solved).map_err(|fault| vec![fault])?,
@@ -140,7 +140,7 @@ fn placed(solved: &Solved, candidate: usize, slot: Slot) -> Option<Placed> {
 fn reasons(problem: &Problem, solved: &[Solved]) -> Result<Vec<KeyReason>, Fault> {
     let mut found = Vec::new();
     for own in solved {
-        let most = part::globals(problem, &own.part);
+        let most = components::globals(problem, &own.part);
         let besides = own.choice.placed.iter().filter(|(_, slot)| *slot != Slot::Table);
         for &(candidate, slot) in besides {
             let Some(key) = placed(own, candidate, slot) else { continue };
@@ -148,7 +148,7 @@ fn reasons(problem: &Problem, solved: &[Solved]) -> Result<Vec<KeyReason>, Fault
                 continue;
             }
             let cut = Cut::Key(candidate, slot);
-            let other = program::solve(problem, &own.tariff, &own.part, most, &[cut])?;
+            let other = ilp::solve(problem, &own.tariff, &own.part, most, &[cut])?;
             found.push(KeyReason {
                 patterns: asked_by(problem, own, &key),
                 key,
@@ -174,12 +174,12 @@ fn asked_by(problem: &Problem, solved: &Solved, key: &Placed) -> Vec<String> {
 fn runners_up(problem: &Problem, solved: &[Solved]) -> Result<Vec<RunnerUp>, Fault> {
     let mut found = Vec::new();
     for own in solved {
-        let most = part::globals(problem, &own.part);
+        let most = components::globals(problem, &own.part);
         let best: BTreeSet<(usize, bool)> =
             own.choice.placed.iter().map(|(candidate, slot)| (*candidate, *slot == Slot::Table)).collect();
         let mut cuts = vec![Cut::Choice(own.choice.clone())];
         while cuts.len() <= RUNNERS_UP {
-            let Some(next) = program::solve(problem, &own.tariff, &own.part, most, &cuts)? else { break };
+            let Some(next) = ilp::solve(problem, &own.tariff, &own.part, most, &cuts)? else { break };
             let new = next
                 .placed
                 .iter()

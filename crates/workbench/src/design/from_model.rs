@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::knows::knows;
+use super::candidates::fits;
 use super::name::NUMBER_DIGITS;
 use super::problem::{
     ALL_PPM, Attribute, End, Entity, Kept, KeptIndex, KeptKey, Parent, Pattern, Problem, Slot, Write,
     WriteKind,
 };
-use super::view::fits;
-use super::{Asked, Design, View, unique};
+use super::writer_knowledge::knows;
+use super::{Asked, Design, View, uniqueness};
 use crate::cost::Class;
 use crate::heat::busiest_share_ppm;
 use crate::lint::{counts_up, owner};
@@ -69,12 +69,12 @@ pub fn from_model(model: &Model, table: &Table) -> Result<Problem, Faults> {
         let keepable = |names: &Vec<String>| {
             let known = names.iter().all(|name| entity.attribute(name).is_some_and(|own| own.keyable));
             let kept = |write: &Write| {
-                unique::unknown(entity, write, names).is_empty()
-                    && (fits(write) || unique::written(entity, write, names) == 0)
+                uniqueness::unknown(entity, write, names).is_empty()
+                    && (fits(write) || uniqueness::written(entity, write, names) == 0)
             };
             known && mine().all(kept)
         };
-        entity.uniques = unique::asked(model, own).into_iter().filter(keepable).collect();
+        entity.uniques = uniqueness::asked(model, own).into_iter().filter(keepable).collect();
     }
     let class = table.infrequent_access.then_some(Class::Infrequent);
     let kept = Kept::default();

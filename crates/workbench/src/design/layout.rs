@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use keywright_semantics::limits::LOCAL_INDEXES_MAX;
 
+use super::ilp::Part;
 use super::problem::{Pattern, Problem, Slot};
-use super::program::Part;
 
 /// Where views may stand and patterns may be asked.
 pub(super) struct Layout {

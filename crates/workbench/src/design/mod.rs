@@ -5,37 +5,39 @@
 //! (`from_model` does) nor whether a design runs: that is shown by running it.
 
 mod arrange;
-mod billed;
+mod bill;
+mod candidates;
 mod carry;
+mod collection_order;
+mod components;
 mod constraints;
-mod current;
+mod derived_items;
 mod embed;
 mod exemplified;
 mod explain;
 mod from_model;
-mod knows;
+mod ilp;
+mod key_upkeep;
 mod layout;
-mod leftover;
 mod name;
-mod part;
 mod problem;
-mod program;
 mod proof;
-mod second;
+mod relaxations;
 mod shaped;
-mod slots;
+mod strip_old_keys;
+mod symmetry;
 mod to_model;
-mod together;
-mod unique;
-mod unless;
+mod uniqueness;
 mod verify;
 mod verify_writes;
-mod view;
+mod writer_knowledge;
 
 #[cfg(test)]
 mod tests;
 
-pub use billed::{Billed, Unbilled, billed};
+pub use bill::{Billed, Unbilled, billed};
+use candidates::Form;
+pub use candidates::View;
 pub use carry::carry;
 pub use embed::{Embedded, list_name};
 pub use explain::{BreakEven, Explanation, Forced, KeyReason, RunnerUp, Steps, explain};
@@ -46,19 +48,17 @@ pub use problem::{
     Projected, Slot, Write, WriteKind,
 };
 pub use proof::{Proof, Same, Without};
+pub use relaxations::Unless;
 pub use to_model::{index_name, to_model};
-pub use unique::{Sentinel, unguarded};
-pub use unless::Unless;
+pub use uniqueness::{Sentinel, unguarded};
 pub use verify::{Verified, verify};
 pub use verify_writes::{VerifiedWrite, verify_writes};
-use view::Form;
-pub use view::View;
 
 use std::collections::BTreeSet;
 
 use crate::cost::Class;
 use crate::price::{Money, Prices};
-use part::{Solved, Tariffs};
+use components::{Solved, Tariffs};
 use proof::Proved;
 
 /// Designs that differ by less a month cost the same, as no bill shows it.
@@ -265,12 +265,12 @@ impl Way {
 fn ways(problem: &Problem, tariffs: &Tariffs) -> (Vec<Way>, Vec<Fault>) {
     let mut faults = Vec::new();
     let mut found = Vec::new();
-    match part::solve(problem, tariffs) {
+    match components::solve(problem, tariffs) {
         Ok(solved) => found.push(Way { embedded: Vec::new(), problem: problem.clone(), solved }),
         Err(reasons) => faults = reasons,
     }
     for (embedded, problem) in embed::ways(problem) {
-        if let Ok(solved) = part::solve(&problem, tariffs) {
+        if let Ok(solved) = components::solve(&problem, tariffs) {
             found.push(Way { embedded, problem, solved });
         }
     }
@@ -280,7 +280,7 @@ fn ways(problem: &Problem, tariffs: &Tariffs) -> (Vec<Way>, Vec<Fault>) {
 /// The cheapest keys with nothing embedded, without a proof.
 fn solve_flat(problem: &Problem, prices: &Prices) -> Result<Design, Vec<Fault>> {
     let tariffs = Tariffs::of(problem, prices).map_err(|fault| vec![fault])?;
-    let solved = part::solve(problem, &tariffs)?;
+    let solved = components::solve(problem, &tariffs)?;
     let way = Way { embedded: Vec::new(), problem: problem.clone(), solved };
     Ok(assemble(&way, Proof::NoIndexes))
 }
@@ -351,7 +351,7 @@ fn reading(problem: &Problem, solved: &Solved, place: usize) -> Option<Reading> 
     Some(Reading {
         pattern: write.id.clone(),
         entity: entity.name.clone(),
-        names: mine.flat_map(|key| knows::lacking(entity, write, &key.view)).collect(),
+        names: mine.flat_map(|key| writer_knowledge::lacking(entity, write, &key.view)).collect(),
         monthly: solved.tariff.reading_first(entity, write),
     })
 }
@@ -364,7 +364,7 @@ fn answer(
 ) -> Option<(usize, Asked)> {
     let own = problem.patterns.get(pattern)?;
     let key = solved.part.candidates.get(key)?;
-    let bytes = program::read_bytes(problem, own, key, slot);
+    let bytes = ilp::read_bytes(problem, own, key, slot);
     let copies = solved
         .choice
         .placed
@@ -382,7 +382,7 @@ fn answer(
         copies,
         partition: key.view.partition.clone(),
         shards: key.view.shards,
-        halves: view::read_halves(own, key.view.shards, bytes),
+        halves: candidates::read_halves(own, key.view.shards, bytes),
         monthly: solved.tariff.reads(own, key.view.shards, bytes),
     };
     Some((pattern, answer))

@@ -5,8 +5,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::collection_order::order;
 use super::problem::{End, Entity, Pattern, Problem, Slot};
-use super::together::order;
 use super::{Design, Placed, Projected, Sentinel, View};
 
 /// Digits to which numbers are padded inside string keys.

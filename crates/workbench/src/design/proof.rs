@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::Way;
+use super::candidates::View;
+use super::components::{self, Solved, Tariffs, Unable};
 use super::embed::Embedded;
 use super::layout::Offer;
-use super::part::{self, Solved, Tariffs, Unable};
 use super::problem::{Fault, Slot};
-use super::unless::Unless;
-use super::view::View;
+use super::relaxations::Unless;
 use crate::price::Money;
 
 /// Why there are not fewer indexes.
@@ -147,7 +147,7 @@ fn cheapest<'a>(
     let mut best: Option<Less<'a>> = None;
     let mut unable = None;
     for way in ways {
-        match part::fewer(&way.problem, tariffs, &way.solved, gsis, offer)? {
+        match components::fewer(&way.problem, tariffs, &way.solved, gsis, offer)? {
             Ok(solved) => {
                 let mut less = Less { way, solved, monthly: Money::ZERO };
                 less.monthly = less.own().map(|own| own.monthly(&way.problem)).sum();
@@ -160,7 +160,7 @@ fn cheapest<'a>(
     }
     Ok(match (best, unable) {
         (Some(best), _) => Ok(best),
-        (None, Some((way, part))) => Err(part::unable(&way.problem, tariffs, part, gsis, offer)?),
+        (None, Some((way, part))) => Err(components::unable(&way.problem, tariffs, part, gsis, offer)?),
         (None, None) => Err(Unable::default()),
     })
 }

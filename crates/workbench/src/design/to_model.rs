@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::current::{keep_current, read_first};
-use super::leftover::{Former, settle};
-use super::second::copies;
+use super::derived_items::copies;
+use super::key_upkeep::{keep_current, read_first};
+use super::strip_old_keys::{Former, settle};
 use super::{Design, Embedded, Kept, Named, Projected, Slot, TableOf, name};
 use crate::cost::Class;
 use crate::model::{

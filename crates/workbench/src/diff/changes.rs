@@ -2,8 +2,8 @@
 
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection};
 
+use super::input::{Subject, SubjectEntity, SubjectPattern, SubjectTable};
 use super::settings::settings;
-use super::subject::{Subject, SubjectEntity, SubjectPattern, SubjectTable};
 use super::{Change, ChangeKind, Thing};
 
 /// All differences: tables and what is in them, then patterns.

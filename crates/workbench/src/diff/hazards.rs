@@ -7,17 +7,17 @@
 use keywright_semantics::limits::GLOBAL_INDEXES_MAX;
 use keywright_semantics::schema::{IndexKind, IndexSchema};
 
-use super::former::variables;
-use super::pairs::{Bond, Side};
+use super::index_changes::{Needed, made_of, needed, source};
+use super::input::{Subject, SubjectPattern, SubjectTable, Touch};
+use super::matching::{EntityRef, Match};
+use super::phrasing::{Subjects, and};
 use super::planner::{is_open, must_be_copied, written};
-use super::slots::{Needed, made_of, needed, source};
-use super::subject::{Subject, SubjectPattern, SubjectTable, Touch};
-use super::words::{Subjects, and};
+use super::stale_copies::variables;
 
 const UNTIL_THEN: &str = "until then nothing is moved or deleted";
 
 /// Why there is no plan, one sentence for each reason.
-pub(super) fn hazards(before: &Subject, after: &Subject, bonds: &[Bond<'_>]) -> Vec<String> {
+pub(super) fn hazards(before: &Subject, after: &Subject, matches: &[Match<'_>]) -> Vec<String> {
     let patterns: Vec<&SubjectPattern> = after.patterns.iter().chain(&before.patterns).collect();
     let mut found: Vec<String> = after
         .tables
@@ -25,13 +25,13 @@ pub(super) fn hazards(before: &Subject, after: &Subject, bonds: &[Bond<'_>]) -> 
         .filter_map(|table| Some((before.table(&table.definition.name)?, table)))
         .filter_map(|(was, table)| crowded(was, table))
         .collect();
-    for bond in bonds {
-        let (Bond::Stays(old, new) | Bond::Moves(old, new)) = bond else { continue };
-        if matches!(bond, Bond::Moves(..)) {
+    for matched in matches {
+        let (Match::Stays(old, new) | Match::Moves(old, new)) = matched else { continue };
+        if matches!(matched, Match::Moves(..)) {
             found.extend(coinciding(old, new));
             found.extend(unknown_key(old, new));
         }
-        let lacking = lacking(bonds, old, new, &after.patterns);
+        let lacking = lacking(matches, old, new, &after.patterns);
         found.extend(counted(old, new, &lacking, &patterns));
         found.extend(vanishing(old, new, &lacking, &patterns));
     }
@@ -61,7 +61,7 @@ fn crowded(was: &SubjectTable, table: &SubjectTable) -> Option<String> {
 }
 
 /// One item whose old key and new key are the same text would be taken for both of two copies.
-fn coinciding(old: &Side<'_>, new: &Side<'_>) -> Option<String> {
+fn coinciding(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
     let same_table = old.table.definition.name == new.table.definition.name;
     let within = same_table && !must_be_copied(old.table, new.table);
     let (olds, news) = (old.shapes(), new.shapes());
@@ -77,7 +77,7 @@ fn coinciding(old: &Side<'_>, new: &Side<'_>) -> Option<String> {
 }
 
 /// A new key that is made of what the items have not: whoever changes one does not know where its copy is.
-fn unknown_key(old: &Side<'_>, new: &Side<'_>) -> Option<String> {
+fn unknown_key(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Option<String> {
     let lacks = |name: &String| {
         !old.entity.attributes.contains_key(name)
             && !old.table.definition.schema.key.contains(name)
@@ -96,9 +96,14 @@ fn unknown_key(old: &Side<'_>, new: &Side<'_>) -> Option<String> {
 }
 
 /// What items have not and a plan writes on them, with what it is made of.
-fn lacking(bonds: &[Bond<'_>], old: &Side<'_>, new: &Side<'_>, questions: &[SubjectPattern]) -> Vec<Needed> {
+fn lacking(
+    matches: &[Match<'_>],
+    old: &EntityRef<'_>,
+    new: &EntityRef<'_>,
+    questions: &[SubjectPattern],
+) -> Vec<Needed> {
     let mut found = needed(old.entity, new.entity, new.table, questions);
-    found.retain(|one| !is_open(bonds, (old, new), one));
+    found.retain(|one| !is_open(matches, (old, new), one));
     let mut names = written(old, new);
     let templates: Vec<String> = names.iter().filter_map(|name| new.entity.template_of(name)).collect();
     names.extend(templates.iter().flat_map(|template| made_of(template)).map(str::to_owned));
@@ -114,8 +119,8 @@ fn lacking(bonds: &[Bond<'_>], old: &Side<'_>, new: &Side<'_>, questions: &[Subj
 
 /// What writes that touch an entity, under either name, do with an attribute.
 fn touching<'p>(
-    old: &Side<'_>,
-    new: &Side<'_>,
+    old: &EntityRef<'_>,
+    new: &EntityRef<'_>,
     patterns: &[&'p SubjectPattern],
     how: impl Fn(&Touch) -> bool,
 ) -> Vec<&'p SubjectPattern> {
@@ -126,8 +131,8 @@ fn touching<'p>(
 
 /// What is made of its own former value: who begins with nothing makes a value that no job may take for a whole one.
 fn counted(
-    old: &Side<'_>,
-    new: &Side<'_>,
+    old: &EntityRef<'_>,
+    new: &EntityRef<'_>,
     lacking: &[Needed],
     patterns: &[&SubjectPattern],
 ) -> Option<String> {
@@ -148,8 +153,8 @@ fn counted(
 
 /// What is missing in some items for good: nobody can tell who lacks it from who shall not have it.
 fn vanishing(
-    old: &Side<'_>,
-    new: &Side<'_>,
+    old: &EntityRef<'_>,
+    new: &EntityRef<'_>,
     lacking: &[Needed],
     patterns: &[&SubjectPattern],
 ) -> Option<String> {

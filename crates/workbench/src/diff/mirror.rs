@@ -76,7 +76,7 @@ impl Mirror {
             expression_attribute_values: Some(parts_of(&item(&known))),
             ..QueryParts::default()
         };
-        let query = Query::sense(parts).unwrap_or_else(|fault| panic!("{fault:?}"));
+        let query = Query::validate(parts).unwrap_or_else(|fault| panic!("{fault:?}"));
         let answer = self.database.execute(Request::Query(Box::new(query)));
         let Ok(Response::Query(page)) = answer else { panic!("{answer:?}") };
         let rows = page.items.into_iter().flatten().map(|stored| {

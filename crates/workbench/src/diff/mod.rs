@@ -5,34 +5,34 @@
 
 mod action;
 mod changes;
-mod copies;
-mod former;
+mod copied_attributes;
+mod derived_items;
 mod hazards;
-mod makeup;
+mod index_changes;
+mod index_lifetime;
+mod input;
+mod matching;
 mod of_model;
-mod pairs;
-mod passages;
+mod phrasing;
 mod plan;
 mod planner;
-mod readers;
+mod provenance;
+mod read_cutover;
+mod rekey;
 mod report;
-mod seconds;
 mod settings;
 mod shape;
-mod slots;
-mod standing;
-mod subject;
-mod words;
+mod stale_copies;
 
 use std::fmt;
 
 pub use action::{Action, Guard};
-pub use plan::{Alternative, Extent, Place, Plan, Step, StepKind, Units, Who};
-pub use report::Terms;
-pub use subject::{
+pub use input::{
     Count, Load, Reading, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable, Touch,
     TouchKind,
 };
+pub use plan::{Alternative, Extent, Place, Plan, Step, StepKind, Units, Who};
+pub use report::Terms;
 
 /// The comparison of two models.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use keywright_semantics::schema::{IndexSchema, Projection};
 
-use super::subject::{Count, Load, Reading, Subject, SubjectFault, SubjectPattern, Touch, TouchKind, units};
+use super::input::{Count, Load, Reading, Subject, SubjectFault, SubjectPattern, Touch, TouchKind, units};
 use crate::exchange::of_model::{Items, of_model};
 use crate::lint::{Finding, Severity};
 use crate::model::{Condition, Fault, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind};

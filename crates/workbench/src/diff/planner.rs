@@ -15,31 +15,31 @@ use keywright_semantics::schema::{IndexKind, IndexSchema};
 
 use super::action::{Action, Guard};
 use super::changes::{index_text, slot_text};
-use super::copies::Copied;
-use super::former::variables;
+use super::copied_attributes::Copied;
 use super::hazards::hazards;
-use super::pairs::{Bond, Side, bonds, gone_into};
-use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
-use super::readers::Readers;
-use super::settings::{calls, place, refused_replicas, refused_stream};
-use super::slots::{
+use super::index_changes::{
     Move, MoveKind, Needed, changed_types, filled, held_types, made_of, moves, needed, new_name, retyped,
     templates, total,
 };
-use super::standing::{delete, put, rewrite, standing};
-use super::subject::{Count, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable};
-use super::words::{Subjects, and, items, with_indexes};
+use super::index_lifetime::{delete, put, rewrite, standing};
+use super::input::{Count, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable};
+use super::matching::{EntityRef, Match, gone_into, matches};
+use super::phrasing::{Subjects, and, items, with_indexes};
+use super::plan::{Alternative, Extent, Plan, Step, StepKind, Units, Who};
+use super::read_cutover::Readers;
+use super::settings::{calls, place, refused_replicas, refused_stream};
+use super::stale_copies::variables;
 use crate::exchange::tables::Billing;
 
 /// Bytes that one read unit reads, eventually consistent.
 pub(super) const SCAN_UNIT_BYTES: u64 = 8192;
 
 pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
-    let bonds = bonds(before, after);
+    let matches = matches(before, after);
     let mut planner = Planner {
         before,
         after,
-        bonds: &bonds,
+        matches: &matches,
         summary: Vec::new(),
         clauses: Vec::new(),
         scans: BTreeSet::new(),
@@ -48,8 +48,8 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     for table in &after.tables {
         planner.table(table);
     }
-    for bond in planner.bonds {
-        planner.bond(bond);
+    for matched in planner.matches {
+        planner.matched(matched);
     }
     planner.exports();
     for table in &before.tables {
@@ -60,11 +60,11 @@ pub(super) fn plan(before: &Subject, after: &Subject) -> Plan {
     planner.new_patterns();
     planner.lost();
     planner.faulty();
-    let readers = Readers { before, after, bonds: &bonds };
+    let readers = Readers { before, after, matches: &matches };
     for said in readers.said() {
         planner.act(said.kind, said.text, said.actions);
     }
-    let hazards = hazards(before, after, &bonds);
+    let hazards = hazards(before, after, &matches);
     for text in readers.refused().into_iter().chain(hazards) {
         planner.refused = true;
         planner.summary.push(text);
@@ -86,10 +86,10 @@ pub(super) fn must_be_copied(was: &SubjectTable, table: &SubjectTable) -> bool {
 }
 
 /// The items that have an attribute no more which others get: its values may be theirs, and the models do not say so.
-fn gone_over<'a>(bonds: &[Bond<'a>], new: &Side<'_>, needed: &Needed) -> Option<Side<'a>> {
+fn gone_over<'a>(matches: &[Match<'a>], new: &EntityRef<'_>, needed: &Needed) -> Option<EntityRef<'a>> {
     let kind = new.entity.attributes.get(&needed.name).filter(|_| needed.from.is_none())?;
-    bonds.iter().find_map(|bond| {
-        let (Bond::Stays(was, now) | Bond::Moves(was, now)) = bond else { return None };
+    matches.iter().find_map(|matched| {
+        let (Match::Stays(was, now) | Match::Moves(was, now)) = matched else { return None };
         let tells = variables(was).iter().all(|key| new.entity.attributes.contains_key(key));
         let had = was.entity.attributes.get(&needed.name) == Some(kind);
         (tells && had && !now.entity.attributes.contains_key(&needed.name)).then_some(*now)
@@ -97,13 +97,17 @@ fn gone_over<'a>(bonds: &[Bond<'a>], new: &Side<'_>, needed: &Needed) -> Option<
 }
 
 /// Whether nobody can tell where the values of an attribute come from that items get.
-pub(super) fn is_open(bonds: &[Bond<'_>], (old, new): (&Side<'_>, &Side<'_>), needed: &Needed) -> bool {
-    let merged = |bond: &Bond<'_>| matches!(bond, Bond::Unknown { old: Some(gone), new: None, .. } if gone_into(gone, old, new).contains(&needed.name));
-    needed.from.is_none() && bonds.iter().any(merged) || gone_over(bonds, new, needed).is_some()
+pub(super) fn is_open(
+    matches: &[Match<'_>],
+    (old, new): (&EntityRef<'_>, &EntityRef<'_>),
+    needed: &Needed,
+) -> bool {
+    let merged = |matched: &Match<'_>| matches!(matched, Match::Unknown { old: Some(gone), new: None, .. } if gone_into(gone, old, new).contains(&needed.name));
+    needed.from.is_none() && matches.iter().any(merged) || gone_over(matches, new, needed).is_some()
 }
 
 /// The attributes that a plan writes on items that stay the same items.
-pub(super) fn written(old: &Side<'_>, new: &Side<'_>) -> Vec<String> {
+pub(super) fn written(old: &EntityRef<'_>, new: &EntityRef<'_>) -> Vec<String> {
     let moves = moves(old.entity, new.entity, old.table, new.table);
     let mut found: Vec<String> = Vec::new();
     for one in moves.into_iter().filter(|one| one.kind != MoveKind::Leaves) {
@@ -155,7 +159,7 @@ fn steps(mut clauses: Vec<Clause>) -> Vec<Step> {
 pub(super) struct Planner<'a> {
     pub(super) before: &'a Subject,
     pub(super) after: &'a Subject,
-    pub(super) bonds: &'a [Bond<'a>],
+    pub(super) matches: &'a [Match<'a>],
     pub(super) summary: Vec<String>,
     pub(super) clauses: Vec<Clause>,
     /// Tables that a job of the kind scans already: one scan serves all it does there.
@@ -240,9 +244,11 @@ impl<'a> Planner<'a> {
             );
         };
         let stays = self.after.table(name).is_some_and(|now| !must_be_copied(was, now));
-        let coming = self.bonds.iter().filter(|_| stays).filter_map(|bond| {
-            let (Bond::Moves(_, new) | Bond::Second(_, new, _) | Bond::New(new)) = bond else { return None };
-            let count = bond.before().map_or(new.entity.count, |old| old.entity.count);
+        let coming = self.matches.iter().filter(|_| stays).filter_map(|matched| {
+            let (Match::Moves(_, new) | Match::Second(_, new, _) | Match::New(new)) = matched else {
+                return None;
+            };
+            let count = matched.before().map_or(new.entity.count, |old| old.entity.count);
             let here = new.table.definition.name == *name;
             here.then(|| SubjectEntity { count, ..new.entity.clone() }.table_bytes())
         });
@@ -293,8 +299,8 @@ impl<'a> Planner<'a> {
 
     /// The plan, as far as there is one.
     fn extent(self) -> Plan {
-        let unknown = |bond: &Bond<'_>| matches!(bond, Bond::Unknown { .. });
-        let left_out = self.bonds.iter().any(unknown)
+        let unknown = |matched: &Match<'_>| matches!(matched, Match::Unknown { .. });
+        let left_out = self.matches.iter().any(unknown)
             || self.summary.iter().any(|line| line.starts_with("not planned: "));
         let steps = if self.refused { Vec::new() } else { steps(self.clauses) };
         let extent = match (self.refused || steps.is_empty(), self.refused || left_out) {
@@ -334,9 +340,9 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn bond(&mut self, bond: &'a Bond<'a>) {
-        match bond {
-            Bond::Stays(old, new) => {
+    fn matched(&mut self, matched: &'a Match<'a>) {
+        match matched {
+            Match::Stays(old, new) => {
                 if old.entity.name != new.entity.name {
                     self.summary.push(format!(
                         "{} is {} under another name: the same keys, the same items",
@@ -345,16 +351,16 @@ impl<'a> Planner<'a> {
                 }
                 self.changed(*old, *new);
             }
-            Bond::Moves(old, new) => self.moved(*old, *new),
-            Bond::New(new) => self.loaded(*new),
-            Bond::Second(source, new, makeup) => self.second(*source, *new, makeup),
-            Bond::Gone(old) => self.gone(*old),
-            Bond::Unknown { why, .. } => self.summary.extend(why.clone()),
+            Match::Moves(old, new) => self.moved(*old, *new),
+            Match::New(new) => self.loaded(*new),
+            Match::Second(source, new, provenance) => self.second(*source, *new, provenance),
+            Match::Gone(old) => self.gone(*old),
+            Match::Unknown { why, .. } => self.summary.extend(why.clone()),
         }
     }
 
     /// An entity that no table had: its items come from somewhere else.
-    fn loaded(&mut self, new: Side<'a>) {
+    fn loaded(&mut self, new: EntityRef<'a>) {
         let (name, entity) = (&new.table.definition.name, new.entity);
         self.summary.push(format!("new data → base table: {} in {name}", entity.name));
         let text = format!(
@@ -370,7 +376,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Who writes items that no table had, and how, as long as some may be elsewhere.
-    fn written_new(&mut self, new: Side<'a>) {
+    fn written_new(&mut self, new: EntityRef<'a>) {
         let (name, entity) = (&new.table.definition.name, new.entity);
         let writers: Vec<&SubjectPattern> =
             self.writes().filter(|pattern| pattern.changes(&entity.name)).collect();
@@ -411,7 +417,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Items of an entity that is no more. What goes with its table needs no writes.
-    fn gone(&mut self, old: Side<'_>) {
+    fn gone(&mut self, old: EntityRef<'_>) {
         let (table, entity) = (old.table, old.entity);
         let writers = self.before.patterns.iter().filter(|pattern| pattern.changes(&entity.name));
         let who = Subjects::of(writers, || format!("whatever writes {}", entity.name));
@@ -463,8 +469,8 @@ impl<'a> Planner<'a> {
 
     fn deleted_table(&mut self, table: &SubjectTable) {
         let name = &table.definition.name;
-        let kept = self.bonds.iter().find_map(|bond| match bond {
-            Bond::Unknown { old: Some(old), .. } if old.table.definition.name == *name => Some(old.entity),
+        let kept = self.matches.iter().find_map(|matched| match matched {
+            Match::Unknown { old: Some(old), .. } if old.table.definition.name == *name => Some(old.entity),
             _ => None,
         });
         if let Some(entity) = kept {
@@ -501,9 +507,10 @@ impl<'a> Planner<'a> {
                 continue;
             }
             let there = was.entities.iter().map(|entity| {
-                let old = Side { table: was, entity };
-                let bond = self.bonds.iter().find(|bond| bond.before().is_some_and(|known| known.is(&old)));
-                let new = bond.and_then(Bond::after).filter(|new| new.table.definition.name == *name);
+                let old = EntityRef { table: was, entity };
+                let matched =
+                    self.matches.iter().find(|matched| matched.before().is_some_and(|known| known.is(&old)));
+                let new = matched.and_then(Match::after).filter(|new| new.table.definition.name == *name);
                 (entity, new.map(|new| new.entity))
             });
             let filled = filled(index, was, there);
@@ -553,7 +560,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Items that stay the same items, with attributes that they get, change or lose.
-    fn changed(&mut self, old: Side<'a>, new: Side<'a>) {
+    fn changed(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
         let (entity, table) = (new.entity, new.table);
         let counted = SubjectEntity { count: old.entity.count, ..entity.clone() };
         let all = moves(old.entity, entity, old.table, table);
@@ -575,17 +582,17 @@ impl<'a> Planner<'a> {
     }
 
     /// What items get and where from, without what nobody can tell that of: to fill it from nothing would hide that.
-    pub(super) fn told(&mut self, old: Side<'_>, new: Side<'_>) -> Vec<Needed> {
+    pub(super) fn told(&mut self, old: EntityRef<'_>, new: EntityRef<'_>) -> Vec<Needed> {
         let mut needed = needed(old.entity, new.entity, new.table, &self.after.patterns);
         for one in &needed {
-            if let Some(other) = gone_over(self.bonds, &new, one) {
+            if let Some(other) = gone_over(self.matches, &new, one) {
                 let (name, of, entity) = (&one.name, &other.entity.name, &new.entity.name);
                 self.summary.push(format!(
                     "not planned: {name} of {entity} may be what was {name} of {of}, and is not filled: if so, compare with a model that has both, that of {entity} as `copyOf: {of}.{name}`, then that one with this"
                 ));
             }
         }
-        needed.retain(|one| !is_open(self.bonds, (&old, &new), one));
+        needed.retain(|one| !is_open(self.matches, (&old, &new), one));
         needed
     }
 
@@ -593,7 +600,7 @@ impl<'a> Planner<'a> {
     fn consumed(
         &mut self,
         kind: StepKind,
-        old: Side<'_>,
+        old: EntityRef<'_>,
         entity: &SubjectEntity,
         table: &SubjectTable,
         moves: &[Move<'_>],
@@ -610,7 +617,7 @@ impl<'a> Planner<'a> {
     /// written.
     fn filled_up(
         &mut self,
-        old: Side<'_>,
+        old: EntityRef<'_>,
         entity: &SubjectEntity,
         table: &SubjectTable,
         moves: &[Move<'_>],
@@ -657,7 +664,7 @@ impl<'a> Planner<'a> {
 
     /// Attributes that change together must not be written one by one by the release before: it would write the one as it
     /// was where the other is new already, and a question that goes from one to the other would find the item in neither.
-    fn set_together(&mut self, old: Side<'_>, entity: &SubjectEntity, names: &[String]) {
+    fn set_together(&mut self, old: EntityRef<'_>, entity: &SubjectEntity, names: &[String]) {
         let inputs = |name: &String| -> Option<Vec<String>> {
             let mut inputs: Vec<String> =
                 made_of(&old.entity.template_of(name)?).map(str::to_owned).collect();
@@ -697,7 +704,7 @@ impl<'a> Planner<'a> {
     /// What writes an attribute that is filled, or what it is or was made of, writes all of them.
     fn set_by_writers(
         &mut self,
-        old: Side<'_>,
+        old: EntityRef<'_>,
         entity: &SubjectEntity,
         names: &[String],
         values: Option<&str>,
@@ -781,7 +788,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    fn types(&mut self, old: Side<'_>, entity: &SubjectEntity, table: &SubjectTable) -> Vec<String> {
+    fn types(&mut self, old: EntityRef<'_>, entity: &SubjectEntity, table: &SubjectTable) -> Vec<String> {
         for (name, index) in held_types(old.entity, entity, old.table, table) {
             self.summary.push(format!(
                 "not planned: {name} of {} cannot get another type while index {index} has it: first a model without the index, then one with the new type",
@@ -814,7 +821,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Items of an entity leave an index.
-    fn left(&mut self, one: &Move<'_>, old: Side<'_>, entity: &SubjectEntity, table: &SubjectTable) {
+    fn left(&mut self, one: &Move<'_>, old: EntityRef<'_>, entity: &SubjectEntity, table: &SubjectTable) {
         let written = and(&one.written);
         // Whatever changes what the attributes are made of sets them until now.
         let mut sources = one.written.clone();
@@ -942,8 +949,8 @@ impl<'a> Planner<'a> {
 
     /// An entity that a question finds in an index only when the plan is through.
     fn new_entries(&self, pattern: &SubjectPattern, uses: &str) -> Option<&'a SubjectEntity> {
-        self.bonds.iter().find_map(|bond| {
-            let Bond::Stays(old, new) = bond else { return None };
+        self.matches.iter().find_map(|matched| {
+            let Match::Stays(old, new) = matched else { return None };
             let asked = pattern.read_entities().any(|read| read == new.entity.name);
             let moves = moves(old.entity, new.entity, old.table, new.table);
             let enters = moves.iter().any(|one| one.index.name == uses && one.kind != MoveKind::Leaves);
@@ -953,7 +960,7 @@ impl<'a> Planner<'a> {
 }
 
 /// Whether a pattern sets one of the attributes of an entity, under its old or its new name.
-fn sets(pattern: &SubjectPattern, old: Side<'_>, entity: &SubjectEntity, sources: &[String]) -> bool {
+fn sets(pattern: &SubjectPattern, old: EntityRef<'_>, entity: &SubjectEntity, sources: &[String]) -> bool {
     pattern.sets(&entity.name, sources) || pattern.sets(&old.entity.name, sources)
 }
 

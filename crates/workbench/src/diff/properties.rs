@@ -13,7 +13,7 @@ use proptest::sample::select;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use super::pairs::{Bond, bonds};
+use super::matching::{Match, matches};
 use super::simulation::{Fault, Meant, Naive, carry_out, carry_out_on_the_engine};
 use super::*;
 use crate::exchange::tables::TableDefinition;
@@ -517,8 +517,8 @@ fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
         let (before, after) = strategy.new_tree(&mut runner).expect("a pair of models").current();
         let (before, after) = (before.subject(), after.subject());
         let plan = diff(&before, &after).plan;
-        for bond in bonds(&before, &after) {
-            let Bond::Unknown { old, new, .. } = &bond else { continue };
+        for matched in matches(&before, &after) {
+            let Match::Unknown { old, new, .. } = &matched else { continue };
             unknown += 1;
             let names: Vec<&str> =
                 [old, new].into_iter().flatten().map(|side| side.entity.name.as_str()).collect();
@@ -526,7 +526,7 @@ fn where_two_models_do_not_tell_what_becomes_of_items_they_are_left_alone() {
                 for action in &step.actions {
                     let text = format!("{action:?}");
                     let tells = names.iter().any(|name| text.contains(&format!("{name:?}")));
-                    assert!(!tells, "{text} of {bond:?}");
+                    assert!(!tells, "{text} of {matched:?}");
                 }
             }
         }

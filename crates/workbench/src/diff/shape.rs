@@ -4,8 +4,8 @@
 
 use keywright_semantics::value::ValueType;
 
-use super::subject::SubjectEntity;
-use crate::exchange::infer::fit::{Part, parts, variable};
+use super::input::SubjectEntity;
+use crate::exchange::infer::template_match::{Part, parts, variable};
 
 /// What a template writes, piece by piece. Invariant: no two words stand side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]

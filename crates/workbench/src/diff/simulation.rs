@@ -4,10 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::index_changes::made_of;
+use super::matching::{EntityRef, Match, matches};
 use super::mirror::Mirror;
-use super::pairs::{Bond, Side, bonds};
 use super::planner::must_be_copied;
-use super::slots::made_of;
 use super::*;
 
 type Row = BTreeMap<String, String>;
@@ -103,9 +103,9 @@ struct Release {
 struct World<'a> {
     before: &'a Subject,
     after: &'a Subject,
-    bonds: Vec<Bond<'a>>,
+    matches: Vec<Match<'a>>,
     stores: BTreeMap<String, Store>,
-    /// What there is, by bond and id, as an application thinks of it.
+    /// What there is, by matched and id, as an application thinks of it.
     truth: BTreeMap<(usize, String), Row>,
     /// What second items have of their own.
     own: BTreeMap<(usize, String), String>,
@@ -191,7 +191,7 @@ impl<'a> World<'a> {
         made: &Meant,
         mirror: Option<Mirror>,
     ) -> Self {
-        let known = bonds(before, after);
+        let known = matches(before, after);
         let questions = before.patterns.iter().filter(|pattern| !pattern.writes && pattern.answered);
         let now = Release {
             copies: (0..known.len()).map(|at| (at, Copies::Old)).collect(),
@@ -227,7 +227,7 @@ impl<'a> World<'a> {
         let mut world = Self {
             before,
             after,
-            bonds: known,
+            matches: known,
             stores,
             truth,
             own,
@@ -258,8 +258,8 @@ impl<'a> World<'a> {
                 self.untold.insert(pattern.id.clone());
             }
         }
-        for at in 0..self.bonds.len() {
-            let Some(new) = self.bonds[at].after() else { continue };
+        for at in 0..self.matches.len() {
+            let Some(new) = self.matches[at].after() else { continue };
             let told = actions.iter().any(
                 |action| matches!(action, Action::BeginOwn { entity, .. } if *entity == new.entity.name),
             );
@@ -276,23 +276,24 @@ impl<'a> World<'a> {
     }
 
     fn of(&self, entity: &str) -> Vec<usize> {
-        let names =
-            |bond: &Bond<'_>| bond.after().or(bond.before()).is_some_and(|side| side.entity.name == *entity);
-        (0..self.bonds.len()).filter(|at| names(&self.bonds[*at])).collect()
+        let names = |matched: &Match<'_>| {
+            matched.after().or(matched.before()).is_some_and(|side| side.entity.name == *entity)
+        };
+        (0..self.matches.len()).filter(|at| names(&self.matches[*at])).collect()
     }
 
     /// The store of a table in the old or the new design.
-    fn old_store(side: &Side<'_>) -> String {
+    fn old_store(side: &EntityRef<'_>) -> String {
         side.table.definition.name.clone()
     }
 
-    fn new_store(&self, side: &Side<'_>) -> String {
+    fn new_store(&self, side: &EntityRef<'_>) -> String {
         let name = &side.table.definition.name;
         let anew = self.before.table(name).is_some_and(|was| must_be_copied(was, side.table));
         if anew { format!("{name}+") } else { name.clone() }
     }
 
-    fn new_index(&self, side: &Side<'_>, index: &str) -> String {
+    fn new_index(&self, side: &EntityRef<'_>, index: &str) -> String {
         let was =
             self.before.table(&side.table.definition.name).filter(|was| !must_be_copied(was, side.table));
         let known = was.and_then(|was| was.index(index));
@@ -345,7 +346,7 @@ impl<'a> World<'a> {
                 for index in &new.definition.schema.indexes {
                     made.indexes.insert(index.name.clone(), index.key.partition[0].name.clone());
                 }
-                let name = self.new_store(&Side { table: new, entity: &new.entities[0] });
+                let name = self.new_store(&EntityRef { table: new, entity: &new.entities[0] });
                 self.stores.insert(name, made);
             }
             Action::DeleteTable { table } => {
@@ -353,7 +354,7 @@ impl<'a> World<'a> {
             }
             Action::CreateIndex { table, index } => {
                 let new = self.after.table(table).expect("it stays");
-                let name = self.new_index(&Side { table: new, entity: &new.entities[0] }, index);
+                let name = self.new_index(&EntityRef { table: new, entity: &new.entities[0] }, index);
                 let key = new.index(index).expect("it is new").key.partition[0].name.clone();
                 self.stores.get_mut(table).expect("it is there").indexes.insert(name, key);
             }
@@ -437,7 +438,7 @@ impl<'a> World<'a> {
 impl World<'_> {
     /// One write of one of the releases that run.
     fn write(&mut self) {
-        let ats: Vec<usize> = (0..self.bonds.len()).collect();
+        let ats: Vec<usize> = (0..self.matches.len()).collect();
         if ats.is_empty() {
             return;
         }
@@ -446,10 +447,10 @@ impl World<'_> {
         let release = self.next.clone().filter(|_| newer).unwrap_or_else(|| self.now.clone());
         let id = format!("{}", self.draw(4));
         let value = format!("{}", self.draw(3));
-        if self.bonds[at].before().is_none() {
+        if self.matches[at].before().is_none() {
             if self.source_of(at).is_some() {
                 self.write_own(&release, at, &id, &value);
-            } else if matches!(self.bonds[at], Bond::New(_)) {
+            } else if matches!(self.matches[at], Match::New(_)) {
                 self.write_new(&release, at, &id, &value);
             }
             return;
@@ -482,7 +483,7 @@ impl World<'_> {
             2 => {
                 self.change(&release, at, &id, None);
                 self.truth.remove(&key);
-                for second in 0..self.bonds.len() {
+                for second in 0..self.matches.len() {
                     if self.source_of(second) == Some(at) {
                         self.own.remove(&(second, id.clone()));
                     }
@@ -503,7 +504,7 @@ impl World<'_> {
 
     /// An update of what a second item has of its own, on condition that it is there where it is said to be.
     fn write_own(&mut self, release: &Release, at: usize, id: &str, value: &str) {
-        let Some(new) = self.bonds[at].after() else { return };
+        let Some(new) = self.matches[at].after() else { return };
         let has = new.entity.attributes.contains_key("w");
         let name = self.new_store(&new);
         let of = self.source_of(at).expect("a second one");
@@ -525,7 +526,7 @@ impl World<'_> {
 
     /// A write of what is elsewhere until now.
     fn write_new(&mut self, release: &Release, at: usize, id: &str, value: &str) {
-        let new = self.bonds[at].after().expect("it is new");
+        let new = self.matches[at].after().expect("it is new");
         let key = (at, id.to_owned());
         let former = self.truth.get(&key).cloned();
         let row = match (self.draw(3), &former) {
@@ -551,37 +552,37 @@ impl World<'_> {
 
     /// Whether the key by which a release finds an item is made of `a`.
     fn finds_by_a(&self, release: &Release, at: usize) -> bool {
-        let side = match &self.bonds[at] {
-            Bond::Moves(_, new) if matches!(release.copies[&at], Copies::BothByNew | Copies::New) => *new,
-            bond => bond.before().expect("written"),
+        let side = match &self.matches[at] {
+            Match::Moves(_, new) if matches!(release.copies[&at], Copies::BothByNew | Copies::New) => *new,
+            matched => matched.before().expect("written"),
         };
         let keys = ["pk".to_owned(), sort(&side)];
         keys.iter().any(|key| made_of(&side.entity.template_of(key).expect("a key")).any(|name| name == "a"))
     }
 
-    /// The bond of the items that second items are made of.
+    /// The matched of the items that second items are made of.
     fn source_of(&self, at: usize) -> Option<usize> {
-        if !matches!(self.bonds[at], Bond::New(_) | Bond::Second(..)) {
+        if !matches!(self.matches[at], Match::New(_) | Match::Second(..)) {
             return None;
         }
-        let mut name = &self.bonds[at].after()?.entity.name;
+        let mut name = &self.matches[at].after()?.entity.name;
         loop {
             name = self.made.get(name)?;
             let of = self
-                .bonds
+                .matches
                 .iter()
-                .position(|bond| bond.after().is_some_and(|side| side.entity.name == *name))?;
-            if self.bonds[of].before().is_some() {
+                .position(|matched| matched.after().is_some_and(|side| side.entity.name == *name))?;
+            if self.matches[of].before().is_some() {
                 return Some(of);
             }
         }
     }
 
-    /// The bond of the items whose attribute those of a bond repeat.
+    /// The matched of the items whose attribute those of a matched repeat.
     fn original_of(&self, at: usize) -> Option<usize> {
-        let (of, _) = self.bonds[at].after()?.entity.copies.get("c")?;
-        let is = |bond: &Bond<'_>| bond.after().is_some_and(|side| side.entity.name == *of);
-        self.bonds.iter().position(is)
+        let (of, _) = self.matches[at].after()?.entity.copies.get("c")?;
+        let is = |matched: &Match<'_>| matched.after().is_some_and(|side| side.entity.name == *of);
+        self.matches.iter().position(is)
     }
 
     /// What an item repeats, if it is there.
@@ -592,8 +593,8 @@ impl World<'_> {
 
     /// Sets in each item that is there what it repeats.
     fn keep_like(&mut self, release: &Release, of: usize, id: &str, value: &str) {
-        for at in 0..self.bonds.len() {
-            let Some(old) = self.bonds[at].before() else { continue };
+        for at in 0..self.matches.len() {
+            let Some(old) = self.matches[at].before() else { continue };
             if !release.like.contains(&at) || self.original_of(at) != Some(of) {
                 continue;
             }
@@ -625,9 +626,9 @@ impl World<'_> {
 
     /// A row as a release writes it where it stays.
     fn stays_image(&self, release: &Release, at: usize, row: &Row) -> Row {
-        let old = self.bonds[at].before().expect("written");
+        let old = self.matches[at].before().expect("written");
         let mut image = image(&old, row);
-        if let (Some(names), Bond::Stays(_, new)) = (release.set.get(&at), &self.bonds[at]) {
+        if let (Some(names), Match::Stays(_, new)) = (release.set.get(&at), &self.matches[at]) {
             for name in names.iter().filter(|name| *name != "c") {
                 image.insert(name.clone(), fill(&new.entity.template_of(name).expect("a key"), row));
             }
@@ -660,8 +661,8 @@ impl World<'_> {
             }
         };
         let mut parts = Vec::new();
-        match self.bonds[at].clone() {
-            Bond::Moves(old, new) => {
+        match self.matches[at].clone() {
+            Match::Moves(old, new) => {
                 let copies = release.copies[&at];
                 let by_new = matches!(copies, Copies::BothByNew | Copies::New);
                 if copies != Copies::New {
@@ -673,8 +674,8 @@ impl World<'_> {
                     parts.push(Part::new(self.new_store(&new), &new, known(by_new).as_ref(), image));
                 }
             }
-            bond => {
-                let old = bond.before().expect("written");
+            matched => {
+                let old = matched.before().expect("written");
                 let image = row.map(|row| self.stays_image(release, at, row));
                 parts.push(Part::new(Self::old_store(&old), &old, former.as_ref(), image));
             }
@@ -691,14 +692,14 @@ impl World<'_> {
         blind: &Row,
         (row, updates): (Option<&Row>, bool),
     ) {
-        for at in 0..self.bonds.len() {
+        for at in 0..self.matches.len() {
             if self.source_of(at) != Some(of) || !release.seconds.contains(&at) {
                 continue;
             }
             if updates && release.there.contains(&at) {
                 continue;
             }
-            let new = self.bonds[at].after().expect("it is new");
+            let new = self.matches[at].after().expect("it is new");
             let known = if release.former.contains(&at) { former } else { row.is_none().then_some(blind) };
             let known = known.map(|row| with_owner(row, at));
             let mut image = row.map(|row| image(&new, &with_owner(row, at)));
@@ -715,11 +716,11 @@ impl World<'_> {
 
     /// An update of second items in place, as the new model has it: where none is, it makes one that lacks the rest.
     fn update_seconds(&mut self, of: usize, former: &Row, name: &str, value: &str, there: &BTreeSet<usize>) {
-        for at in 0..self.bonds.len() {
+        for at in 0..self.matches.len() {
             if self.source_of(at) != Some(of) || !there.contains(&at) {
                 continue;
             }
-            let new = self.bonds[at].after().expect("it is new");
+            let new = self.matches[at].after().expect("it is new");
             if !new.entity.attributes.contains_key(name) {
                 continue;
             }
@@ -780,12 +781,12 @@ impl World<'_> {
 
     fn update(&mut self, release: &Release, at: usize, id: &str, name: &str, value: &str) {
         let Some(key_row) = self.truth.get(&(at, id.to_owned())).cloned() else { return };
-        let bond = self.bonds[at].clone();
+        let matched = self.matches[at].clone();
         self.update_seconds(at, &key_row, name, value, &release.there);
         if name == "v" && self.has_moved(release, at) && self.naive == Naive::GoesByBoth {
             return;
         }
-        let Bond::Moves(old, new) = &bond else {
+        let Match::Moves(old, new) = &matched else {
             self.update_in_place(release, at, &key_row, name, value);
             return self.keep_seconds_of(release, at, id, name, value);
         };
@@ -826,18 +827,18 @@ impl World<'_> {
     }
 
     fn update_in_place(&mut self, release: &Release, at: usize, key_row: &Row, name: &str, value: &str) {
-        let bond = self.bonds[at].clone();
-        let old = bond.before().expect("written");
+        let matched = self.matches[at].clone();
+        let old = matched.before().expect("written");
         let key = key_of(&old, key_row);
         let Some(mut row) = self.stores[&Self::old_store(&old)].rows.get(&key).cloned() else { return };
         row.insert(name.to_owned(), value.to_owned());
         let whole = self.stays_image(release, at, &only_logical(&row));
         let set = release.set.get(&at).cloned().unwrap_or_default();
-        let uses = |side: &Side<'_>, key: &String| {
+        let uses = |side: &EntityRef<'_>, key: &String| {
             side.entity.template_of(key).is_some_and(|template| made_of(&template).any(|input| input == name))
         };
-        let new = bond.after().unwrap_or(old);
-        let touched = |side: &Side<'_>| set.iter().any(|key| uses(side, key));
+        let new = matched.after().unwrap_or(old);
+        let touched = |side: &EntityRef<'_>| set.iter().any(|key| uses(side, key));
         let together = touched(&old) || touched(&new);
         for key in ["g1", "g2"].map(str::to_owned) {
             let written = if set.contains(&key) {
@@ -894,10 +895,10 @@ impl World<'_> {
             Action::DeleteOld { entity } | Action::DeleteGone { entity } => {
                 let gone = matches!(action, Action::DeleteGone { .. });
                 self.each(entity, what, |world, at, read| {
-                    let old = world.bonds[at].before().expect("there");
+                    let old = world.matches[at].before().expect("there");
                     let key = key_of(&old, read);
                     let stays = !gone
-                        && world.bonds[at].after().is_some_and(|new| {
+                        && world.matches[at].after().is_some_and(|new| {
                             world.new_store(&new) == Self::old_store(&old) && key_of(&new, read) == key
                         });
                     if !stays {
@@ -906,7 +907,7 @@ impl World<'_> {
                 })
             }
             Action::Remove { entity, attributes } => self.each(entity, what, |world, at, read| {
-                let old = world.bonds[at].before().expect("there");
+                let old = world.matches[at].before().expect("there");
                 let key = key_of(&old, read);
                 let store = Self::old_store(&old);
                 if let Some(mut row) = world.stores[&store].rows.get(&key).cloned() {
@@ -931,7 +932,7 @@ impl World<'_> {
     /// Scans the old table, and works on what it read while the application goes on writing.
     fn each(&mut self, entity: &str, what: &str, work: impl Fn(&mut Self, usize, &Row)) -> Result<(), Fault> {
         for at in self.of(entity) {
-            let old = self.bonds[at].before().expect("it was there");
+            let old = self.matches[at].before().expect("it was there");
             let Some(store) = self.stores.get(&Self::old_store(&old)) else { continue };
             let read: Vec<Row> =
                 store.rows.values().filter(|row| row["e"] == at.to_string()).cloned().collect();
@@ -948,8 +949,8 @@ impl World<'_> {
     }
 
     fn delete_what_is_called_otherwise(&mut self) -> Result<(), Fault> {
-        for bond in self.bonds.clone() {
-            if let Bond::Stays(old, new) = bond
+        for matched in self.matches.clone() {
+            if let Match::Stays(old, new) = matched
                 && old.entity.name != new.entity.name
             {
                 let entity = new.entity.name.clone();
@@ -960,7 +961,7 @@ impl World<'_> {
     }
 
     fn copy(&mut self, at: usize, read: &Row) {
-        let (Some(old), Some(new)) = (self.bonds[at].before(), self.bonds[at].after()) else {
+        let (Some(old), Some(new)) = (self.matches[at].before(), self.matches[at].after()) else {
             panic!("it moves")
         };
         let store = self.new_store(&new);
@@ -974,9 +975,9 @@ impl World<'_> {
     }
 
     fn load_second(&mut self, at: usize, source: usize, what: &str) -> Result<(), Fault> {
-        let new = self.bonds[at].after().expect("it is new");
+        let new = self.matches[at].after().expect("it is new");
         let store = self.new_store(&new);
-        let from = Self::old_store(&self.bonds[source].before().expect("it is there"));
+        let from = Self::old_store(&self.matches[source].before().expect("it is there"));
         for (_, row) in self.rows_of(&from, source) {
             self.write();
             self.check(what)?;
@@ -991,7 +992,7 @@ impl World<'_> {
 
     /// Puts what is elsewhere, where nothing is yet.
     fn load_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
-        let new = self.bonds[at].after().expect("new");
+        let new = self.matches[at].after().expect("new");
         let store = self.new_store(&new);
         for row in self.true_rows(at) {
             self.write();
@@ -1005,7 +1006,7 @@ impl World<'_> {
 
     /// Makes what was loaded what it is elsewhere.
     fn compare_new(&mut self, at: usize, what: &str) -> Result<(), Fault> {
-        let new = self.bonds[at].after().expect("new");
+        let new = self.matches[at].after().expect("new");
         let store = self.new_store(&new);
         for _ in 0..2 {
             self.write();
@@ -1030,12 +1031,12 @@ impl World<'_> {
 
     /// Compares copies with what they are made of, then what made the copies that there are.
     fn compare(&mut self, at: usize, what: &str, quiet: bool) -> Result<(), Fault> {
-        let (source, old, new) = match self.bonds[at].clone() {
-            Bond::Moves(old, new) => (at, old, new),
-            Bond::Second(old, new, _) => {
+        let (source, old, new) = match self.matches[at].clone() {
+            Match::Moves(old, new) => (at, old, new),
+            Match::Second(old, new, _) => {
                 (self.source_of(at).ok_or_else(|| Fault(format!("made of {}", old.entity.name)))?, old, new)
             }
-            Bond::New(_) if self.source_of(at).is_none() => return self.compare_new(at, what),
+            Match::New(_) if self.source_of(at).is_none() => return self.compare_new(at, what),
             _ => return Ok(()),
         };
         let (first, second) = (Self::old_store(&old), self.new_store(&new));
@@ -1089,7 +1090,7 @@ impl World<'_> {
 
     /// Sets attributes as they are made of what was read; without a guard, if the row is what was read.
     fn set(&mut self, at: usize, read: &Row, names: &[String], guard: Option<&Guard>) {
-        let Bond::Stays(old, new) = self.bonds[at].clone() else { return };
+        let Match::Stays(old, new) = self.matches[at].clone() else { return };
         let store = Self::old_store(&old);
         let Some(row) = self.stores[&store].rows.get(&key_of(&old, read)).cloned() else { return };
         let holds = match guard {
@@ -1140,9 +1141,9 @@ impl World<'_> {
     /// What an entity has in the design by which it is asked, and what it has of keys.
     fn shown(&self, release: &Release, way: Way, row: &Row) -> Row {
         let at: usize = row["e"].parse().expect("a number");
-        let bond = &self.bonds[at];
-        let side = if way == Way::New { bond.after() } else { bond.before() };
-        let side = side.or(bond.before()).or(bond.after()).expect("a side");
+        let matched = &self.matches[at];
+        let side = if way == Way::New { matched.after() } else { matched.before() };
+        let side = side.or(matched.before()).or(matched.after()).expect("a side");
         let mut row = only_logical(row);
         let id = row["id"].clone();
         row.retain(|name, _| {
@@ -1163,19 +1164,19 @@ impl World<'_> {
         now: Option<&SubjectPattern>,
     ) -> Result<(), Fault> {
         let own = |at: &usize| {
-            let side = if way == Way::New { self.bonds[*at].after() } else { self.bonds[*at].before() };
+            let side = if way == Way::New { self.matches[*at].after() } else { self.matches[*at].before() };
             side.is_some_and(|side| pattern.entities.contains(&side.entity.name))
         };
         let left = |at: &usize| way == Way::New || !release.without.contains(&(pattern.id.clone(), *at));
-        let ats: Vec<usize> = (0..self.bonds.len()).filter(own).collect();
-        let unknown = ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. }));
+        let ats: Vec<usize> = (0..self.matches.len()).filter(own).collect();
+        let unknown = ats.iter().any(|at| matches!(self.matches[*at], Match::Unknown { .. }));
         let some = !ats.is_empty();
         let ats: Vec<usize> = ats.into_iter().filter(left).collect();
         // It may answer less than before, and in the end as the new model says; to ask for nothing at all is no way there.
         if some && ats.is_empty() && !unknown && now.is_some() {
             return Err(Fault("nothing is asked".to_owned()));
         }
-        if unknown || ats.iter().any(|at| matches!(self.bonds[*at], Bond::Unknown { .. })) {
+        if unknown || ats.iter().any(|at| matches!(self.matches[*at], Match::Unknown { .. })) {
             return Ok(());
         }
         let by = pattern.needs[0].as_str();
@@ -1191,7 +1192,7 @@ impl World<'_> {
                     continue;
                 }
                 // What moves is asked for where it was until the reads move.
-                let moves = |at: &&usize| matches!(self.bonds[**at], Bond::Moves(..));
+                let moves = |at: &&usize| matches!(self.matches[**at], Match::Moves(..));
                 for at in ats.iter().filter(|at| !(way == Way::Both && new && moves(at))) {
                     self.asked(release, pattern, (*at, &ats), new, value, &mut found)?;
                 }
@@ -1220,8 +1221,8 @@ impl World<'_> {
         value: &str,
         found: &mut BTreeMap<(String, Key, usize), Row>,
     ) -> Result<(), Fault> {
-        let bond = &self.bonds[at];
-        let Some(side) = (if new { bond.after() } else { bond.before() }) else { return Ok(()) };
+        let matched = &self.matches[at];
+        let Some(side) = (if new { matched.after() } else { matched.before() }) else { return Ok(()) };
         if !pattern.entities.contains(&side.entity.name) {
             return Ok(());
         }
@@ -1262,9 +1263,9 @@ impl World<'_> {
             if other && (ats.contains(&of) || expects(new) || untold && expects(false)) {
                 continue;
             }
-            let bond = &self.bonds[of];
-            let is = |side: Option<Side<'_>>| side.is_some_and(|side| key_of(&side, &row) == key);
-            let (old_key, new_key) = (is(bond.before()), is(bond.after()));
+            let matched = &self.matches[of];
+            let is = |side: Option<EntityRef<'_>>| side.is_some_and(|side| key_of(&side, &row) == key);
+            let (old_key, new_key) = (is(matched.before()), is(matched.after()));
             let asks = (pattern.id.clone(), of);
             if release.without.contains(&asks) && (other || !new) {
                 continue;
@@ -1280,11 +1281,11 @@ impl World<'_> {
 
     /// Whether a design has items of an entity where a question of it asks: then whoever asks knows them.
     fn is_expected(&self, of: usize, store: &str, request: &Request, new: bool) -> bool {
-        let bond = &self.bonds[of];
-        if matches!(bond, Bond::Unknown { .. }) {
+        let matched = &self.matches[of];
+        if matches!(matched, Match::Unknown { .. }) {
             return true;
         }
-        let Some(side) = (if new { bond.after() } else { bond.before() }) else { return false };
+        let Some(side) = (if new { matched.after() } else { matched.before() }) else { return false };
         let name = if new { self.new_store(&side) } else { Self::old_store(&side) };
         let values = ["0", "1", "2"];
         let ids = ["0", "1", "2", "3"];
@@ -1306,12 +1307,12 @@ impl World<'_> {
         }
         self.now.pass_old.clear();
         self.check("the end")?;
-        for (at, bond) in self.bonds.iter().enumerate() {
-            let side = match bond {
-                Bond::Gone(_) => None,
-                Bond::Unknown { old: Some(old), .. } => Some((*old, Self::old_store(old))),
-                Bond::Unknown { old: None, .. } => continue,
-                Bond::Stays(_, new) | Bond::Moves(_, new) | Bond::New(new) | Bond::Second(_, new, _) => {
+        for (at, matched) in self.matches.iter().enumerate() {
+            let side = match matched {
+                Match::Gone(_) => None,
+                Match::Unknown { old: Some(old), .. } => Some((*old, Self::old_store(old))),
+                Match::Unknown { old: None, .. } => continue,
+                Match::Stays(_, new) | Match::Moves(_, new) | Match::New(new) | Match::Second(_, new, _) => {
                     Some((*new, self.new_store(new)))
                 }
             };
@@ -1325,9 +1326,9 @@ impl World<'_> {
                 let now = self.after.table(name);
                 was.is_some_and(|was| now.is_none_or(|now| must_be_copied(was, now)))
             };
-            let is_new = !matches!(bond, Bond::Unknown { .. });
+            let is_new = !matches!(matched, Match::Unknown { .. });
             let lean = |(name, key, row): (String, Key, Row)| {
-                let is_new = self.bonds[at].after().is_some();
+                let is_new = self.matches[at].after().is_some();
                 (name, key, if is_new { self.shown(&self.now, Way::New, &row) } else { row })
             };
             let found: BTreeSet<(String, Key, Row)> =
@@ -1356,7 +1357,7 @@ struct Part {
 }
 
 impl Part {
-    fn new(store: String, side: &Side<'_>, former: Option<&Row>, row: Option<Row>) -> Self {
+    fn new(store: String, side: &EntityRef<'_>, former: Option<&Row>, row: Option<Row>) -> Self {
         let former = former.map(|former| key_of(side, former));
         Self { store, former, row: row.map(|row| (key_of(side, &row), row)) }
     }
@@ -1409,7 +1410,7 @@ fn store(table: &SubjectTable) -> Store {
     Store { sort: table.definition.schema.key.sort[0].name.clone(), ..Store::default() }
 }
 
-fn sort(side: &Side<'_>) -> String {
+fn sort(side: &EntityRef<'_>) -> String {
     side.table.definition.schema.key.sort[0].name.clone()
 }
 
@@ -1436,7 +1437,7 @@ fn fill(template: &str, row: &Row) -> String {
 }
 
 /// An item with its keys, as a design writes it.
-fn image(side: &Side<'_>, row: &Row) -> Row {
+fn image(side: &EntityRef<'_>, row: &Row) -> Row {
     let mut image = row.clone();
     for key in side.table.definition.key_attributes() {
         if let Some(template) = side.entity.template_of(&key.name) {
@@ -1446,7 +1447,7 @@ fn image(side: &Side<'_>, row: &Row) -> Row {
     image
 }
 
-fn key_of(side: &Side<'_>, row: &Row) -> Key {
+fn key_of(side: &EntityRef<'_>, row: &Row) -> Key {
     let text = |name: &str| fill(&side.entity.template_of(name).expect("a key"), row);
     (text("pk"), text(&sort(side)))
 }

@@ -11,8 +11,8 @@ use keywright_semantics::schema::{
 };
 
 use super::fault::{ExchangeFault, Faults};
-use super::held;
 use super::json::{Json, Members};
+use super::supported;
 use super::tables::{Billing, Provisioned, TableDefinition, Units};
 
 /// The warm throughput of a table that was just made on demand (developer guide: warm throughput).
@@ -95,7 +95,7 @@ pub fn unheld(table: &Json) -> Vec<String> {
             indexes.iter_mut().for_each(forget_usual);
         }
     }
-    held::part(&told, &held::TABLE).unheld
+    supported::part(&told, &supported::TABLE).unheld
 }
 
 fn forget_usual(holder: &mut Json) {

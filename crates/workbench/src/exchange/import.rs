@@ -1,6 +1,5 @@
 //! Any file of a known format to a model.
 
-use super::beside::to_model_beside;
 use super::cloudformation;
 use super::create_table;
 use super::draft::{Draft, DraftTable};
@@ -8,6 +7,7 @@ use super::fault::{ExchangeFault, Faults};
 use super::json::Json;
 use super::lines::Lines;
 use super::live::{described, of_items};
+use super::sidecar::to_model_beside;
 use super::to_model::{Made, to_model};
 use super::workbench_json::Document;
 use super::yaml;

@@ -3,14 +3,12 @@
 //! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates, items. What
 //! only the model file knows joins when a draft becomes a model.
 
-mod beside;
 pub mod cli_script;
 pub mod cloudformation;
 pub mod create_table;
 pub mod draft;
 pub mod export;
 pub mod fault;
-pub mod held;
 pub mod import;
 pub mod infer;
 pub mod item_json;
@@ -18,7 +16,9 @@ pub mod json;
 pub mod lines;
 pub mod live;
 pub mod of_model;
-mod settle;
+mod sample_counts;
+mod sidecar;
+pub mod supported;
 pub mod tables;
 pub mod to_model;
 pub mod workbench_json;

@@ -7,7 +7,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchem
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::draft::{Draft, DraftTable};
-use super::infer::{Attribute, Entity as Inferred, fit};
+use super::infer::{Attribute, Entity as Inferred, template_match};
 use super::item_json::read_item;
 use super::json::Json;
 use super::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefinition, Units};
@@ -105,14 +105,14 @@ pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &
     let fits = |entity: &Inferred| {
         keys.iter().all(|key| match (entity.templates.get(&key.name), item.get(&key.name)) {
             (Some(template), Some(AttributeValue::S(text))) => {
-                fit::fit(&fit::parts(template), text).is_some()
+                template_match::fit(&template_match::parts(template), text).is_some()
             }
             (_, value) => value.is_some(),
         })
     };
     let telling = |entity: &Inferred| -> usize {
         let templates = keys.iter().filter_map(|key| entity.templates.get(&key.name));
-        let words: usize = templates.map(|template| fit::word_bytes(template)).sum();
+        let words: usize = templates.map(|template| template_match::word_bytes(template)).sum();
         let named =
             item.values().any(|value| matches!(value, AttributeValue::S(text) if *text == entity.name));
         words * 2 + usize::from(named)
@@ -128,8 +128,8 @@ fn mark_variables(entity: &mut Inferred, items: &[Item]) {
         entity
             .templates
             .values()
-            .flat_map(|template| fit::parts(template))
-            .any(|part| matches!(part, fit::Part::Place(place) if fit::variable(place) == name))
+            .flat_map(|template| template_match::parts(template))
+            .any(|part| matches!(part, template_match::Part::Place(place) if template_match::variable(place) == name))
             && !entity.templates.contains_key(name)
     };
     let unstored: Vec<String> = entity

@@ -14,7 +14,7 @@ use super::infer::{Entity as Inferred, key_value_type, says_type};
 use super::item_json::write_item;
 use super::json::Json;
 use super::of_model::CLOUDFORMATION_EXTENSION;
-use super::settle::settle;
+use super::sample_counts::settle;
 use super::tables::{self, AutoScaling, TableDefinition};
 use crate::model::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,

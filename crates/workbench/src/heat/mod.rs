@@ -3,13 +3,13 @@
 //!
 //! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
 
-mod exact;
 mod of_model;
+mod ratio;
 mod share;
 mod show;
 
-pub use exact::Exact;
 pub use of_model::{HotKey, keys, of_model};
+pub use ratio::Exact;
 pub use share::{Spread, different, spreads};
 pub use show::{json, markdown, of_writes, of_writes_json, text};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use super::collection_order::{Collection, written};
 use super::context::{Context, finding, is_time, names};
-use super::neighbours::{Collection, written};
 use super::shapes::{Side, can_be_equal};
 use super::{Finding, Severity};
 use crate::model::{

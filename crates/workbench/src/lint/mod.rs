@@ -4,13 +4,13 @@
 //! table of all rules, with their severities, sources and explanations, is `rules`.
 
 mod bills;
+mod collection_order;
 mod context;
 mod expiry;
 mod heat;
 mod indexes;
 mod items;
 mod keys;
-mod neighbours;
 mod paths;
 mod rules;
 mod shapes;

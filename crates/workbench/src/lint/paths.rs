@@ -1,7 +1,7 @@
 //! Rules on how questions are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
 
+use super::collection_order::{Collection, Reading, begins_with_parent, page, written};
 use super::context::{Context, finding, is_time, names, words};
-use super::neighbours::{Collection, Reading, begins_with_parent, page, written};
 use super::{Finding, Severity};
 use crate::model::{
     AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, Template, WriteKind,

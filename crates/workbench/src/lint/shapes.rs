@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::context::is_time as format_is_time;
-use crate::exchange::infer::fit;
+use crate::exchange::infer::template_match;
 use crate::model::{Attribute, AttributeFormat, Entity, Part, Template};
 use keywright_semantics::value::ValueType;
 
@@ -75,10 +75,12 @@ impl<'a> Side<'a> {
     /// The stored values of each place of the template, in order; none of a place if a text does not fit.
     fn values(self) -> Vec<BTreeSet<&'a str>> {
         let template = self.template.to_string();
-        let parts = fit::parts(&template);
+        let parts = template_match::parts(&template);
         let mut columns: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); self.template.attributes().count()];
         for text in self.stored {
-            let Some(values) = fit::fit(&parts, text).filter(|values| values.len() == columns.len()) else {
+            let Some(values) =
+                template_match::fit(&parts, text).filter(|values| values.len() == columns.len())
+            else {
                 return Vec::new();
             };
             for (column, value) in columns.iter_mut().zip(values) {

@@ -12,7 +12,7 @@ use super::database::key_texts;
 use super::range::Known;
 use super::report::PatternReport;
 use crate::data::{FILLER, Sample, fill, key_text, pad};
-use crate::exchange::infer::fit;
+use crate::exchange::infer::template_match;
 use crate::model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template};
 
 /// Digits of the number that tells made items apart, in base 36: 1.6 million.
@@ -229,13 +229,13 @@ impl Place<'_> {
 /// What a key says of the attributes it was made of.
 fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, String>) {
     let template = template.to_string();
-    let parts = fit::parts(&template);
+    let parts = template_match::parts(&template);
     let places = parts.iter().filter_map(|part| match part {
-        fit::Part::Place(place) if !place.contains('|') => Some(fit::variable(place)),
-        fit::Part::Place(_) => Some(""),
-        fit::Part::Word(_) => None,
+        template_match::Part::Place(place) if !place.contains('|') => Some(template_match::variable(place)),
+        template_match::Part::Place(_) => Some(""),
+        template_match::Part::Word(_) => None,
     });
-    for (name, value) in places.zip(fit::fit(&parts, text).unwrap_or_default()) {
+    for (name, value) in places.zip(template_match::fit(&parts, text).unwrap_or_default()) {
         if !name.is_empty() {
             found.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }

@@ -80,7 +80,7 @@ impl Database {
     }
 
     pub(crate) fn create(&self, table: &Table) -> Result<(), String> {
-        let request = CreateTable::sense(create_parts(table)).map_err(|fault| fault.message)?;
+        let request = CreateTable::validate(create_parts(table)).map_err(|fault| fault.message)?;
         self.execute(Request::CreateTable(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
@@ -95,7 +95,7 @@ impl Database {
     pub(crate) fn put(&self, table: &str, item: &Item) -> Result<(), String> {
         let parts =
             PutItemParts { table_name: table.to_owned(), item: parts_of(item), ..PutItemParts::default() };
-        let request = PutItem::sense(parts).map_err(|fault| fault.message)?;
+        let request = PutItem::validate(parts).map_err(|fault| fault.message)?;
         self.execute(Request::PutItem(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 
@@ -106,7 +106,7 @@ impl Database {
             consistent_read: Some(true),
             ..GetItemParts::default()
         };
-        let request = GetItem::sense(parts).map_err(|fault| fault.message)?;
+        let request = GetItem::validate(parts).map_err(|fault| fault.message)?;
         match self.execute(Request::GetItem(request)) {
             Ok(Response::GetItem(output)) => Ok(output.item.map(|item| item.decode())),
             Ok(_) => Ok(None),
@@ -124,7 +124,7 @@ impl Database {
             key: parts_of(key),
             ..DeleteItemParts::default()
         };
-        let request = DeleteItem::sense(parts).map_err(|fault| fault.message)?;
+        let request = DeleteItem::validate(parts).map_err(|fault| fault.message)?;
         self.execute(Request::DeleteItem(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
 

@@ -58,7 +58,7 @@ pub(super) fn derived(table: &Table, entity: &Entity, set: &str, example: &[(Str
 
 /// The item as an update leaves it.
 pub(super) fn updated(parts: UpdateItemParts, item: &Item, key: &Item) -> Result<Option<Item>, String> {
-    let request = UpdateItem::sense(parts).map_err(|fault| fault.message)?;
+    let request = UpdateItem::validate(parts).map_err(|fault| fault.message)?;
     let Some(update) = request.update else { return Ok(None) };
     update.apply(Some(item), key).map(|updated| Some(updated.new)).map_err(|fault| fault.message)
 }

@@ -18,8 +18,8 @@ use super::names::Expression;
 use super::plan::{Access, Plan, plan};
 use super::range::{Bound, Inclusive, Known};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
-use super::steps;
 use super::tables::IndexNumbers;
+use super::writes;
 use crate::data::{Sample, key_text};
 use crate::model::{Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table};
 
@@ -38,7 +38,7 @@ pub(super) fn pattern(
     match &pattern.operation {
         Operation::Read(read) => question(database, model, samples, pattern, read),
         Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
-            steps::change(database, model, samples, pattern)
+            writes::change(database, model, samples, pattern)
         }
     }
 }
@@ -171,7 +171,7 @@ impl Asking<'_> {
             expression_attribute_names: expression.some_names(),
             ..GetItemParts::default()
         };
-        let request = GetItem::sense(parts).map_err(|fault| refused(read, &fault))?;
+        let request = GetItem::validate(parts).map_err(|fault| refused(read, &fault))?;
         let answer =
             self.database.execute(Request::GetItem(request)).map_err(|fault| refused(read, &fault))?;
         let Response::GetItem(output) = answer else { return Err(UNEXPECTED.to_owned()) };
@@ -251,7 +251,7 @@ impl Asking<'_> {
         };
         self.pages(|database, start| {
             let parts = QueryParts { exclusive_start_key: start, ..parts.clone() };
-            let query = Query::sense(parts).map_err(|fault| refused(read, &fault))?;
+            let query = Query::validate(parts).map_err(|fault| refused(read, &fault))?;
             match database.execute(Request::Query(Box::new(query))) {
                 Ok(Response::Query(page)) => Ok(page),
                 Ok(_) => Err(UNEXPECTED.to_owned()),
@@ -297,7 +297,7 @@ impl Asking<'_> {
         let mut start = None;
         for _ in 0..PAGES_MAX {
             let parts = QueryParts { exclusive_start_key: start, ..parts.clone() };
-            let query = Query::sense(parts).map_err(|fault| refused(read, &fault))?;
+            let query = Query::validate(parts).map_err(|fault| refused(read, &fault))?;
             let answer = self
                 .database
                 .execute(Request::Query(Box::new(query)))
@@ -335,7 +335,7 @@ impl Asking<'_> {
         };
         self.pages(|database, start| {
             let parts = ScanParts { exclusive_start_key: start, ..parts.clone() };
-            let scan = Scan::sense(parts).map_err(|fault| refused(read, &fault))?;
+            let scan = Scan::validate(parts).map_err(|fault| refused(read, &fault))?;
             match database.execute(Request::Scan(Box::new(scan))) {
                 Ok(Response::Scan(page)) => Ok(page),
                 Ok(_) => Err(UNEXPECTED.to_owned()),

@@ -16,7 +16,7 @@ use super::database::{Database, Purpose};
 use super::example::asked;
 use super::execute::pattern as execute;
 use super::report::{Outcome, PatternReport, Report};
-use super::shares::{alone, enters, population};
+use super::selectivity::{alone, enters, population};
 use super::sizes::average;
 use super::tables;
 use crate::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};

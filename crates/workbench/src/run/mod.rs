@@ -8,20 +8,20 @@ mod derive;
 mod example;
 mod execute;
 mod expect;
-mod follow;
-mod invent;
-mod loaded;
+mod linked_steps;
 mod measure;
 mod names;
+mod placeholders;
 mod plan;
 mod range;
 mod report;
+mod request_limits;
 mod requests;
-mod room;
-mod shares;
+mod selectivity;
 mod sizes;
-mod steps;
 mod tables;
+mod undo;
+mod writes;
 
 use crate::data::{self, ReadFile, Sample};
 use crate::model::{Fault, Faults, Model};
@@ -30,7 +30,6 @@ pub(crate) use database::key_texts;
 #[cfg(test)]
 pub(crate) use database::{Database, parts_of};
 pub use expect::units;
-pub(crate) use loaded::Loaded;
 pub use measure::{Measured, Note, measure};
 pub(crate) use plan::missing;
 pub use plan::{Cause, Refusal};
@@ -38,9 +37,10 @@ pub use report::{
     CapacityOf, Collision, EntityReport, IndexReport, ItemKey, OperationKind, Outcome, PatternReport, Report,
     TableReport,
 };
-pub(crate) use shares::{share_ppm, written_ppm};
-pub(crate) use steps::{Changed, Done};
+pub(crate) use selectivity::{share_ppm, written_ppm};
 pub(crate) use tables::IndexNumbers;
+pub(crate) use undo::Loaded;
+pub(crate) use writes::{Changed, Done};
 
 /// Where a run is, for whoever shows progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

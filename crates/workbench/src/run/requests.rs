@@ -17,7 +17,7 @@ use keywright_semantics::request::{
 
 use super::database::parts_of;
 use super::report::OperationKind;
-use super::steps::Action;
+use super::writes::Action;
 use crate::model::{Consistency, WriteKind};
 
 const METERED: Option<ReturnConsumedCapacity> = Some(ReturnConsumedCapacity::Indexes);
@@ -51,7 +51,7 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
         return Err(Error::validation("a single write is one item: write a `batch` or a `transact`"));
     };
     match action.kind {
-        WriteKind::Put => PutItem::sense(written!(PutItemParts, action, {
+        WriteKind::Put => PutItem::validate(written!(PutItemParts, action, {
             item: parts_of(&action.item),
             condition_expression: action.condition.clone(),
             return_consumed_capacity: METERED,
@@ -59,9 +59,9 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
         .map(Box::new)
         .map(Request::PutItem),
         WriteKind::Update => {
-            UpdateItem::sense(update_parts(action)).map(|request| Request::UpdateItem(Box::new(request)))
+            UpdateItem::validate(update_parts(action)).map(|request| Request::UpdateItem(Box::new(request)))
         }
-        WriteKind::Delete => DeleteItem::sense(deletion(action)).map(Box::new).map(Request::DeleteItem),
+        WriteKind::Delete => DeleteItem::validate(deletion(action)).map(Box::new).map(Request::DeleteItem),
         WriteKind::Check | WriteKind::Get => {
             Err(Error::validation("a check or a get stands in a `transact` or a `batch`"))
         }
@@ -71,9 +71,9 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
 /// An action's condition, as a delete of its item would have it; an update's own, because its placeholders must all be used.
 pub(super) fn condition(action: &Action<'_>) -> Result<Option<Condition>, Error> {
     if action.kind == WriteKind::Update {
-        return UpdateItem::sense(update_parts(action)).map(|request| request.condition);
+        return UpdateItem::validate(update_parts(action)).map(|request| request.condition);
     }
-    DeleteItem::sense(deletion(action)).map(|request| request.condition)
+    DeleteItem::validate(deletion(action)).map(|request| request.condition)
 }
 
 fn deletion(action: &Action<'_>) -> DeleteItemParts {
@@ -102,7 +102,7 @@ fn transact_write(actions: &[Action<'_>]) -> Result<Request, Error> {
         return_item_collection_metrics: None,
         client_request_token: None,
     };
-    TransactWriteItems::sense(parts).map(Request::TransactWriteItems)
+    TransactWriteItems::validate(parts).map(Request::TransactWriteItems)
 }
 
 fn transact_item(action: &Action<'_>) -> Result<TransactWriteItemParts, Error> {
@@ -162,7 +162,7 @@ fn transact_get(actions: &[Action<'_>]) -> Result<Request, Error> {
         transact_items: actions.iter().map(get).collect(),
         return_consumed_capacity: METERED,
     };
-    TransactGetItems::sense(parts).map(Request::TransactGetItems)
+    TransactGetItems::validate(parts).map(Request::TransactGetItems)
 }
 
 fn batch_write(actions: &[Action<'_>]) -> Result<Request, Error> {
@@ -191,7 +191,7 @@ fn batch_write(actions: &[Action<'_>]) -> Result<Request, Error> {
         return_consumed_capacity: METERED,
         return_item_collection_metrics: None,
     };
-    BatchWriteItem::sense(parts).map(Request::BatchWriteItem)
+    BatchWriteItem::validate(parts).map(Request::BatchWriteItem)
 }
 
 fn batch_get(actions: &[Action<'_>]) -> Result<Request, Error> {
@@ -211,5 +211,5 @@ fn batch_get(actions: &[Action<'_>]) -> Result<Request, Error> {
         }
     }
     let parts = BatchGetItemParts { request_items, return_consumed_capacity: METERED };
-    BatchGetItem::sense(parts).map(Request::BatchGetItem)
+    BatchGetItem::validate(parts).map(Request::BatchGetItem)
 }

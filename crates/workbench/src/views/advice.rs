@@ -1,7 +1,7 @@
 //! What the numbers advise: sparse indexes, vertical partitioning, sharding, time to live; other tables; other services.
 
 use super::facts::{average_micro, bytes, bytes_text, priced, rate_text, writes_of};
-use super::{Looked, Page, elsewhere, several_tables};
+use super::{Looked, Page, other_services, several_tables};
 use crate::cost::Class;
 use crate::model::{Entity, MicroPerSecond, Table, WriteKind};
 use crate::price::Money;
@@ -34,7 +34,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
     page.heading("One table or several");
     page.list(several_tables::advice(looked));
     page.heading("Work for other services");
-    let other = elsewhere::advice(looked);
+    let other = other_services::advice(looked);
     if other.is_empty() {
         page.say("No pattern asks for analytics or full text, and none is read so much that a cache pays.");
     }

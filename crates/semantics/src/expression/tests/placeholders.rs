@@ -6,14 +6,14 @@ use crate::expression::{ConditionKind, parse_condition};
 fn names(names: &[(&str, &str)]) -> String {
     let names: Vec<(String, String)> =
         names.iter().map(|(placeholder, name)| ((*placeholder).to_owned(), (*name).to_owned())).collect();
-    Placeholders::new(Some(&names), None, crate::messages::Wording::Former)
+    Placeholders::new(Some(&names), None, crate::messages::Wording::Legacy)
         .expect_err("the names are wrong")
         .message
 }
 
 fn values(placeholders: &[&str]) -> String {
     let values = placeholders.iter().map(|placeholder| ((*placeholder).to_owned(), Ok(n(1)))).collect();
-    Placeholders::new(None, Some(&values), crate::messages::Wording::Former)
+    Placeholders::new(None, Some(&values), crate::messages::Wording::Legacy)
         .expect_err("the values are wrong")
         .message
 }

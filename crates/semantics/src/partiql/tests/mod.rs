@@ -209,7 +209,7 @@ fn parameters_stand_in_the_order_written() {
 fn a_member_of_a_set_is_written_once() {
     let members = vec!["x".to_owned(), "x".to_owned()];
     let fault = AttributeValue::string_set(members).expect_err("a repeated member");
-    let expected = crate::messages::value::fault(&fault, crate::messages::Wording::Former);
+    let expected = crate::messages::value::fault(&fault, crate::messages::Wording::Legacy);
     let refused = prepare("UPDATE T SET ss = set_add(ss, <<'x', 'x'>>) WHERE pk = 1", &[]);
     assert_eq!(refused.expect_err("a repeated member").text(), expected);
     let refused = prepare("UPDATE T SET n = set_add(n, <<2, 2.0>>) WHERE pk = 1", &[]);

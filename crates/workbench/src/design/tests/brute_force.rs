@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::cases::{PER_SECOND, designed, entity, owned, prices, problem, read, update, write};
 use crate::cost::Class;
-use crate::design::knows::touches;
-use crate::design::view::{self, Candidate, Form, Tariff};
+use crate::design::candidates::{self, Candidate, Form, Tariff};
+use crate::design::writer_knowledge::touches;
 use crate::design::{Problem, Projected, SAME, Slot, WriteKind};
 use crate::model::MicroPerSecond;
 use crate::price::Money;
@@ -146,7 +146,7 @@ fn judged(problem: &Problem, tariff: &Tariff, own: &[Candidate], layout: &Layout
             let bytes = if pattern.entities.len() == 1 {
                 own[*key].bytes(*slot)
             } else {
-                view::whole_bytes(problem, pattern)
+                candidates::whole_bytes(problem, pattern)
             };
             answered.then(|| tariff.reads(pattern, 1, bytes))
         });
@@ -162,8 +162,8 @@ fn best(problem: &Problem, others: &[Slot]) -> Option<(Money, usize)> {
     let mut own = Vec::new();
     let mut layouts_of_all: Vec<Layout> = vec![Vec::new()];
     for place in 0..problem.entities.len() {
-        let mut candidates = view::all(problem, &tariff, place);
-        candidates.extend(view::hosts(problem, &tariff, place, &candidates));
+        let mut candidates = candidates::all(problem, &tariff, place);
+        candidates.extend(candidates::hosts(problem, &tariff, place, &candidates));
         let options = layouts(&candidates, own.len(), &slots);
         own.extend(candidates);
         layouts_of_all = layouts_of_all

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::STACK_REGION;
 use crate::exchange::create_table::member;
-use crate::exchange::held::is_function;
 use crate::exchange::json::Json;
+use crate::exchange::supported::is_function;
 
 /// Levels of functions inside functions that are followed.
 const FUNCTION_LEVELS_MAX: usize = 40;

@@ -9,9 +9,9 @@ use super::functions::Functions;
 use super::{GLOBAL_TABLE, POLICY, Read, SIMPLE_TABLE, STACK_REGION, TABLE, TARGET};
 use crate::exchange::create_table::{read_table, read_units};
 use crate::exchange::fault::{ExchangeFault, Faults};
-use crate::exchange::held::{self, Shape};
 use crate::exchange::json::Json;
 use crate::exchange::lines::Lines;
+use crate::exchange::supported::{self, Shape};
 use crate::exchange::tables::{AutoScaling, Billing, Policies, Provisioned, Scaling, TableDefinition, Units};
 
 /// Reads the tables of a template; `lines` are those of its text.
@@ -74,9 +74,9 @@ impl Reader<'_> {
         let path = format!("Resources.{id}");
         let kind = resource.str_at("Type").unwrap_or_default();
         let shape = match kind {
-            TABLE => held::RESOURCE,
-            GLOBAL_TABLE => held::GLOBAL_RESOURCE,
-            SIMPLE_TABLE => held::SIMPLE_RESOURCE,
+            TABLE => supported::RESOURCE,
+            GLOBAL_TABLE => supported::GLOBAL_RESOURCE,
+            SIMPLE_TABLE => supported::SIMPLE_RESOURCE,
             _ => {
                 if let Some(text) = left_out(id, kind) {
                     self.note(&path, &text);
@@ -131,7 +131,7 @@ impl Reader<'_> {
     /// What a model holds of the properties, with their functions followed and a name in every case.
     fn properties(&mut self, id: &str, resource: &Json, shape: &Shape, path: &str) -> Json {
         let empty = Json::Object(Vec::new());
-        let parted = held::part(resource.get("Properties").unwrap_or(&empty), shape);
+        let parted = supported::part(resource.get("Properties").unwrap_or(&empty), shape);
         for name in &parted.unheld {
             self.note(&format!("{path}.{name}"), "a model does not hold this; left out");
         }
@@ -186,7 +186,8 @@ impl Reader<'_> {
         {
             let Some(raw) = target.get("Properties") else { continue };
             let path = format!("Resources.{target_id}.Properties");
-            let properties = self.functions.resolve(&held::part(raw, &held::SCALABLE_TARGET).held, &path);
+            let properties =
+                self.functions.resolve(&supported::part(raw, &supported::SCALABLE_TARGET).held, &path);
             let dimension = properties.str_at("ScalableDimension").unwrap_or_default();
             let Some(dimension) = dimension.strip_prefix("dynamodb:") else { continue };
             let resource = raw.get("ResourceId").map(Json::compact).unwrap_or_default();

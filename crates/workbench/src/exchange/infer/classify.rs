@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use keywright_semantics::schema::KeyAttribute;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use super::lexicon::Lexicon;
+use super::literals::Lexicon;
 use crate::exchange::tables::TableDefinition;
 
 /// Attributes by which designs and object mappers tell their entities apart.

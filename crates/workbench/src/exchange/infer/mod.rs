@@ -3,27 +3,27 @@
 //! Used by every import that has items and no model: Workbench documents, live tables. What is inferred is a proposal
 //! that its reader corrects in the model file; it must fit every item it was inferred from.
 
-mod agree;
 mod classify;
-pub(crate) mod fit;
-mod labelled;
-mod lexicon;
-mod relate;
+mod electrodb;
+mod literals;
+mod parents;
 mod shape;
 mod template;
+pub(crate) mod template_match;
+mod variable_names;
 
 use std::collections::BTreeMap;
 
 use keywright_semantics::schema::{IndexKind, KeyAttribute, KeyType};
 use keywright_semantics::value::{Item, ValueType};
 
-use agree::{Agreed, agree};
 pub(crate) use classify::{Group, classify, identifier};
-use lexicon::Lexicon;
-pub(crate) use lexicon::says_type;
-pub(crate) use relate::{relate, values};
+use literals::Lexicon;
+pub(crate) use literals::says_type;
+pub(crate) use parents::{relate, values};
 use shape::Role;
 use template::{KeyPlace, Surroundings, templates};
+use variable_names::{Agreed, agree};
 
 use super::tables::TableDefinition;
 
@@ -77,7 +77,7 @@ pub(crate) fn infer(
         templates(&around, group, &places(table, facets.get(&group.name)), agreed)
     };
     let alone: Vec<template::Templates> = groups.iter().map(|group| templates_of(group, &none)).collect();
-    let shared: Vec<(&Group, &[agree::Shared])> =
+    let shared: Vec<(&Group, &[variable_names::Shared])> =
         groups.iter().zip(&alone).map(|(group, found)| (group, found.partitions.as_slice())).collect();
     let agreed = agree(items, &shared);
     groups

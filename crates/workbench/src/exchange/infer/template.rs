@@ -11,11 +11,11 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use crate::model::Template;
 
-use super::agree::{Agreed, Shared};
 use super::classify::{Group, identifier, text};
-use super::fit::{Part, fit, parts, variable};
-use super::lexicon::{Lexicon, says_type};
+use super::literals::{Lexicon, says_type};
 use super::shape::{Cut, Role, delimiter, is_time, segments};
+use super::template_match::{Part, fit, parts, variable};
+use super::variable_names::{Agreed, Shared};
 use crate::exchange::tables::TableDefinition;
 
 /// The values of one place in a key, by item.

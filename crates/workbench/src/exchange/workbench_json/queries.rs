@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use crate::data::{entity_of, key_text};
-use crate::exchange::infer::fit::{Part, fit, parts, variable};
+use crate::exchange::infer::template_match::{Part, fit, parts, variable};
 use crate::exchange::json::Json;
 use crate::exchange::of_model::stored_items;
 use crate::model::{

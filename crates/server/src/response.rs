@@ -1,0 +1,342 @@
+//! How an answer leaves: status, headers, checksum, compression.
+//!
+//! Sources: the service's answers to raw HTTP requests, as public compatibility suites recorded them.
+
+use std::io::Write as _;
+
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use http_body_util::Full;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue, SERVER,
+    TRANSFER_ENCODING,
+};
+use hyper::{HeaderMap, Response, StatusCode};
+
+use crate::budget::Share;
+use crate::environment;
+use crate::request_head::{self, RequestHead};
+
+const AMZ_JSON: HeaderValue = HeaderValue::from_static("application/x-amz-json-1.0");
+const PLAIN_JSON: HeaderValue = HeaderValue::from_static("application/json");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
+const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
+
+/// The service compresses nothing smaller.
+const COMPRESS_BYTES_MIN: usize = 4096;
+/// How many headers most answers carry.
+const ANSWER_HEADERS: usize = 8;
+/// What a browser may remember of a preflight, in seconds.
+const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coding {
+    Identity,
+    Gzip,
+    Deflate,
+}
+
+/// What a request's headers ask of the answer's frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ResponsePrefs<'h> {
+    /// The codings that the client takes, as it says it.
+    accepted: &'h str,
+    amz_json: bool,
+    cross_origin: bool,
+}
+
+/// An answer before it is framed.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    status: StatusCode,
+    /// `None`: the JSON type that the request used.
+    content_type: Option<HeaderValue>,
+    body: Vec<u8>,
+    /// Memory that the body holds until it is sent; small bodies hold none.
+    share: Option<Share>,
+    extra: HeaderMap,
+}
+
+/// A body that holds its share of the answers' memory until the socket has taken it or the connection ends.
+struct Held {
+    body: Vec<u8>,
+    _share: Share,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+impl Answer {
+    fn new(status: StatusCode, content_type: Option<HeaderValue>, body: Vec<u8>) -> Self {
+        Self { status, content_type, body, share: None, extra: HeaderMap::new() }
+    }
+
+    pub(crate) fn json(body: Vec<u8>, share: Option<Share>) -> Self {
+        Self { share, ..Self::new(StatusCode::OK, None, body) }
+    }
+
+    pub(crate) fn error(status: u16, body: Vec<u8>) -> Self {
+        Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
+    }
+
+    /// The answer with the memory that it takes.
+    #[must_use]
+    pub(crate) fn holding(self, share: Share) -> Self {
+        Self { share: Some(share), ..self }
+    }
+
+    /// What the service answers to a load balancer's or a browser's GET, naming the host it was asked for.
+    pub(crate) fn health(host: &str) -> Self {
+        let body = format!("healthy: {host} ").into_bytes();
+        Self::new(StatusCode::OK, Some(HeaderValue::from_static("text/plain")), body)
+    }
+
+    /// What the service answers to anything that is not its protocol at all.
+    pub(crate) fn not_ours() -> Self {
+        let body = b"<UnknownOperationException/>\n".to_vec();
+        Self::new(StatusCode::NOT_FOUND, Some(HeaderValue::from_static("application/xml")), body)
+    }
+
+    /// A head that is too long to be read.
+    pub(crate) fn bad_head() -> Self {
+        Self::new(StatusCode::BAD_REQUEST, None, Vec::new())
+    }
+
+    /// Observed: this one answer is chunked.
+    pub(crate) fn too_large() -> Self {
+        let mut answer = Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new());
+        answer.extra.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+        answer
+    }
+
+    pub(crate) fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, None, Vec::new())
+    }
+
+    /// A browser asks before it sends; everything it names is allowed.
+    pub(crate) fn preflight(request: &HeaderMap) -> Self {
+        let mut answer = Self::new(StatusCode::OK, None, Vec::new());
+        for (asked, allowed) in [
+            (ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_ALLOW_HEADERS),
+            (ACCESS_CONTROL_REQUEST_METHOD, ACCESS_CONTROL_ALLOW_METHODS),
+        ] {
+            if let Some(value) = request.get(asked) {
+                answer.extra.insert(allowed, value.clone());
+            }
+        }
+        answer.extra.insert(ACCESS_CONTROL_MAX_AGE, PREFLIGHT_SECONDS);
+        answer
+    }
+}
+
+impl<'h> ResponsePrefs<'h> {
+    /// A page that is not admitted is not told that it may read the answer.
+    pub(crate) fn read(told: &RequestHead<'h>, admitted: bool) -> Self {
+        Self {
+            accepted: request_head::text(told.accept_encoding),
+            amz_json: request_head::text(told.content_type)
+                .trim_start()
+                .starts_with("application/x-amz-json-1.0"),
+            cross_origin: admitted && told.origin.is_some(),
+        }
+    }
+
+    /// How much there is to compress.
+    pub(crate) fn bytes_to_compress(self, answer: &Answer) -> usize {
+        if self.accepted.is_empty() { 0 } else { answer.body.len() }
+    }
+
+    /// Adds the headers that every answer carries. The checksum is of the bytes as sent.
+    pub(crate) fn frame(self, answer: Answer) -> Response<Full<Bytes>> {
+        let (body, encoding) = compress(answer.body, self.accepted);
+        let checksum = crc32fast::hash(&body);
+        let bytes = match answer.share {
+            None => Bytes::from(body),
+            Some(mut share) => {
+                share.settle(body.capacity());
+                Bytes::from_owner(Held { body, _share: share })
+            }
+        };
+        let mut response = Response::new(Full::new(bytes));
+        *response.status_mut() = answer.status;
+        let headers = response.headers_mut();
+        *headers = answer.extra;
+        headers.reserve(ANSWER_HEADERS);
+        let json = if self.amz_json { AMZ_JSON } else { PLAIN_JSON };
+        headers.insert(CONTENT_TYPE, answer.content_type.unwrap_or(json));
+        headers.insert(REQUEST_ID, request_id());
+        headers.insert(CHECKSUM, HeaderValue::from(checksum));
+        headers.insert(SERVER, HeaderValue::from_static("Server"));
+        if let Some(encoding) = encoding {
+            headers.insert(CONTENT_ENCODING, encoding);
+        }
+        if self.cross_origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+            headers.insert(
+                ACCESS_CONTROL_EXPOSE_HEADERS,
+                HeaderValue::from_static("x-amzn-RequestId,x-amz-crc32,Date"),
+            );
+        }
+        response
+    }
+}
+
+/// The coding with the highest quality; the first of equals, except that a name goes before `*`; neither when none is
+/// named. Observed: `*` stands for gzip, or for deflate where gzip is named itself; `identity` is not looked at; of a
+/// coding named twice the better entry counts.
+fn preferred_coding(accepted: &str) -> Coding {
+    let entries: Vec<(&str, Option<&str>)> = accepted.split(',').map(entry).collect();
+    let named = |name: &str| entries.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    let for_any = if named("gzip") { Coding::Deflate } else { Coding::Gzip };
+    let coding = |name: &str| match name {
+        "*" => Some(for_any),
+        _ if name.eq_ignore_ascii_case("gzip") => Some(Coding::Gzip),
+        _ if name.eq_ignore_ascii_case("deflate") => Some(Coding::Deflate),
+        _ => None,
+    };
+    let offers = entries.iter().filter_map(|(name, text)| {
+        let coding = coding(name)?;
+        Some((coding, *name == "*", text.map_or(QUALITY_MAX, quality)))
+    });
+    let mut best = (Coding::Identity, 0, false);
+    for (coding, any, quality) in offers {
+        if quality > best.1 || (quality == best.1 && quality > 0 && best.2 && !any) {
+            best = (coding, quality, any);
+        }
+    }
+    best.0
+}
+
+/// One entry of the list: its name, and its quality as written. Observed: `q=` may end a longer name.
+fn entry(text: &str) -> (&str, Option<&str>) {
+    let mut parts = text.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default();
+    (name, parts.find_map(|parameter| parameter.split_once("q=")).map(|(_, text)| text))
+}
+
+/// The best quality, 1.
+const QUALITY_MAX: u16 = 10_000;
+
+/// A quality value (`0.25`) in ten-thousandths. Observed: what is no number counts as the best, as does what is more; less than nothing is
+/// nothing.
+fn quality(text: &str) -> u16 {
+    let Ok(value) = text.trim().parse::<f64>() else { return QUALITY_MAX };
+    // The most steps that are not more than the value, by halving.
+    let (mut least, mut most) = (0, QUALITY_MAX);
+    while least < most {
+        let middle = (least + most).div_ceil(2);
+        if f64::from(middle) <= value * f64::from(QUALITY_MAX) {
+            least = middle;
+        } else {
+            most = middle - 1;
+        }
+    }
+    if least == 0 { u16::from(value > 0.0) } else { least }
+}
+
+fn compress(body: Vec<u8>, accepted: &str) -> (Vec<u8>, Option<HeaderValue>) {
+    if body.len() < COMPRESS_BYTES_MIN {
+        return (body, None);
+    }
+    let draft = Vec::with_capacity(body.len() / 2);
+    let (written, name) = match preferred_coding(accepted) {
+        Coding::Identity => return (body, None),
+        Coding::Gzip => {
+            let mut encoder = GzEncoder::new(draft, Compression::fast());
+            (encoder.write_all(&body).and_then(|()| encoder.finish()), "gzip")
+        }
+        Coding::Deflate => {
+            let mut encoder = ZlibEncoder::new(draft, Compression::fast());
+            (encoder.write_all(&body).and_then(|()| encoder.finish()), "deflate")
+        }
+    };
+    match written {
+        Ok(compressed) => (compressed, Some(HeaderValue::from_static(name))),
+        Err(_never_for_a_vector) => (body, None),
+    }
+}
+
+/// 52 characters of the service's alphabet.
+fn request_id() -> HeaderValue {
+    let mut text = [b'0'; 52];
+    // A random byte for each character, of which five bits are used: characters are made side by side.
+    let mut bits = [0; 56];
+    for word in bits.as_chunks_mut::<8>().0 {
+        *word = environment::request_bits().to_le_bytes();
+    }
+    for (place, bits) in text.iter_mut().zip(bits) {
+        let five = bits & 31;
+        *place = if five < 10 { b'0' + five } else { b'A' - 10 + five };
+    }
+    HeaderValue::from_bytes(&text).unwrap_or_else(|_| HeaderValue::from_static("0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    #[test]
+    fn the_best_accepted_coding_wins() {
+        for (accepted, coding) in [
+            ("", Coding::Identity),
+            ("identity", Coding::Identity),
+            ("GZIP", Coding::Gzip),
+            ("deflate, gzip", Coding::Deflate),
+            ("deflate;q=0.5, gzip;q=0.8", Coding::Gzip),
+            ("gzip;q=0, deflate", Coding::Deflate),
+            ("br, *", Coding::Gzip),
+            ("*, deflate;q=0.5", Coding::Gzip),
+            ("*, deflate", Coding::Deflate),
+            ("*, gzip;q=0.5", Coding::Deflate),
+            ("*;q=0.5,identity", Coding::Gzip),
+            ("gzip;q=0.5,identity;q=0.8", Coding::Gzip),
+            ("identity;q=0", Coding::Identity),
+            ("br, gzip;q=0, deflate; q = 0.5 , identity;q=0", Coding::Deflate),
+            ("deflate;q=0.5, gzip;q=31", Coding::Gzip),
+            ("deflate;q=0.5, gzip;q=1;q=0.2", Coding::Gzip),
+            ("deflate;q=0.5,gzip;q=0.", Coding::Deflate),
+            ("deflate;q=0.5,gzip;q=0.x", Coding::Gzip),
+            ("deflate;q=-0.5,gzip;q=0.2", Coding::Gzip),
+            ("gzip;q= 0;q=1", Coding::Identity),
+            ("gzip;q =0;q=1", Coding::Gzip),
+            ("gzip;nq=0;q=1", Coding::Identity),
+            ("gzip;q=0, gzip;q=1, gzip;q=0", Coding::Gzip),
+            ("gzip;q=0.00001", Coding::Gzip),
+            ("gzip:q=1", Coding::Identity),
+            ("x-gzip, br, zstd", Coding::Identity),
+        ] {
+            assert_eq!(preferred_coding(accepted), coding, "{accepted}");
+        }
+    }
+
+    #[test]
+    fn small_answers_are_left_alone_and_large_ones_come_back_whole() {
+        let (small, none) = compress(vec![b'a'; COMPRESS_BYTES_MIN - 1], "gzip");
+        assert_eq!((small.len(), none), (COMPRESS_BYTES_MIN - 1, None));
+        let (large, named) = compress(vec![b'a'; COMPRESS_BYTES_MIN], "gzip");
+        assert_eq!(named, Some(HeaderValue::from_static("gzip")));
+        let mut opened = Vec::new();
+        flate2::read::GzDecoder::new(large.as_slice()).read_to_end(&mut opened).unwrap();
+        assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
+        let (large, _) = compress(vec![b'a'; COMPRESS_BYTES_MIN], "deflate");
+        let mut opened = Vec::new();
+        flate2::read::ZlibDecoder::new(large.as_slice()).read_to_end(&mut opened).unwrap();
+        assert_eq!(opened, vec![b'a'; COMPRESS_BYTES_MIN]);
+    }
+
+    #[test]
+    fn request_ids_have_the_services_form_and_differ() {
+        let (one, two) = (request_id(), request_id());
+        assert_eq!(one.len(), 52);
+        assert!(one.as_bytes().iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit()));
+        assert_ne!(one, two);
+    }
+}

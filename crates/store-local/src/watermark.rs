@@ -1,0 +1,179 @@
+//! How far commits were acknowledged: one small file, rewritten in place after every synced group and never synced
+//! itself while the store runs.
+//!
+//! What it says is never more than what is durable, because it is written after the sync. After a crash of the process
+//! it is exact; after a loss of power it may be some seconds old. At open it tells a torn end of the journal, which
+//! nobody was told about, from lost commits.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::OpenFault;
+use crate::folder::create_private;
+use crate::options::Durability;
+
+/// Two records take turns, each in a sector of its own, so that a torn write leaves the other.
+const SECTOR_BYTES: usize = 512;
+const RECORD_BYTES: usize = 24;
+
+/// What was acknowledged last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) version: u64,
+    pub(crate) durability: Durability,
+}
+
+impl Mark {
+    fn encode(self) -> [u8; RECORD_BYTES] {
+        let mut record = [0; RECORD_BYTES];
+        let mode = match self.durability {
+            Durability::Synced => 1_u64,
+            Durability::Relaxed => 2,
+        };
+        let (fields, checksum) = record.split_at_mut(RECORD_BYTES - 8);
+        let (version, mode_field) = fields.split_at_mut(8);
+        version.copy_from_slice(&self.version.to_le_bytes());
+        mode_field.copy_from_slice(&mode.to_le_bytes());
+        checksum.copy_from_slice(&xxh3_64(fields).to_le_bytes());
+        record
+    }
+
+    fn decode(sector: &[u8]) -> Option<Self> {
+        let (fields, rest) = sector.split_at_checked(RECORD_BYTES - 8)?;
+        let checksum = u64::from_le_bytes(*rest.first_chunk::<8>()?);
+        let (version, mode) = fields.split_first_chunk::<8>()?;
+        if xxh3_64(fields) != checksum {
+            return None;
+        }
+        let durability = match u64::from_le_bytes(mode.try_into().ok()?) {
+            1 => Durability::Synced,
+            2 => Durability::Relaxed,
+            _ => return None,
+        };
+        Some(Self { version: u64::from_le_bytes(*version), durability })
+    }
+}
+
+/// The file, open for the life of the store.
+pub(crate) struct Watermark {
+    file: File,
+    durability: Durability,
+    second_sector: bool,
+}
+
+impl Watermark {
+    /// Creates the file of an empty store.
+    pub(crate) fn create(path: &Path, durability: Durability) -> Result<Self, OpenFault> {
+        let mut file = create_private(path).map_err(OpenFault::io(path))?;
+        file.write_all(&[0; 2 * SECTOR_BYTES]).map_err(OpenFault::io(path))?;
+        let mut created = Self { file, durability, second_sector: false };
+        created.write(0).and_then(|()| created.sync()).map_err(OpenFault::io(path))?;
+        Ok(created)
+    }
+
+    /// Opens the file of an existing store and reads its newer record.
+    pub(crate) fn open(path: &Path, durability: Durability) -> Result<(Self, Mark), OpenFault> {
+        let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Err(OpenFault::corrupt(path, "the file is missing"));
+            }
+            Err(error) => return Err(OpenFault::Io { file: path.to_owned(), error }),
+        };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(OpenFault::io(path))?;
+        let records = bytes.chunks(SECTOR_BYTES).map(Mark::decode);
+        let newest = records
+            .enumerate()
+            .filter_map(|(sector, mark)| Some((mark?.version, sector, mark?)))
+            .max_by_key(|(version, ..)| *version);
+        let Some((_, sector, mark)) = newest else {
+            return Err(OpenFault::corrupt(path, "neither of its two records is whole"));
+        };
+        Ok((Self { file, durability, second_sector: sector == 0 }, mark))
+    }
+
+    /// Notes that everything up to `version` is durable.
+    pub(crate) fn write(&mut self, version: u64) -> std::io::Result<()> {
+        let offset = if self.second_sector { SECTOR_BYTES } else { 0 };
+        self.second_sector = !self.second_sector;
+        self.file.seek(SeekFrom::Start(u64::try_from(offset).unwrap_or_default()))?;
+        self.file.write_all(&Mark { version, durability: self.durability }.encode())
+    }
+
+    /// Notes what was found at open. A store that acknowledges otherwise than the one before says so in both records, and
+    /// durably: after a loss of power it decides what a journal may look like.
+    pub(crate) fn resume(&mut self, version: u64, before: Mark) -> std::io::Result<()> {
+        self.write(version)?;
+        if before.durability == self.durability {
+            return Ok(());
+        }
+        self.write(version)?;
+        self.sync()
+    }
+
+    pub(crate) fn sync(&self) -> std::io::Result<()> {
+        self.file.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scratch() -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("acknowledged");
+        (folder, path)
+    }
+
+    #[test]
+    fn the_newer_record_counts() {
+        let (_folder, path) = scratch();
+        let mut file = Watermark::create(&path, Durability::Synced).unwrap();
+        for version in [3, 4, 9] {
+            file.write(version).unwrap();
+        }
+        let (mut file, mark) = Watermark::open(&path, Durability::Relaxed).unwrap();
+        assert_eq!(mark, Mark { version: 9, durability: Durability::Synced });
+        file.write(10).unwrap();
+        let (_, mark) = Watermark::open(&path, Durability::Synced).unwrap();
+        assert_eq!(mark, Mark { version: 10, durability: Durability::Relaxed });
+    }
+
+    #[test]
+    fn another_durability_stands_in_both_records() {
+        for writes in [1, 2] {
+            let (_folder, path) = scratch();
+            let mut file = Watermark::create(&path, Durability::Synced).unwrap();
+            for _ in 0..writes {
+                file.write(0).unwrap();
+            }
+            let (mut file, mark) = Watermark::open(&path, Durability::Relaxed).unwrap();
+            file.resume(0, mark).unwrap();
+            let bytes = std::fs::read(&path).unwrap();
+            let modes = bytes.chunks(SECTOR_BYTES).map(|sector| Mark::decode(sector).unwrap().durability);
+            assert_eq!(modes.collect::<Vec<_>>(), [Durability::Relaxed; 2]);
+        }
+    }
+
+    #[test]
+    fn a_torn_record_leaves_the_one_before() {
+        let (_folder, path) = scratch();
+        let mut file = Watermark::create(&path, Durability::Synced).unwrap();
+        file.write(5).unwrap();
+        file.write(6).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[3] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let (_, mark) = Watermark::open(&path, Durability::Synced).unwrap();
+        assert_eq!(mark.version, 5);
+        bytes[SECTOR_BYTES] ^= 1;
+        std::fs::write(&path, &bytes).unwrap();
+        let refused = Watermark::open(&path, Durability::Synced).err().unwrap();
+        assert!(refused.to_string().contains("acknowledged"), "{refused}");
+    }
+}

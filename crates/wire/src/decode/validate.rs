@@ -1,0 +1,59 @@
+//! Parts to requests: each operation's own constructor in `semantics` says what its parts mean.
+
+use keywright_semantics::error::Error;
+use keywright_semantics::request::{
+    BatchExecuteStatement, BatchGetItem, BatchWriteItem, CreateTable, DeleteItem, DeleteTable,
+    DescribeStream, DescribeTable, DescribeTimeToLive, ExecuteStatement, ExecuteTransaction, GetItem,
+    GetRecords, GetShardIterator, ListStreams, ListTables, ListTagsOfResource, PutItem, Query, Request, Scan,
+    TagResource, TransactGetItems, TransactWriteItems, UntagResource, UpdateItem, UpdateTable,
+    UpdateTimeToLive,
+};
+
+use super::Parts;
+
+/// The request that the parts say.
+pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
+    match parts {
+        Parts::BatchExecuteStatement(parts) => {
+            Ok(Request::BatchExecuteStatement(BatchExecuteStatement::validate(*parts)))
+        }
+        Parts::ExecuteStatement(parts) => {
+            ExecuteStatement::validate(*parts).map(Box::new).map(Request::ExecuteStatement)
+        }
+        Parts::ExecuteTransaction(parts) => {
+            ExecuteTransaction::validate(*parts).map(Request::ExecuteTransaction)
+        }
+        Parts::BatchGetItem(parts) => BatchGetItem::validate(*parts).map(Request::BatchGetItem),
+        Parts::BatchWriteItem(parts) => BatchWriteItem::validate(*parts).map(Request::BatchWriteItem),
+        Parts::CreateTable(parts) => CreateTable::validate(*parts).map(Box::new).map(Request::CreateTable),
+        Parts::DeleteItem(parts) => DeleteItem::validate(*parts).map(Box::new).map(Request::DeleteItem),
+        Parts::DeleteTable(parts) => DeleteTable::validate(&parts).map(Request::DeleteTable),
+        Parts::DescribeEndpoints(_) => Ok(Request::DescribeEndpoints),
+        Parts::DescribeLimits(_) => Ok(Request::DescribeLimits),
+        Parts::DescribeStream(parts) => DescribeStream::validate(*parts).map(Request::DescribeStream),
+        Parts::DescribeTable(parts) => DescribeTable::validate(&parts).map(Request::DescribeTable),
+        Parts::DescribeTimeToLive(parts) => {
+            DescribeTimeToLive::validate(&parts).map(Request::DescribeTimeToLive)
+        }
+        Parts::UpdateTimeToLive(parts) => UpdateTimeToLive::validate(*parts).map(Request::UpdateTimeToLive),
+        Parts::GetItem(parts) => GetItem::validate(*parts).map(Request::GetItem),
+        Parts::GetRecords(parts) => Ok(Request::GetRecords(GetRecords::validate(*parts))),
+        Parts::GetShardIterator(parts) => GetShardIterator::validate(*parts).map(Request::GetShardIterator),
+        Parts::ListStreams(parts) => ListStreams::validate(*parts).map(Request::ListStreams),
+        Parts::ListTables(parts) => Ok(Request::ListTables(ListTables::validate(*parts))),
+        Parts::ListTagsOfResource(parts) => {
+            ListTagsOfResource::validate(&parts).map(Request::ListTagsOfResource)
+        }
+        Parts::PutItem(parts) => PutItem::validate(*parts).map(Box::new).map(Request::PutItem),
+        Parts::Query(parts) => Query::validate(*parts).map(Box::new).map(Request::Query),
+        Parts::Scan(parts) => Scan::validate(*parts).map(Box::new).map(Request::Scan),
+        Parts::TagResource(parts) => TagResource::validate(*parts).map(Request::TagResource),
+        Parts::TransactGetItems(parts) => TransactGetItems::validate(*parts).map(Request::TransactGetItems),
+        Parts::TransactWriteItems(parts) => {
+            TransactWriteItems::validate(*parts).map(Request::TransactWriteItems)
+        }
+        Parts::UntagResource(parts) => UntagResource::validate(*parts).map(Request::UntagResource),
+        Parts::UpdateItem(parts) => UpdateItem::validate(*parts).map(Box::new).map(Request::UpdateItem),
+        Parts::UpdateTable(parts) => UpdateTable::validate(&parts).map(Box::new).map(Request::UpdateTable),
+    }
+}

@@ -1,0 +1,377 @@
+//! Steps by which second items come: items that the new design makes of others that are there, under another key, and that
+//! the same transactions keep.
+//!
+//! What of a second item repeats others is kept by whatever writes those, and is whole from its first write on. What it has
+//! of its own is written when all are there and not before, and nothing that keeps the rest touches it. What moves to it is
+//! what it was until the reads move, and goes by the second item from then on.
+
+use std::collections::BTreeSet;
+
+use super::action::Action;
+use super::copied_attributes::Copied;
+use super::index_changes::{MoveKind, moves};
+use super::index_lifetime::{put, rewrite, standing};
+use super::input::{SubjectEntity, SubjectPattern, TouchKind};
+use super::matching::{EntityRef, Match};
+use super::phrasing::{Subjects, and, items};
+use super::plan::{StepKind, Units};
+use super::planner::{Planner, SCAN_UNIT_BYTES};
+use super::provenance::Provenance;
+use super::stale_copies::{Former, variables};
+
+/// Second items that come.
+struct Second<'a> {
+    /// The items that they are made of, as they were and as they are in the end.
+    source: EntityRef<'a>,
+    now: EntityRef<'a>,
+    new: EntityRef<'a>,
+    /// What the items that they are made of are called, then what they were called before.
+    names: [&'a str; 2],
+    provenance: &'a Provenance,
+}
+
+impl Second<'_> {
+    /// Whether a pattern makes an item, or ends one, or changes what its second item is made of.
+    fn is_kept_by(&self, pattern: &SubjectPattern) -> bool {
+        let made = self.provenance.sources();
+        pattern.touches.iter().any(|touch| {
+            self.names.contains(&touch.entity.as_str())
+                && match touch.kind {
+                    TouchKind::Put | TouchKind::Create => true,
+                    TouchKind::Delete => !self.provenance.shared,
+                    TouchKind::Update => touch.attributes.iter().any(|name| made.contains(name)),
+                    TouchKind::Read => false,
+                }
+        })
+    }
+
+    /// What the second items are in words: of one item, or of several.
+    fn compared(&self) -> String {
+        let (of, entity) = (self.names[0], &self.new.entity.name);
+        let copied = and(&self.provenance.copied());
+        let own = and(&self.provenance.own());
+        let set = if own.is_empty() {
+            "what is missing or differs is put again".to_owned()
+        } else {
+            format!("what is missing is put, what differs in {copied} is set again and {own} left as it is")
+        };
+        let orphans = if self.provenance.shared {
+            format!(" (several {of} may make one {entity}: none is deleted)")
+        } else {
+            format!(", and a {entity} that no {of} makes is deleted")
+        };
+        format!("{set}{orphans}")
+    }
+}
+
+impl<'a> Planner<'a> {
+    /// Items that are made of others: kept beside them before they are loaded, and asked when all are there.
+    pub(super) fn second(&mut self, source: EntityRef<'a>, new: EntityRef<'a>, provenance: &'a Provenance) {
+        let matched = self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(&source)));
+        let now = matched.and_then(Match::after).unwrap_or(source);
+        let names = [now.entity.name.as_str(), source.entity.name.as_str()];
+        let moved = provenance.moved();
+        let with =
+            if moved.is_empty() { String::new() } else { format!(", with {} that moves there", and(&moved)) };
+        self.summary.push(format!(
+            "new data → base table: {} in {}, second items of {}{with}",
+            new.entity.name, new.table.definition.name, now.entity.name
+        ));
+        let second = Second { source, now, new, names, provenance };
+        self.kept_beside(&second);
+        self.other_copies(&second);
+        self.loaded_from(&second);
+        self.own_begun(&second);
+        self.moved_over(&second);
+    }
+
+    fn kept_beside(&mut self, second: &Second<'_>) {
+        let (entity, key) = (&second.new.entity.name, second.new.key_text());
+        let [of, _] = second.names;
+        let writers: Vec<&SubjectPattern> =
+            self.writes().filter(|pattern| second.is_kept_by(pattern)).collect();
+        let updates: Vec<&SubjectPattern> = writers
+            .iter()
+            .filter(|pattern| second.names.iter().any(|name| pattern.updates(name)))
+            .copied()
+            .collect();
+        let unknown = writers.is_empty();
+        let who = Subjects::of(writers.iter().copied(), || format!("whatever writes {of}"));
+        let text = format!(
+            "{} for each {of} its {entity} under {key} in {}, both in one transaction",
+            who.each("keeps", "keep"),
+            second.new.table.definition.name
+        );
+        let own = second.provenance.own();
+        let action = Action::KeepSecond { entity: entity.clone(), apart: own.clone() };
+        self.act(StepKind::WriteBoth, text, vec![action]);
+        let text = format!("conditions are asked of {of} alone: its {entity} may not be there yet");
+        self.act(StepKind::WriteBoth, text, Vec::new());
+        if !own.is_empty() {
+            let text = format!(
+                "what they write of a {entity} is one update that sets {}, all of them, and leaves {} as it is",
+                and(&second.provenance.copied()),
+                and(&own)
+            );
+            self.act(StepKind::WriteBoth, text, Vec::new());
+        }
+        if second.provenance.shared {
+            let text = format!(
+                "several {of} may make one {entity}, as nothing in it says which: a {entity} stays when a {of} is changed or deleted"
+            );
+            self.act(StepKind::WriteBoth, text, Vec::new());
+        } else {
+            self.former_seconds(second);
+        }
+        if unknown || !updates.is_empty() {
+            let updating = Subjects::of(updates.into_iter(), || "an update".to_owned());
+            let (reads, changes, puts) =
+                if updating.is_many() { ("read", "change", "put") } else { ("reads", "changes", "puts") };
+            let how = if own.is_empty() {
+                format!(
+                    "{puts} its {entity} whole: an update alone would leave there an item that lacks the rest"
+                )
+            } else {
+                format!(
+                    "writes its {entity} so: to set what changes alone would leave there an item that lacks the rest"
+                )
+            };
+            let text = format!(
+                "{} {reads} the whole {of}, {changes} it on condition that it is still what was read, and {how}",
+                updating.names()
+            );
+            self.act(StepKind::WriteBoth, text, Vec::new());
+        }
+        self.kept_on(second, &writers);
+        self.claimed(second);
+    }
+
+    /// Who writes second items as the new model says when all are there, and who has to go on as until then.
+    fn kept_on(&mut self, second: &Second<'_>, writers: &[&SubjectPattern]) {
+        let (entity, [of, _]) = (&second.new.entity.name, second.names);
+        let moved = second.provenance.moved();
+        let says = |pattern: &&&SubjectPattern| {
+            let later = self.after.patterns.iter().find(|now| now.id == pattern.id);
+            later.unwrap_or(**pattern).changes(entity)
+        };
+        // What only changes what has moved is told there.
+        let concerns = |pattern: &&&SubjectPattern| {
+            second.names.iter().any(|name| {
+                pattern.touches.iter().any(|touch| {
+                    touch.entity == **name
+                        && (touch.kind != TouchKind::Update
+                            || touch.attributes.iter().any(|name| {
+                                second
+                                    .provenance
+                                    .of_source()
+                                    .any(|(own, from)| from == name && !moved.contains(own))
+                            }))
+                })
+            })
+        };
+        let writers: Vec<&&SubjectPattern> = writers.iter().filter(concerns).collect();
+        let (say, lack): (Vec<&&SubjectPattern>, Vec<&&SubjectPattern>) = writers.into_iter().partition(says);
+        let updates = |pattern: &&&SubjectPattern| second.names.iter().any(|name| pattern.updates(name));
+        let updating: Vec<&SubjectPattern> = say.into_iter().filter(updates).copied().collect();
+        if !updating.is_empty() {
+            let who = Subjects::of(updating.into_iter(), String::new);
+            let text = format!(
+                "every {of} has its {entity} now: {} both as the new model says",
+                who.each("updates", "update")
+            );
+            let action = Action::SecondsThere { entity: entity.clone() };
+            self.act(StepKind::SwitchReads, text, vec![action]);
+        }
+        let lack = lack.into_iter().copied().collect();
+        self.act_of(StepKind::SwitchReads, lack, |who| {
+            let leaves = if moved.is_empty() {
+                String::new()
+            } else {
+                format!(", but leaves {} as it is", and(&moved))
+            };
+            format!(
+                "{} keeping each {entity} as until now{leaves}, also when the plan is through: the new model does not say that, and should",
+                who.each("goes on", "go on")
+            )
+        });
+    }
+
+    /// A condition on the second item that the new model asks, when it may be asked.
+    fn claimed(&mut self, second: &Second<'_>) {
+        let entity = &second.new.entity.name;
+        let asks = |pattern: &&SubjectPattern| {
+            pattern.touches.iter().any(|touch| touch.entity == *entity && touch.kind == TouchKind::Create)
+        };
+        let asking: Vec<&SubjectPattern> = self.writes().filter(asks).collect();
+        self.act_of(StepKind::SwitchReads, asking, |who| {
+            format!(
+                "{} from now on and not before that no {entity} is there: until now one may be missing",
+                who.each("asks", "ask")
+            )
+        });
+    }
+
+    fn former_seconds(&mut self, second: &Second<'_>) {
+        let copied = variables(&second.new).into_iter().map(|name| {
+            let origin = second.provenance.of_source().find(|(own, _)| **own == name);
+            origin.map_or(name.clone(), |(_, from)| from.clone())
+        });
+        let made: BTreeSet<String> = copied.collect();
+        // Until the reads move the items are known by their old key, then by their new one.
+        for (side, during) in [(second.source, StepKind::WriteBoth), (second.now, StepKind::SwitchReads)] {
+            if during == StepKind::WriteBoth || !variables(&second.source).is_subset(&variables(&side)) {
+                self.former(&Former {
+                    copies: &second.new.entity.name,
+                    names: &second.names,
+                    known: (&side.key_text(), variables(&side)),
+                    made: (&second.new.key_text(), made.clone()),
+                    during,
+                    lasts: false,
+                });
+            }
+        }
+    }
+
+    /// What repeats other items than those that the second ones are made of.
+    fn other_copies(&mut self, second: &Second<'a>) {
+        for (name, of, from) in second.provenance.others() {
+            let made_of = Some(second.now);
+            self.kept_like(&Copied { name, side: second.new, of, from, made_of });
+        }
+    }
+
+    fn loaded_from(&mut self, second: &Second<'_>) {
+        let (source, new) = (second.source, second.new);
+        let (from, to) = (&source.table.definition.name, &new.table.definition.name);
+        let (entity, [of, _]) = (&new.entity.name, second.names);
+        let (own, others) = (second.provenance.own(), second.provenance.others());
+        let read: Vec<String> =
+            others.map(|(name, of, from)| format!("{name} from {from} of its {of}")).collect();
+        let read = if read.is_empty() { String::new() } else { format!(", {}", and(&read)) };
+        let foreign = if own.is_empty() {
+            String::new()
+        } else {
+            format!("; {} is no copy: what of it is elsewhere already is put with it", and(&own))
+        };
+        let twice = if second.provenance.claims {
+            format!(
+                "; where one of another {of} is there already, two {of} make one key: settle that first, or the comparison never ends"
+            )
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "scan {from} and put for each of the {} its {entity} into {to} as {}{read}, each on condition that nothing is there yet (attribute_not_exists({})){foreign}{twice}",
+            items(source.entity.count, of),
+            new.key_text(),
+            new.table.key_name()
+        );
+        let stands = standing(self.stood(new.table), new.table, StepKind::LoadItems);
+        let writes = put(new.entity, None, &stands);
+        let reads = self.scanned(StepKind::LoadItems, source.table);
+        let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
+        // The writes are billed where the items go.
+        let action = Action::Load { entity: entity.clone() };
+        self.consume(StepKind::LoadItems, new.table, text, units, vec![action]);
+        let within = self.stood(new.table).is_some_and(|was| was.definition.name == *from);
+        let again = new.entity.table_bytes().map(|bytes| Units {
+            reads: if within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
+            ..Units::default()
+        });
+        let mut made: Vec<String> = vec![of.to_owned()];
+        for (_, of, _) in second.provenance.others() {
+            if !made.contains(of) {
+                made.push(of.clone());
+            }
+        }
+        let text = format!(
+            "compare every {of} with its {entity}{}: {}, each in a transaction that checks that the {} {} still what was read; again until none is found",
+            if within { String::new() } else { format!(" in {to}") },
+            second.compared(),
+            and(&made),
+            if made.len() > 1 { "are" } else { "is" },
+        );
+        let action = Action::Compare { entity: entity.clone() };
+        self.scan(StepKind::Verify, source.table, text, again, vec![action]);
+    }
+
+    /// What second items have of their own is written when they are there.
+    fn own_begun(&mut self, second: &Second<'_>) {
+        let (entity, own) = (&second.new.entity.name, second.provenance.own());
+        if own.is_empty() {
+            return;
+        }
+        let setters = self.writes().filter(|pattern| pattern.updates(entity) && pattern.sets(entity, &own));
+        let who = Subjects::of(setters, || format!("whatever sets {} of {entity}", and(&own)));
+        let text = format!(
+            "{} now and not before, as every {entity} is there, on condition that it is (attribute_exists({}))",
+            who.each("begins", "begin"),
+            second.new.table.key_name()
+        );
+        let action = Action::BeginOwn { entity: entity.clone(), attributes: own };
+        self.act(StepKind::SwitchReads, text, vec![action]);
+    }
+
+    /// What the items had that the second ones alone have in the end.
+    fn moved_over(&mut self, second: &Second<'_>) {
+        let (entity, moved) = (&second.new.entity.name, second.provenance.moved());
+        let [of, was] = second.names;
+        let Some(first) = moved.first() else { return };
+        let names = and(&moved);
+        let sets = |pattern: &&SubjectPattern| pattern.sets(was, &moved) || pattern.sets(entity, &moved);
+        let setters: Vec<&SubjectPattern> = self.writes().filter(sets).collect();
+        let updates: Vec<&SubjectPattern> = setters
+            .iter()
+            .filter(|pattern| pattern.updates(was) || pattern.updates(entity))
+            .copied()
+            .collect();
+        let updating = Subjects::of(updates.into_iter(), || format!("whatever changes {names} of {of}"));
+        let text = format!(
+            "{names} goes by {entity}: {} {names} there, and in {of} too, both in one transaction, until the old writes stop",
+            updating.each("changes", "change")
+        );
+        let action = Action::MoveOver { entity: entity.clone(), attributes: moved.clone() };
+        self.act(StepKind::SwitchReads, text, vec![action]);
+        let needs = |pattern: &&SubjectPattern| {
+            pattern.read_entities().any(|read| read == was)
+                && (pattern.whole || pattern.needs.iter().any(|need| moved.contains(need)))
+        };
+        let readers: Vec<&SubjectPattern> = self.before.patterns.iter().filter(needs).collect();
+        self.act_of(StepKind::SwitchReads, readers, |who| {
+            format!("{} no {names} of {of} any more: it is read from {entity}", who.each("takes", "take"))
+        });
+        let who = Subjects::of(setters.into_iter(), || format!("whatever writes {of}"));
+        let unset = Action::Unset { entity: of.to_owned(), attributes: moved.clone() };
+        self.act(
+            StepKind::StopWrites,
+            format!("{} {names} of {of}", who.no_longer("sets", "set")),
+            vec![unset],
+        );
+        self.moved_removed(second, &moved, first);
+    }
+
+    /// Takes what has moved out of the items that had it, where they stay the same items.
+    fn moved_removed(&mut self, second: &Second<'_>, moved: &[String], first: &str) {
+        let (source, now) = (second.source, second.now);
+        let stays =
+            self.matches.iter().any(|matched| matches!(matched, Match::Stays(old, _) if old.is(&source)));
+        let leaves = stays
+            && moves(source.entity, now.entity, source.table, now.table)
+                .iter()
+                .any(|one| one.kind == MoveKind::Leaves && one.written.iter().any(|name| name == first));
+        if !stays || leaves {
+            return;
+        }
+        let table = &source.table.definition.name;
+        let counted = SubjectEntity { count: source.entity.count, ..now.entity.clone() };
+        let stands = standing(Some(source.table), now.table, StepKind::DeleteItems);
+        let units = rewrite(&counted, source.entity, &[], moved, &stands);
+        let text = format!(
+            "scan {table} and remove {} from the {}",
+            and(moved),
+            items(counted.count, &counted.name)
+        );
+        let action = Action::Remove { entity: now.entity.name.clone(), attributes: moved.to_vec() };
+        self.scan(StepKind::DeleteItems, source.table, text, units, vec![action]);
+    }
+}

@@ -1,0 +1,434 @@
+//! Which items of the new design are which of the old one.
+//!
+//! An item is its key: entities whose keys write the same texts in the same table are the same items, whatever they and
+//! their attributes are called. A name alone makes the same items out of two entities only where no key says otherwise.
+//! Where two models cannot tell, nothing is moved and nothing is deleted, and the comparison says so.
+
+use super::changes::slot_text;
+use super::input::{Subject, SubjectEntity, SubjectTable};
+use super::phrasing::and;
+use super::planner::must_be_copied;
+use super::provenance::{Provenance, Search, SearchResult};
+use super::shape::Shape;
+use super::stale_copies::variables;
+
+/// An entity where it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EntityRef<'a> {
+    pub(super) table: &'a SubjectTable,
+    pub(super) entity: &'a SubjectEntity,
+}
+
+/// What becomes of an entity's items.
+#[derive(Clone, Debug)]
+pub(super) enum Match<'a> {
+    /// They are the same items, in the same table.
+    Stays(EntityRef<'a>, EntityRef<'a>),
+    /// They get another key or another table: they become other items.
+    Moves(EntityRef<'a>, EntityRef<'a>),
+    New(EntityRef<'a>),
+    /// Second items that the new design adds: each is made of an item, the first side, that is there.
+    Second(EntityRef<'a>, EntityRef<'a>, Provenance),
+    Gone(EntityRef<'a>),
+    /// The models do not tell; the sentence says what they leave open. It is kept with one of those that it is about.
+    Unknown {
+        old: Option<EntityRef<'a>>,
+        new: Option<EntityRef<'a>>,
+        why: Option<String>,
+    },
+}
+
+impl<'a> Match<'a> {
+    pub(super) const fn before(&self) -> Option<EntityRef<'a>> {
+        match self {
+            Self::Stays(old, _) | Self::Moves(old, _) | Self::Gone(old) => Some(*old),
+            Self::New(_) | Self::Second(..) => None,
+            Self::Unknown { old, .. } => *old,
+        }
+    }
+
+    pub(super) const fn after(&self) -> Option<EntityRef<'a>> {
+        match self {
+            Self::Stays(_, new) | Self::Moves(_, new) | Self::New(new) | Self::Second(_, new, _) => {
+                Some(*new)
+            }
+            Self::Gone(_) => None,
+            Self::Unknown { new, .. } => *new,
+        }
+    }
+}
+
+impl EntityRef<'_> {
+    pub(super) fn is(&self, other: &EntityRef<'_>) -> bool {
+        self.entity.name == other.entity.name && self.table.definition.name == other.table.definition.name
+    }
+
+    /// What each attribute of the table's key is written as.
+    pub(super) fn shapes(&self) -> Vec<Shape> {
+        let keys = self.table.definition.schema.key.attributes();
+        keys.map(|key| Shape::of(self.entity.template_of(&key.name).as_deref(), self.entity)).collect()
+    }
+
+    /// Whether one item may have a key of both.
+    pub(super) fn meets(&self, other: &EntityRef<'_>) -> bool {
+        let (own, others) = (self.shapes(), other.shapes());
+        own.len() == others.len() && own.iter().zip(&others).all(|(own, other)| own.meets(other))
+    }
+
+    /// Whether the keys are the same texts. Variables that both models know by their own names are different values; a name
+    /// that only one model knows is another name for what stands at the same place.
+    fn writes_as(&self, other: &EntityRef<'_>) -> bool {
+        let types = |side: &EntityRef<'_>| -> Vec<_> {
+            side.table.definition.schema.key.attributes().map(|key| key.key_type).collect()
+        };
+        let (own, others) = (self.shapes(), other.shapes());
+        types(self) == types(other)
+            && own.iter().zip(&others).all(|(own, their)| {
+                own.alike(their).is_some_and(|names| {
+                    names.iter().all(|(old, new)| {
+                        old == new
+                            || !other.entity.attributes.contains_key(*old)
+                                && !self.entity.attributes.contains_key(*new)
+                    })
+                })
+            })
+    }
+
+    pub(super) fn key_text(&self) -> String {
+        slot_text(self.entity, &self.table.definition.schema.key)
+    }
+
+    fn described(&self) -> String {
+        format!("{} ({}) of {}", self.entity.name, self.key_text(), self.table.definition.name)
+    }
+}
+
+/// What becomes of every entity of both models: those of the new one in its order, then those that are gone.
+pub(super) fn matches<'a>(before: &'a Subject, after: &'a Subject) -> Vec<Match<'a>> {
+    let sides = |subject: &'a Subject| -> Vec<EntityRef<'a>> {
+        let tables = subject.tables.iter();
+        tables
+            .flat_map(|table| table.entities.iter().map(move |entity| EntityRef { table, entity }))
+            .collect()
+    };
+    let mut finder = Finder { before, after, olds: sides(before), news: sides(after), matches: Vec::new() };
+    finder.pair_up();
+    finder.doubt();
+    finder.in_order()
+}
+
+struct Finder<'a> {
+    before: &'a Subject,
+    after: &'a Subject,
+    /// Those that are not paired yet.
+    olds: Vec<EntityRef<'a>>,
+    news: Vec<EntityRef<'a>>,
+    matches: Vec<Match<'a>>,
+}
+
+impl<'a> Finder<'a> {
+    fn pair_up(&mut self) {
+        let same_table =
+            |old: &EntityRef<'_>, new: &EntityRef<'_>| old.table.definition.name == new.table.definition.name;
+        let same_name = |old: &EntityRef<'_>, new: &EntityRef<'_>| old.entity.name == new.entity.name;
+        self.pair(|old, new| same_name(old, new) && same_table(old, new) && old.writes_as(new));
+        let (before, after) = (self.before, self.after);
+        let renamed = |old: &EntityRef<'_>, new: &EntityRef<'_>| {
+            !knows(after, &old.entity.name) && !knows(before, &new.entity.name) && old.writes_as(new)
+        };
+        self.pair(|old, new| same_table(old, new) && renamed(old, new));
+        self.pair(|old, new| same_name(old, new) && same_table(old, new));
+        self.pair(same_name);
+        // A table that got another name holds the same keys; its entities may have got other names at once.
+        let moved_table = |old: &EntityRef<'_>, new: &EntityRef<'_>| {
+            after.table(&old.table.definition.name).is_none()
+                && before.table(&new.table.definition.name).is_none()
+        };
+        self.pair(|old, new| moved_table(old, new) && renamed(old, new));
+    }
+
+    /// Pairs what is each other's only partner.
+    fn pair(&mut self, is_same: impl Fn(&EntityRef<'a>, &EntityRef<'a>) -> bool) {
+        let news = self.news.clone();
+        for new in news {
+            let found: Vec<EntityRef<'a>> =
+                self.olds.iter().filter(|old| is_same(old, &new)).copied().collect();
+            let &[old] = found.as_slice() else { continue };
+            if self.news.iter().filter(|new| is_same(&old, new)).count() != 1 {
+                continue;
+            }
+            self.olds.retain(|known| !known.is(&old));
+            self.news.retain(|known| !known.is(&new));
+            let stays = old.table.definition.name == new.table.definition.name
+                && !must_be_copied(old.table, new.table)
+                && old.writes_as(&new);
+            self.matches.push(if stays { Match::Stays(old, new) } else { Match::Moves(old, new) });
+        }
+        // What has no old items of its own is compared again with what is left.
+    }
+
+    /// Takes back what the keys speak against.
+    fn doubt(&mut self) {
+        let (olds, news) = (std::mem::take(&mut self.olds), std::mem::take(&mut self.news));
+        self.matches.extend(news.into_iter().map(Match::New));
+        self.matches.extend(olds.into_iter().map(Match::Gone));
+        self.find_seconds();
+        let doubts: Vec<Option<(Match<'a>, Vec<EntityRef<'a>>)>> =
+            self.matches.iter().map(|matched| self.doubt_of(matched)).collect();
+        let mut doubted: Vec<EntityRef<'a>> = Vec::new();
+        for (matched, doubt) in self.matches.iter_mut().zip(doubts) {
+            if let Some((unknown, others)) = doubt {
+                *matched = unknown;
+                doubted.extend(others);
+            }
+        }
+        for matched in &mut self.matches {
+            if let Match::New(new) | Match::Second(_, new, _) = matched
+                && doubted.iter().any(|other| other.is(new))
+            {
+                *matched = Match::Unknown { old: None, new: Some(*new), why: None };
+            }
+        }
+        self.doubt_seconds();
+        self.doubt_new();
+    }
+
+    /// What the new design alone has may be made of items that are there: that is no data from elsewhere. One may be known
+    /// by another that is made of the same.
+    fn find_seconds(&mut self) {
+        for _ in 0..self.matches.len() {
+            let search = Search { after: self.after, matches: &self.matches };
+            let found = self.matches.iter().enumerate().find_map(|(at, matched)| {
+                let Match::New(new) = matched else { return None };
+                match search.source(new) {
+                    Some(SearchResult::Source(old, provenance)) => {
+                        Some((at, Match::Second(old, *new, provenance)))
+                    }
+                    Some(SearchResult::Perhaps(..)) | None => None,
+                }
+            });
+            match found.and_then(|(at, second)| Some((self.matches.get_mut(at)?, second))) {
+                Some((matched, second)) => *matched = second,
+                None => break,
+            }
+        }
+    }
+
+    /// What looks like second items, and nothing says so, is neither loaded from elsewhere nor made.
+    fn doubt_new(&mut self) {
+        let search = Search { after: self.after, matches: &self.matches };
+        let doubts: Vec<Option<Match<'a>>> = self
+            .matches
+            .iter()
+            .map(|matched| {
+                let Match::New(new) = matched else { return None };
+                let Some(SearchResult::Perhaps(old, moved)) = search.source(new) else {
+                    let of = search.unknown(new)?;
+                    let why = format!(
+                        "cannot be told: {} is made of {of}, of which it is not known what becomes: nothing of it is written",
+                        new.described()
+                    );
+                    return Some(Match::Unknown { old: None, new: Some(*new), why: Some(why) });
+                };
+                let (one, other) = (new.described(), old.described());
+                let why = if moved.is_empty() {
+                    format!(
+                        "cannot be told: {one} has nothing but what {other} has, and may be made of it: nothing of it is written; if it is, say so with `copyOf`, if not, give the model what writes it"
+                    )
+                } else {
+                    let (names, was) = (and(&moved), if moved.len() > 1 { "were" } else { "was" });
+                    format!(
+                        "cannot be told: {names} of {one} may be what {was} {names} of {other}: nothing of it is written; if so, say with `copyOf` what its key is a copy of, if not, compare with a model in which {} alone has lost it, then that one with this",
+                        old.entity.name
+                    )
+                };
+                Some(Match::Unknown { old: None, new: Some(*new), why: Some(why) })
+            })
+            .collect();
+        for (matched, doubt) in self.matches.iter_mut().zip(doubts) {
+            if let Some(doubt) = doubt {
+                *matched = doubt;
+            }
+        }
+    }
+
+    /// Second items of items of which nobody can tell what they become are not written either.
+    fn doubt_seconds(&mut self) {
+        let unknown: Vec<EntityRef<'a>> = self
+            .matches
+            .iter()
+            .filter_map(|matched| match matched {
+                Match::Unknown { old, .. } => *old,
+                _ => None,
+            })
+            .collect();
+        let (before, after) = (self.before, self.after);
+        for matched in &mut self.matches {
+            let Match::Second(source, new, provenance) = &*matched else { continue };
+            let why = if unknown.iter().any(|old| old.is(source)) {
+                format!(
+                    "cannot be told: {} is made of {}, of which it is not known what becomes: nothing of it is written",
+                    new.described(),
+                    source.described()
+                )
+            } else if let Some(moving) = carried(before, after, source, new, provenance) {
+                format!(
+                    "not planned: {} has what {} has not, and the {moving} that its key is made of may change: what it has of its own would stay under the former key; make its key of what does not change",
+                    new.described(),
+                    source.described()
+                )
+            } else {
+                continue;
+            };
+            *matched = Match::Unknown { old: None, new: Some(*new), why: Some(why) };
+        }
+    }
+
+    /// What may be the items of a matched besides, if it takes their old place away.
+    fn doubt_of(&self, matched: &Match<'a>) -> Option<(Match<'a>, Vec<EntityRef<'a>>)> {
+        let (Match::Moves(old, _) | Match::Gone(old)) = matched else { return None };
+        let own = matched.after();
+        let others = || {
+            let news = self.matches.iter().filter_map(Match::after);
+            news.filter(move |new| own.is_none_or(|own| !own.is(new)))
+        };
+        let stands =
+            self.after.table(&old.table.definition.name).is_some_and(|now| !must_be_copied(old.table, now));
+        let in_place = |new: &EntityRef<'a>| new.table.definition.name == old.table.definition.name;
+        let meeting: Vec<EntityRef<'a>> =
+            others().filter(|new| stands && in_place(new) && old.meets(new)).collect();
+        let why = if let Some(first) = meeting.first() {
+            format!(
+                "cannot be told: items of {} may be items of {}, as their keys can be the same texts: nothing of them is moved or deleted",
+                old.described(),
+                first.described()
+            )
+        } else if let Some((names, side)) = self.merged(old).filter(|_| own.is_none()) {
+            let names = and(&names);
+            let why = format!(
+                "cannot be told: {names} of {} may have become {names} of {}: nothing of it is deleted, and nothing is filled; compare with a model that has both and where the second is a `copyOf` of the first, then that one with this",
+                old.described(),
+                side.described()
+            );
+            return Some((Match::Unknown { old: Some(*old), new: None, why: Some(why) }, Vec::new()));
+        } else {
+            let is_new = |new: &EntityRef<'a>| {
+                self.matches.iter().any(|matched| match matched {
+                    Match::New(known) => known.is(new),
+                    // What has something of its own does not come from its source alone.
+                    Match::Second(_, known, provenance) => {
+                        known.is(new) && (!provenance.said || !provenance.own().is_empty())
+                    }
+                    _ => false,
+                })
+            };
+            let like: Vec<EntityRef<'a>> = others()
+                .filter(|new| own.is_none() && is_new(new) && resembles(old.entity, new.entity))
+                .collect();
+            let first = like.first()?;
+            let names: Vec<String> = like.iter().map(EntityRef::described).collect();
+            let advice = if like.len() > 1 || self.may_be_merged(old, first) {
+                "if they are split or merged there is no plan; if not, compare with a model that has the new ones not yet".to_owned()
+            } else {
+                format!(
+                    "if it has, compare with a model that keeps the name {}, if not, with one that has not {} yet",
+                    old.entity.name, first.entity.name
+                )
+            };
+            let why = format!(
+                "cannot be told: {} may have become {}: nothing of them is written or deleted; {advice}",
+                old.described(),
+                names.join(" or ")
+            );
+            return Some((Match::Unknown { old: Some(*old), new: None, why: Some(why) }, like));
+        };
+        Some((Match::Unknown { old: Some(*old), new: own, why: Some(why) }, meeting))
+    }
+
+    /// Attributes of items that go which items of the same identity get: they may have gone over to them.
+    fn merged(&self, gone: &EntityRef<'a>) -> Option<(Vec<String>, EntityRef<'a>)> {
+        self.matches.iter().find_map(|matched| {
+            let (Match::Stays(old, new) | Match::Moves(old, new)) = matched else { return None };
+            let names = gone_into(gone, old, new);
+            (!names.is_empty()).then_some((names, *new))
+        })
+    }
+
+    /// Whether items of another entity that is gone may have become the same.
+    fn may_be_merged(&self, old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
+        self.matches.iter().any(|matched| match matched {
+            Match::Gone(other) => !other.is(old) && resembles(other.entity, new.entity),
+            _ => false,
+        })
+    }
+
+    fn in_order(self) -> Vec<Match<'a>> {
+        let place = |matched: &Match<'a>| {
+            let mut news = self
+                .after
+                .tables
+                .iter()
+                .flat_map(|table| table.entities.iter().map(move |entity| EntityRef { table, entity }));
+            matched.after().and_then(|new| news.position(|known| known.is(&new))).unwrap_or(usize::MAX)
+        };
+        let mut matches = self.matches.clone();
+        matches.sort_by_key(place);
+        matches
+    }
+}
+
+/// What the key of second items is made of and something changes, where they have what would have to be carried along.
+fn carried(
+    before: &Subject,
+    after: &Subject,
+    source: &EntityRef<'_>,
+    new: &EntityRef<'_>,
+    provenance: &Provenance,
+) -> Option<String> {
+    if provenance.own().is_empty() && provenance.moved().is_empty() {
+        return None;
+    }
+    let keys = variables(new);
+    let fixed = variables(source);
+    let mut changing =
+        provenance.of_source().filter(|(name, from)| keys.contains(*name) && !fixed.contains(*from));
+    let patterns = || before.patterns.iter().chain(&after.patterns);
+    let sets = |from: &String| {
+        let names = std::slice::from_ref(from);
+        patterns().any(|pattern| {
+            let own = [source.entity.name.as_str(), new.entity.name.as_str()];
+            own.iter()
+                .any(|name| pattern.sets(name, names) && (pattern.updates(name) || pattern.replaces(name)))
+        })
+    };
+    let unknown = !patterns().any(|pattern| pattern.changes(&source.entity.name));
+    changing.find(|(_, from)| unknown || sets(from)).map(|(name, _)| name.clone())
+}
+
+fn knows(subject: &Subject, entity: &str) -> bool {
+    subject.tables.iter().any(|table| table.entity(entity).is_some())
+}
+
+/// The attributes of items that go which others of the same identity get: they may have gone over to them.
+pub(super) fn gone_into(gone: &EntityRef<'_>, old: &EntityRef<'_>, new: &EntityRef<'_>) -> Vec<String> {
+    let own = &gone.entity.attributes;
+    let tells = variables(old).iter().all(|name| own.contains_key(name))
+        && variables(gone).iter().all(|name| old.entity.attributes.contains_key(name));
+    let gets = own.iter().filter(|(name, kind)| {
+        tells
+            && !gone.entity.copies.contains_key(*name)
+            && new.entity.attributes.get(*name) == Some(*kind)
+            && !old.entity.attributes.contains_key(*name)
+            && !old.table.definition.key_attributes().iter().any(|key| key.name == **name)
+    });
+    gets.map(|(name, _)| name.clone()).collect()
+}
+
+/// Whether two entities have so much in common that one may be the other under another name: half of the attributes of
+/// the one that has fewer.
+fn resembles(one: &SubjectEntity, other: &SubjectEntity) -> bool {
+    let common =
+        one.attributes.iter().filter(|(name, kind)| other.attributes.get(*name) == Some(*kind)).count();
+    let fewer = one.attributes.len().min(other.attributes.len());
+    fewer == 0 || common * 2 >= fewer
+}

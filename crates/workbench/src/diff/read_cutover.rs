@@ -1,0 +1,691 @@
+//! Which questions are asked otherwise, and when: after what they ask is there, and before what they asked goes.
+//!
+//! What a question meets is looked up copy by copy: as long as an item is there under its old key and under its new one, a
+//! question that finds both passes over one of them; as long as some items have their old index key and some their new one,
+//! it asks for both.
+
+use keywright_semantics::schema::{IndexSchema, KeySchema};
+
+use super::action::Action;
+use super::changes::slot_text;
+use super::index_changes::{altered, moves, needed};
+use super::input::{Reading, Subject, SubjectEntity, SubjectPattern};
+use super::matching::{EntityRef, Match};
+use super::phrasing::and;
+use super::plan::StepKind;
+use super::planner::{is_open, must_be_copied, written};
+use super::shape::Shape;
+
+/// What the application does to its questions.
+pub(super) struct Said {
+    pub(super) kind: StepKind,
+    pub(super) text: String,
+    pub(super) actions: Vec<Action>,
+}
+
+pub(super) struct Readers<'a> {
+    pub(super) before: &'a Subject,
+    pub(super) after: &'a Subject,
+    pub(super) matches: &'a [Match<'a>],
+}
+
+/// What a pattern reads.
+struct Question<'a> {
+    pattern: &'a SubjectPattern,
+    sources: Vec<Source<'a>>,
+}
+
+/// Where a question finds the items of one entity.
+#[derive(Clone, Copy)]
+struct Source<'a> {
+    side: EntityRef<'a>,
+    /// The index that is asked; none where it is the table itself.
+    index: Option<&'a IndexSchema>,
+}
+
+/// Why a source is there no more once the plan is through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Loss {
+    /// The table or the index goes, or is made anew.
+    Place,
+    /// The table has no items of the entity any more.
+    Entity,
+    /// The items are there under another key.
+    Key,
+    /// The items are in the index under another key.
+    Slot,
+    /// The items are in the table, but not in the index.
+    Entries,
+}
+
+impl<'a> Readers<'a> {
+    /// All that is to be said, in the order of the questions.
+    pub(super) fn said(&self) -> Vec<Said> {
+        let mut found = Vec::new();
+        for pattern in &self.after.patterns {
+            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
+            match known.and_then(|known| Question::of(known, self.before)) {
+                Some(was) => {
+                    self.meets_both(&was, &now, &mut found);
+                    self.switched(&was, &now, &mut found);
+                }
+                None if now.sources.iter().any(|source| self.is_new(source, pattern))
+                    || self.meets_more(&now) =>
+                {
+                    self.begins(&now, &mut found);
+                }
+                None => {}
+            }
+        }
+        for pattern in &self.before.patterns {
+            let asked = self.after.patterns.iter().find(|known| known.id == pattern.id);
+            if asked.is_some_and(|known| Question::of(known, self.after).is_some()) {
+                continue;
+            }
+            if let Some(was) = Question::of(pattern, self.before) {
+                self.ends(&was, &mut found);
+            }
+        }
+        self.nobody(&mut found);
+        found
+    }
+
+    /// Questions that would have no answer for a while: what they ask until now goes before what they ask in the end is there.
+    pub(super) fn refused(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for pattern in &self.after.patterns {
+            let Some(now) = Question::of(pattern, self.after) else { continue };
+            let known = self.before.patterns.iter().find(|known| known.id == pattern.id);
+            let Some(was) = known.and_then(|known| Question::of(known, self.before)) else { continue };
+            found.extend(self.turned(&was, &now).or_else(|| self.dark(&was, &now)));
+        }
+        found
+    }
+
+    /// Why a question has no answer for a while: what it asks until now goes before what it asks in the end is there.
+    fn dark(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+        let gone = was.sources.iter().find(|source| self.ends_early(source, was, now))?;
+        let gained = self.gained(was, now);
+        let made = |source: &&&Source<'a>| match self.bond_of_new(&source.side) {
+            Some(Match::Second(of, ..)) => of.is(&gone.side),
+            _ => false,
+        };
+        let stays = was.sources.iter().any(|source| self.followed(source, now).is_some());
+        let comes = |source: &&&Source<'a>| !stays && self.is_new(source, now.pattern);
+        let then = gained.iter().find(made).or(gained.iter().find(comes))?;
+        let (id, old, new) = (&now.pattern.id, &gone.side.entity.name, &then.side.entity.name);
+        Some(format!(
+            "no plan: {id} asks for {old} by {} and shall ask for {new} instead, and the key of {old} in {} changes before {new} is there: compare with a model that adds {new} and keeps that key, then that one with this; until then nothing is moved or deleted",
+            gone.key(),
+            gone.place_name()
+        ))
+    }
+
+    /// Why a question that is asked by something else in the end has no answer while the keys change that it is asked by: one
+    /// index has the entries of both only where whoever asks can make both keys, which neither of the two questions can.
+    fn turned(&self, was: &Question<'a>, now: &Question<'a>) -> Option<String> {
+        let asks_still = |source: &&Source<'a>| {
+            let then = self.bond_of_old(&source.side).and_then(Match::after);
+            then.is_some_and(|side| now.sources.iter().any(|source| source.side.is(&side)))
+        };
+        if is_asked_alike(was, now) {
+            return None;
+        }
+        let gone = was.sources.iter().filter(|source| self.is_turned_under(source, was)).find(asks_still)?;
+        Some(format!(
+            "no plan: {} is asked by {} and shall be asked by {}, and the key of {} in {}, {}, changes under it: give the new question an id and an index of its own, compare with a model that has both questions, then that one with this; until then nothing is moved or deleted",
+            was.pattern.id,
+            was.asked_by(),
+            now.asked_by(),
+            self.named(gone),
+            gone.place_name(),
+            gone.key()
+        ))
+    }
+
+    fn bond_of_old(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
+        self.matches.iter().find(|matched| matched.before().is_some_and(|old| old.is(side)))
+    }
+
+    fn bond_of_new(&self, side: &EntityRef<'_>) -> Option<&Match<'a>> {
+        self.matches.iter().find(|matched| matched.after().is_some_and(|new| new.is(side)))
+    }
+
+    /// Whether the plan alters the index entries that a source finds, while they are asked for.
+    fn alters(&self, source: &Source<'_>) -> bool {
+        let (Some(Match::Stays(old, new)), Some(index)) = (self.bond_of_old(&source.side), source.index)
+        else {
+            return false;
+        };
+        altered(old.entity, index, &written(old, new))
+    }
+
+    /// Whether the plan alters the keys by which a question finds what it asks for. Who reads an index from end to end asks
+    /// by none: an entry is in it whatever its key.
+    fn is_turned_under(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+        was.pattern.reading != Reading::Scan && self.alters(source)
+    }
+
+    /// Whether a question meets the new copies of items that it finds.
+    fn doubles(&self, source: &Source<'_>, was: &Question<'_>) -> bool {
+        let Some(Match::Moves(old, new)) = self.bond_of_old(&source.side) else { return false };
+        is_same_table(old, new) && source.finds(new, old, was)
+    }
+
+    /// What a question does as long as old and new are there.
+    fn meets_both(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        for source in &was.sources {
+            if self.ends_early(source, was, now) {
+                let entity = self.named(source).to_owned();
+                let text = format!(
+                    "{id} asks {} for {entity} no more, and passes over what it meets of it: its key there changes",
+                    source.asked()
+                );
+                let action = Action::AskWithout { pattern: id.clone(), entity };
+                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+            } else if self.is_turned_under(source, was) {
+                found.push(Self::asks_both(id, source, self.followed(source, now)));
+            }
+            if let Some(Match::Moves(_, new)) = self.bond_of_old(&source.side)
+                && self.doubles(source, was)
+            {
+                let text = format!(
+                    "{id} passes over the items of {} under {} {}, until the reads move",
+                    new.entity.name,
+                    new.key_text(),
+                    source.within()
+                );
+                let action = Action::PassNew { pattern: id.clone(), entity: new.entity.name.clone() };
+                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+            }
+        }
+        for (matched, source) in self.strangers(was, Match::before) {
+            if comes(matched, &source, was)
+                && let Some(new) = matched.after()
+            {
+                let entity = new.entity.name.clone();
+                let text = format!(
+                    "{id} passes over the items of {entity} under {} {}, until the reads move",
+                    new.key_text(),
+                    source.within()
+                );
+                let action = Action::PassNew { pattern: id.clone(), entity };
+                found.push(Said { kind: StepKind::ReadBoth, text, actions: vec![action] });
+            }
+        }
+    }
+
+    /// What a question does not mean and may meet where it asks, each with one of the sources by which it asks there.
+    fn strangers(
+        &self,
+        question: &Question<'a>,
+        era: impl Fn(&Match<'a>) -> Option<EntityRef<'a>>,
+    ) -> Vec<(&Match<'a>, Source<'a>)> {
+        let own = |matched: &&Match<'a>| {
+            era(matched).is_some_and(|side| question.sources.iter().any(|source| source.side.is(&side)))
+        };
+        let strangers = self.matches.iter().filter(|matched| !own(matched));
+        strangers.flat_map(|matched| question.sources.iter().map(move |source| (matched, *source))).collect()
+    }
+
+    /// Whether a question finds for a time what it does not find in the end.
+    fn meets_more(&self, now: &Question<'a>) -> bool {
+        self.strangers(now, Match::after)
+            .iter()
+            .any(|(matched, source)| remains(matched, source, now).is_some() || lingers(matched, source, now))
+    }
+
+    /// The source that a question has instead of an old one.
+    fn followed<'q>(&self, source: &Source<'_>, now: &'q Question<'a>) -> Option<&'q Source<'a>> {
+        let new = self.bond_of_old(&source.side)?.after()?;
+        now.sources.iter().find(|source| source.side.is(&new))
+    }
+
+    /// Whether a question can ask for an entity only until its keys change.
+    fn ends_early(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'a>) -> bool {
+        self.is_turned_under(source, was) && self.followed(source, now).is_none()
+    }
+
+    /// What a question asks in the end and not until now.
+    fn gained<'q>(&self, was: &Question<'a>, now: &'q Question<'a>) -> Vec<&'q Source<'a>> {
+        let kept: Vec<EntityRef<'a>> = was
+            .sources
+            .iter()
+            .filter_map(|source| self.followed(source, now))
+            .map(|source| source.side)
+            .collect();
+        now.sources.iter().filter(|source| !kept.iter().any(|side| side.is(&source.side))).collect()
+    }
+
+    /// What items lack until now that a question takes of them in the end.
+    fn lacked(&self, source: &Source<'_>, was: &Question<'_>, now: &Question<'_>) -> Vec<String> {
+        let Some(Match::Stays(old, new)) = self.bond_of_old(&source.side) else { return Vec::new() };
+        let one = std::slice::from_ref(now.pattern);
+        let lacks = needed(old.entity, new.entity, new.table, one).into_iter();
+        let lacks = lacks.filter(|one| !is_open(self.matches, (old, new), one)).map(|one| one.name);
+        lacks.filter(|name| now.pattern.whole || !was.pattern.needs.contains(name)).collect()
+    }
+
+    fn asks_both(id: &str, source: &Source<'_>, to: Option<&Source<'_>>) -> Said {
+        let from = source.asked();
+        let entity = to.map_or(source.side.entity, |to| to.side.entity);
+        let then = match to {
+            Some(to) if to.place_name() == source.place_name() => format!("and by {}", to.key()),
+            Some(to) => format!("and {}", to.asked()),
+            None => "and by the new key".to_owned(),
+        };
+        Said {
+            kind: StepKind::ReadBoth,
+            text: format!(
+                "{id} asks {from} {then} for {}, takes each item once, and only what answers it by its own attributes",
+                entity.name
+            ),
+            actions: vec![Action::AskBoth { pattern: id.to_owned() }],
+        }
+    }
+
+    /// What changes for a question that is asked before and after.
+    fn switched(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        if self.is_all_gone(was, now) && self.is_all_there(was, now) {
+            self.asks_instead(was, now, found);
+            return;
+        }
+        let losses: Vec<(&Source<'a>, Loss)> = was
+            .sources
+            .iter()
+            .filter(|source| !self.is_unknown(source))
+            .filter_map(|source| Some((source, self.loss(source, was)?)))
+            .collect();
+        let (from, to) = (was.place(), now.place());
+        let left_alone = was.sources.iter().any(|source| self.is_unknown(source));
+        let mut told: Vec<String> = if from != to && !left_alone {
+            vec![format!("{id} asks {to} instead of {from}")]
+        } else if losses.iter().any(|(_, loss)| *loss == Loss::Place) {
+            vec![format!("{id} asks the new {to}")]
+        } else {
+            let stays = |source: &Source<'a>| self.followed(source, now).is_some();
+            let texts = losses.iter().filter(|(source, _)| !self.ends_early(source, was, now));
+            let texts = texts.map(|(source, loss)| {
+                let entity = self.named(source);
+                match (loss, source.index) {
+                    (Loss::Key, None) if stays(source) => format!("{id} asks {to} by the new key"),
+                    (Loss::Key, Some(_)) if stays(source) => {
+                        format!("{id} takes {entity} from {to} under the new key alone")
+                    }
+                    (Loss::Slot, _) if stays(source) => {
+                        format!("{id} asks {to} for {entity} by the new key alone")
+                    }
+                    _ => format!("{id} looks for no {entity} in {to} any more"),
+                }
+            });
+            let mut texts: Vec<String> = texts.collect();
+            let gained = self
+                .gained(was, now)
+                .into_iter()
+                .filter(|source| !self.is_left_alone(source) && self.is_new(source, now.pattern));
+            texts.extend(gained.map(|source| {
+                format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name)
+            }));
+            texts
+        };
+        for source in &was.sources {
+            let names = self.lacked(source, was, now);
+            if self.followed(source, now).is_some() && !names.is_empty() {
+                told.push(format!("{id} counts on {} of {}", and(&names), self.named(source)));
+            }
+        }
+        told.dedup();
+        let mut actions = vec![Action::AskNew { pattern: id.clone() }];
+        if !told.is_empty() {
+            for text in told {
+                found.push(Said { kind: StepKind::SwitchReads, text, actions: std::mem::take(&mut actions) });
+            }
+        }
+        // Who asks both ways meets from then on what the new way meets.
+        let both = was
+            .sources
+            .iter()
+            .any(|source| self.is_turned_under(source, was) && !self.ends_early(source, was, now));
+        self.passes_old(now, if both { StepKind::ReadBoth } else { StepKind::SwitchReads }, found);
+    }
+
+    /// Whether all that a question asks until now is lost to it when the first release goes out.
+    fn is_all_gone(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+        !was.sources.is_empty() && was.sources.iter().all(|source| self.ends_early(source, was, now))
+    }
+
+    /// Whether all that it asks in the end is there from the beginning.
+    fn is_all_there(&self, was: &Question<'a>, now: &Question<'a>) -> bool {
+        let gained = self.gained(was, now);
+        !gained.is_empty()
+            && gained.iter().all(|source| !self.is_new(source, now.pattern) && !self.is_left_alone(source))
+    }
+
+    /// What takes the place of all that a question asked is asked in the same release: between them it would answer nothing.
+    fn asks_instead(&self, was: &Question<'a>, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        let mut actions = vec![Action::AskNew { pattern: id.clone() }];
+        for source in self.gained(was, now) {
+            let text = format!("{id} asks {} for {} from now on", source.asked(), source.side.entity.name);
+            found.push(Said { kind: StepKind::ReadBoth, text, actions: std::mem::take(&mut actions) });
+        }
+        self.passes_old(now, StepKind::ReadBoth, found);
+    }
+
+    /// A question that moved meets the old copies until they are deleted. What has moved is asked the new way when the reads
+    /// move and not before, also by who asks both ways for something else.
+    fn passes_old(&self, now: &Question<'a>, kind: StepKind, found: &mut Vec<Said>) {
+        let id = &now.pattern.id;
+        for source in &now.sources {
+            if let Some(Match::Moves(old, new)) = self.bond_of_new(&source.side)
+                && source.finds(old, new, now)
+                && is_same_table(old, new)
+            {
+                let text = format!(
+                    "{id} passes over the items of {} under {} {}, until they are deleted",
+                    new.entity.name,
+                    old.key_text(),
+                    source.within()
+                );
+                let action = Action::PassOld { pattern: id.clone(), entity: new.entity.name.clone() };
+                found.push(Said { kind: StepKind::SwitchReads, text, actions: vec![action] });
+            }
+        }
+        for (matched, source) in self.strangers(now, Match::after) {
+            if let Some(old) = remains(matched, &source, now) {
+                let entity = matched.after().unwrap_or(old).entity.name.clone();
+                let text = format!(
+                    "{id} passes over the items of {entity} under {} {}, until they are {}",
+                    old.key_text(),
+                    source.within(),
+                    if matches!(matched, Match::Stays(..)) { "there no more" } else { "deleted" }
+                );
+                let action = Action::PassOld { pattern: id.clone(), entity };
+                found.push(Said { kind, text, actions: vec![action] });
+            }
+        }
+    }
+
+    fn begins(&self, now: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &now.pattern.id;
+        found.push(Said {
+            kind: StepKind::SwitchReads,
+            text: format!("{id}, which is new, asks {}", now.place()),
+            actions: vec![Action::AskNew { pattern: id.clone() }],
+        });
+        self.passes_old(now, StepKind::SwitchReads, found);
+    }
+
+    /// A question that the new design has not.
+    fn ends(&self, was: &Question<'a>, found: &mut Vec<Said>) {
+        let id = &was.pattern.id;
+        let stranger = self.strangers(was, Match::before);
+        let kind = if was
+            .sources
+            .iter()
+            .any(|source| self.is_turned_under(source, was) || self.doubles(source, was))
+            || stranger.iter().any(|(matched, source)| comes(matched, source, was))
+        {
+            StepKind::ReadBoth
+        } else if was.sources.iter().any(|source| self.loss(source, was).is_some()) {
+            StepKind::SwitchReads
+        } else {
+            return;
+        };
+        let text = format!("{id} is asked no more");
+        found.push(Said { kind, text, actions: vec![Action::AskNoMore { pattern: id.clone() }] });
+    }
+
+    /// Indexes that go or whose entries change, and that no question is known to ask: something else may.
+    fn nobody(&self, found: &mut Vec<Said>) {
+        let questions: Vec<Question<'_>> =
+            self.before.patterns.iter().filter_map(|pattern| Question::of(pattern, self.before)).collect();
+        for was in &self.before.tables {
+            let Some(now) = self.after.table(&was.definition.name) else { continue };
+            for index in &was.definition.schema.indexes {
+                let asks = |source: &Source<'_>, entity: Option<&SubjectEntity>| {
+                    source.side.table.definition.name == was.definition.name
+                        && source.index == Some(index)
+                        && entity.is_none_or(|entity| source.side.entity.name == entity.name)
+                };
+                let asked = |entity| {
+                    questions
+                        .iter()
+                        .any(|question| question.sources.iter().any(|source| asks(source, entity)))
+                };
+                for entity in &was.entities {
+                    let source = Source { side: EntityRef { table: was, entity }, index: Some(index) };
+                    if self.alters(&source) && !asked(Some(entity)) {
+                        let to = self.bond_of_old(&source.side).and_then(Match::after).and_then(|side| {
+                            let index = side.table.index(&index.name)?;
+                            side.entity.is_in(index).then_some(Source { side, index: Some(index) })
+                        });
+                        let mut said =
+                            Self::asks_both(&format!("whatever asks {}", index.name), &source, to.as_ref());
+                        said.actions.clear();
+                        found.push(said);
+                    }
+                }
+                if now.index(&index.name) != Some(index) && !asked(None) {
+                    found.push(Said {
+                        kind: StepKind::SwitchReads,
+                        text: format!(
+                            "nothing asks {} any more: its consumed read capacity stays at nought",
+                            index.name
+                        ),
+                        actions: Vec::new(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// The name that an entity has in the end.
+    fn named(&self, source: &Source<'a>) -> &'a str {
+        let matched = self.bond_of_old(&source.side);
+        &matched.and_then(Match::after).unwrap_or(source.side).entity.name
+    }
+
+    fn is_left_alone(&self, source: &Source<'_>) -> bool {
+        matches!(self.bond_of_new(&source.side), Some(Match::Unknown { .. }))
+    }
+
+    fn is_unknown(&self, source: &Source<'_>) -> bool {
+        matches!(self.bond_of_old(&source.side), Some(Match::Unknown { .. }))
+    }
+
+    fn loss(&self, source: &Source<'_>, was: &Question<'_>) -> Option<Loss> {
+        let old = match self.bond_of_old(&source.side)? {
+            Match::Unknown { .. } | Match::New(_) | Match::Second(..) => return None,
+            Match::Gone(old) | Match::Stays(old, _) | Match::Moves(old, _) => old,
+        };
+        let name = &source.side.table.definition.name;
+        let Some(now) = self.after.table(name) else { return Some(Loss::Place) };
+        if must_be_copied(source.side.table, now)
+            || source.index.is_some_and(|index| now.index(&index.name) != Some(index))
+        {
+            return Some(Loss::Place);
+        }
+        match self.bond_of_old(old)? {
+            Match::Gone(_) => Some(Loss::Entity),
+            Match::Moves(_, new) => {
+                Some(if new.table.definition.name == *name { Loss::Key } else { Loss::Entity })
+            }
+            Match::Stays(_, new) => {
+                let leaves =
+                    source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index));
+                if leaves {
+                    Some(Loss::Entries)
+                } else {
+                    self.is_turned_under(source, was).then_some(Loss::Slot)
+                }
+            }
+            Match::New(_) | Match::Second(..) | Match::Unknown { .. } => None,
+        }
+    }
+
+    /// Whether what a new question asks is made, filled or moved by the plan.
+    fn is_new(&self, source: &Source<'_>, pattern: &SubjectPattern) -> bool {
+        let known = self.before.table(&source.side.table.definition.name);
+        let made = |index: &IndexSchema| known.and_then(|was| was.index(&index.name)) != Some(index);
+        if source.index.is_some_and(made) {
+            return true;
+        }
+        match self.bond_of_new(&source.side) {
+            Some(Match::Moves(..) | Match::New(_) | Match::Second(..)) => true,
+            Some(Match::Stays(old, new)) => {
+                let moves = moves(old.entity, new.entity, old.table, new.table);
+                let lacks = needed(old.entity, new.entity, new.table, std::slice::from_ref(pattern));
+                source.index.is_some_and(|index| moves.iter().any(|one| one.index == index))
+                    || !lacks.is_empty()
+            }
+            Some(Match::Gone(_) | Match::Unknown { .. }) | None => false,
+        }
+    }
+}
+
+/// Whether items come to where a question asks that did not stand there so before.
+fn comes(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+    let Some(new) = matched.after() else { return false };
+    let place = source.side.table;
+    let here = new.table.definition.name == place.definition.name && !must_be_copied(place, new.table);
+    let comes = match matched {
+        Match::New(_) | Match::Second(..) | Match::Moves(..) => true,
+        Match::Stays(old, _) => source.index.is_some_and(|index| {
+            let written = written(old, &new);
+            index.key.attributes().any(|key| written.contains(&key.name))
+        }),
+        Match::Gone(_) | Match::Unknown { .. } => false,
+    };
+    here && comes && source.finds(&new, &source.side, question)
+}
+
+/// What stands where a question asks until the end of the plan, and goes then.
+fn remains<'a>(matched: &Match<'a>, source: &Source<'a>, question: &Question<'a>) -> Option<EntityRef<'a>> {
+    let old = matched.before()?;
+    let place = source.side.table;
+    let here = old.table.definition.name == place.definition.name && !must_be_copied(old.table, place);
+    let goes = match matched {
+        Match::Gone(_) | Match::Moves(..) => true,
+        Match::Stays(old, new) => {
+            source.index.is_some_and(|index| old.entity.is_in(index) && !new.entity.is_in(index))
+        }
+        Match::New(_) | Match::Second(..) | Match::Unknown { .. } => false,
+    };
+    (here && goes && source.finds(&old, &source.side, question)).then_some(old)
+}
+
+/// Whether entries stand where a question asks until the plan gives them another key.
+fn lingers(matched: &Match<'_>, source: &Source<'_>, question: &Question<'_>) -> bool {
+    let (Match::Stays(old, new), Some(index)) = (matched, source.index) else { return false };
+    old.table.definition.name == source.side.table.definition.name
+        && altered(old.entity, index, &written(old, new))
+        && source.finds(old, &source.side, question)
+}
+
+/// Whether a question is given the same in the end, and of the same as much.
+fn is_asked_alike(was: &Question<'_>, now: &Question<'_>) -> bool {
+    was.pattern.given == now.pattern.given && was.pattern.equal == now.pattern.equal
+}
+
+fn is_same_table(old: &EntityRef<'_>, new: &EntityRef<'_>) -> bool {
+    old.table.definition.name == new.table.definition.name && !must_be_copied(old.table, new.table)
+}
+
+impl<'a> Question<'a> {
+    /// What a pattern asks; none where it reads nothing or nothing answers it. A write reads what it checks.
+    fn of(pattern: &'a SubjectPattern, subject: &'a Subject) -> Option<Self> {
+        let entities: Vec<&str> = pattern.read_entities().collect();
+        if entities.is_empty() || !pattern.answered {
+            return None;
+        }
+        let mut sources = Vec::new();
+        for table in &subject.tables {
+            let index = pattern.uses.as_deref().and_then(|uses| table.index(uses));
+            for entity in entities.iter().filter_map(|entity| table.entity(entity)) {
+                sources.push(Source { side: EntityRef { table, entity }, index });
+            }
+        }
+        Some(Self { pattern, sources })
+    }
+
+    /// What a question is asked by, in words.
+    fn asked_by(&self) -> String {
+        let Some(_) = self.pattern.given.first() else { return "nothing".to_owned() };
+        let is_one = |name: &&String| self.pattern.equal.contains(name);
+        let (one, ranges): (Vec<&String>, Vec<&String>) = self.pattern.given.iter().partition(is_one);
+        let ranges = ranges.into_iter().map(|name| format!("a range of {name}"));
+        and(&one.into_iter().cloned().chain(ranges).collect::<Vec<_>>())
+    }
+
+    /// Where a question is asked, in words.
+    fn place(&self) -> String {
+        let indexed = self.sources.iter().find(|source| source.index.is_some());
+        if let Some(source) = indexed {
+            return source.place_name();
+        }
+        let mut names: Vec<&str> = Vec::new();
+        for source in &self.sources {
+            let name = source.side.table.definition.name.as_str();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        if names.is_empty() { "the table".to_owned() } else { format!("table {}", names.join(", ")) }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn place_name(&self) -> String {
+        let table = &self.side.table.definition.name;
+        match self.index {
+            Some(index) => format!("index {} of {table}", index.name),
+            None => format!("table {table}"),
+        }
+    }
+
+    fn key_schema(&self) -> &'a KeySchema {
+        self.index.map_or(&self.side.table.definition.schema.key, |index| &index.key)
+    }
+
+    /// The key that is asked by.
+    fn key(&self) -> String {
+        slot_text(self.side.entity, self.key_schema())
+    }
+
+    fn asked(&self) -> String {
+        format!("{} by {}", self.place_name(), self.key())
+    }
+
+    fn within(&self) -> String {
+        match self.index {
+            Some(index) => format!("in {}", index.name),
+            None => format!("in {}", self.side.table.definition.name),
+        }
+    }
+
+    /// Whether a question for one copy of an entity's items, `own`, also finds the other copy of them. A question for a
+    /// whole key finds the one item that has it.
+    fn finds(&self, copy: &EntityRef<'_>, own: &EntityRef<'_>, question: &Question<'_>) -> bool {
+        let key = self.key_schema();
+        if self.index.is_some_and(|index| !copy.entity.is_in(index)) {
+            return false;
+        }
+        let shape = |side: &EntityRef<'_>, name: &str| {
+            Shape::of(side.entity.template_of(name).as_deref(), side.entity)
+        };
+        let partition = key.partition.iter().all(|key| shape(own, &key.name).meets(&shape(copy, &key.name)));
+        // A question for several entities reads what lies between them too.
+        let several = question.sources.len() > 1;
+        let sort =
+            several || key.sort.iter().all(|key| shape(own, &key.name).begins_like(&shape(copy, &key.name)));
+        match (question.pattern.reading, self.index) {
+            (Reading::Scan, _) => true,
+            (Reading::Get, None) => false,
+            (Reading::Get | Reading::Query, _) => partition && sort,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Steps by which items come to another key: they are kept under both until nobody asks for the old ones.
+
+use super::action::Action;
+use super::index_lifetime::{delete, put, standing};
+use super::input::{SubjectEntity, SubjectPattern};
+use super::matching::EntityRef;
+use super::phrasing::{Subjects, and, items};
+use super::plan::{StepKind, Units};
+use super::planner::{Planner, SCAN_UNIT_BYTES, must_be_copied};
+use super::stale_copies::{Former, variables};
+
+/// How items come from one place to another.
+struct Rekey<'a> {
+    old: EntityRef<'a>,
+    new: EntityRef<'a>,
+    /// Whether both places are in one table.
+    within: bool,
+    /// The old key and the new one.
+    out: String,
+    key: String,
+    /// The new table, in words.
+    other: String,
+    entity: String,
+}
+
+impl<'a> Planner<'a> {
+    /// Items get another primary key, in their table or in another: they become other items.
+    pub(super) fn moved(&mut self, old: EntityRef<'a>, new: EntityRef<'a>) {
+        let (from, to) = (&old.table.definition.name, &new.table.definition.name);
+        let anew = from == to && must_be_copied(old.table, new.table);
+        let within = from == to && !anew;
+        let other = if anew { format!("the new {to}") } else { to.clone() };
+        let passage = Rekey {
+            old,
+            new,
+            within,
+            out: old.key_text(),
+            key: new.key_text(),
+            other,
+            entity: new.entity.name.clone(),
+        };
+        self.both_written(&passage);
+        self.copied(&passage);
+        self.old_deleted(&passage);
+    }
+
+    fn both_written(&mut self, passage: &Rekey<'_>) {
+        let Rekey { old, out, key, other, within, entity, .. } = passage;
+        let from = &old.table.definition.name;
+        let writers: Vec<&SubjectPattern> = self
+            .writes()
+            .filter(|pattern| pattern.changes(entity) || pattern.changes(&old.entity.name))
+            .collect();
+        let updates: Vec<&SubjectPattern> = writers
+            .iter()
+            .filter(|pattern| pattern.updates(entity) || pattern.updates(&old.entity.name))
+            .copied()
+            .collect();
+        let unknown = writers.is_empty();
+        let who = Subjects::of(writers.into_iter(), || format!("whatever writes {entity}"));
+        let place_of = if *within {
+            format!("under {out} and under {key}")
+        } else {
+            format!("in {from} and as {key} in {other}")
+        };
+        let (first, second) = if *within {
+            (format!("under {out}"), format!("under {key}"))
+        } else {
+            (format!("in {from}"), format!("in {other}"))
+        };
+        let text = format!("{} {entity} {place_of}, both in one transaction", who.each("keeps", "keep"));
+        self.act(StepKind::WriteBoth, text, vec![Action::KeepBoth { entity: entity.clone() }]);
+        let names = [entity.as_str(), old.entity.name.as_str()];
+        self.former(&Former {
+            copies: entity,
+            names: &names,
+            known: (out, variables(old)),
+            made: (key, variables(&passage.new)),
+            during: StepKind::WriteBoth,
+            lasts: true,
+        });
+        self.former(&Former {
+            copies: entity,
+            names: &names,
+            known: (key, variables(&passage.new)),
+            made: (out, variables(old)),
+            during: StepKind::SwitchReads,
+            lasts: false,
+        });
+        let updating = Subjects::of(updates.iter().copied(), || "an update".to_owned());
+        let mut clauses = vec![(
+            StepKind::WriteBoth,
+            format!("conditions are asked {first} alone: {second} a copy may not be there yet"),
+            Vec::new(),
+        )];
+        if unknown || !updates.is_empty() {
+            let (reads, changes, puts) =
+                if updating.is_many() { ("read", "change", "put") } else { ("reads", "changes", "puts") };
+            clauses.push((
+                StepKind::WriteBoth,
+                format!(
+                    "{} {reads} the whole item {first}, {changes} it there on condition that it is still what was read, and {puts} it whole {second}: an update alone would leave there an item that lacks the rest",
+                    updating.names()
+                ),
+                Vec::new(),
+            ));
+        }
+        let turned = if unknown || !updates.is_empty() {
+            format!(
+                "conditions are asked {second}, and what {} and {} {second}; {first} they are put whole until the old writes stop",
+                updating.each("changes is read", "change is read"),
+                "changed"
+            )
+        } else {
+            format!("conditions are asked {second}")
+        };
+        clauses.push((StepKind::SwitchReads, turned, vec![Action::GoByNew { entity: entity.clone() }]));
+        let place = if *within { String::new() } else { format!(" in {from}") };
+        clauses.push((
+            StepKind::StopWrites,
+            format!("{} {entity} under {out}{place}", who.no_longer("keeps", "keep")),
+            vec![Action::KeepNew { entity: entity.clone() }],
+        ));
+        for (kind, text, actions) in clauses {
+            self.act(kind, text, actions);
+        }
+    }
+
+    fn copied(&mut self, passage: &Rekey<'a>) {
+        let Rekey { old, new, out, key, other, entity, .. } = passage;
+        let from = &old.table.definition.name;
+        let counted = SubjectEntity { count: old.entity.count, ..new.entity.clone() };
+        let needed = self.told(*old, *new);
+        let with: Vec<String> = needed
+            .iter()
+            .map(|one| match &one.from {
+                Some(from) => format!("{} ({from})", one.name),
+                None => one.name.clone(),
+            })
+            .collect();
+        let with = if with.is_empty() { String::new() } else { format!(", with {}", and(&with)) };
+        let already = if passage.within && old.meets(new) {
+            "; one whose own attributes make the key that it has is left as it is"
+        } else {
+            ""
+        };
+        let text = format!(
+            "scan {from} and put the {} into {other} as {key}{with}, each on condition that nothing is there yet (attribute_not_exists({})){already}",
+            items(old.entity.count, entity),
+            new.table.key_name()
+        );
+        let stands = standing(self.stood(new.table), new.table, StepKind::Backfill);
+        let writes = put(&counted, Some(old.entity), &stands);
+        let reads = self.scanned(StepKind::Backfill, old.table);
+        let units = writes.zip(reads).map(|(units, reads)| units.and(Units { reads, ..Units::default() }));
+        // The writes are billed where the items go.
+        self.consume(
+            StepKind::Backfill,
+            new.table,
+            text,
+            units,
+            vec![Action::Copy { entity: entity.clone() }],
+        );
+        if let Some(clause) = self.clauses.last_mut() {
+            clause.table.clone_from(from);
+        }
+        self.copies(*new, &needed);
+        // Within one table the scan meets both.
+        let again = counted.table_bytes().map(|bytes| Units {
+            reads: if passage.within { 0 } else { bytes.div_ceil(SCAN_UNIT_BYTES) },
+            ..Units::default()
+        });
+        let text = format!(
+            "compare every {entity} under {out} with the one under {key}{}: what is missing or differs is put again, and what none under {out} makes is deleted, each in a transaction that checks that the one under {out} is still what was read; again until none is found",
+            if passage.within { String::new() } else { format!(" in {other}") }
+        );
+        self.scan(StepKind::Verify, old.table, text, again, vec![Action::Compare { entity: entity.clone() }]);
+    }
+
+    /// What goes with its table needs no writes.
+    fn old_deleted(&mut self, passage: &Rekey<'_>) {
+        let Rekey { old, new, out, key, entity, within, .. } = passage;
+        let from = &old.table.definition.name;
+        let Some(now) = self.after.table(from).filter(|now| !must_be_copied(old.table, now)) else { return };
+        let which = if *within && old.meets(new) {
+            format!(": those whose key is not {key} of their own attributes, as that has them already")
+        } else {
+            String::new()
+        };
+        let text = format!(
+            "delete the {} under {out} from {from}{which}",
+            items(old.entity.count, &old.entity.name)
+        );
+        let entered = within.then_some(new.entity);
+        let units = delete(old.entity, entered, &standing(Some(old.table), now, StepKind::DeleteItems));
+        self.scan(
+            StepKind::DeleteItems,
+            old.table,
+            text,
+            units,
+            vec![Action::DeleteOld { entity: entity.clone() }],
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! A model's tables with items in them, on which changes and questions are tried one after another: what a change did is
+//! looked at and undone, so that the next one finds the same items.
+
+use super::database::{Database, key_texts};
+use super::report::PatternReport;
+use super::writes::{Changed, Done};
+use super::{execute, opened, writes};
+use crate::data::{Sample, key_of};
+use crate::model::{Faults, Model, Pattern};
+
+pub(crate) struct Loaded(Database);
+
+impl Loaded {
+    pub(crate) fn of(model: &Model, samples: &[Sample]) -> Result<Self, Faults> {
+        let (database, _) = opened(model, samples, &mut |_| {})?;
+        Ok(Self(database))
+    }
+
+    /// Runs one change of a model and leaves it done. If it is refused or fails, what it has left is not known.
+    pub(crate) fn change(
+        &mut self,
+        model: &Model,
+        samples: &[Sample],
+        pattern: &Pattern,
+    ) -> Result<Done, String> {
+        let done = writes::done(&self.0, model, samples, pattern)?;
+        if let Done::Changed { changes, .. } = &done {
+            for change in changes {
+                let Some((table, image)) = model.table(&change.table).zip(image(change)) else { continue };
+                let owner = change.after.is_some().then(|| Some(change.entity.clone()));
+                self.0.own(table, &key_texts(table, image), owner);
+            }
+        }
+        Ok(done)
+    }
+
+    /// Asks one question, as of these samples.
+    pub(crate) fn ask(&mut self, model: &Model, samples: &[Sample], pattern: &Pattern) -> PatternReport {
+        execute::pattern(&mut self.0, model, samples, pattern)
+    }
+
+    /// Makes what was changed what the samples say.
+    pub(crate) fn undo(
+        &mut self,
+        model: &Model,
+        samples: &[Sample],
+        changes: &[Changed],
+    ) -> Result<(), String> {
+        for change in changes {
+            let Some((table, image)) = model.table(&change.table).zip(image(change)) else { continue };
+            let key = key_of(table, image).ok_or("an item without its key")?;
+            let is_it = |sample: &&Sample| {
+                sample.table == table.name
+                    && key.iter().all(|(name, value)| sample.item.get(name) == Some(value))
+            };
+            let sample = samples.iter().rfind(is_it);
+            self.0.restore(&table.name, &key, sample.map(|sample| &sample.item))?;
+            self.0.own(table, &key_texts(table, image), sample.map(|sample| sample.entity.clone()));
+        }
+        Ok(())
+    }
+}
+
+fn image(change: &Changed) -> Option<&keywright_semantics::value::Item> {
+    change.before.as_ref().or(change.after.as_ref())
+}
