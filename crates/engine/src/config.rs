@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::image_memory::ImageMemory;
 use crate::lane::Lane;
 
 /// Ten gigabytes: the service's limit of an item collection (developer guide: LSI).
 const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 /// Tables of one account in one region (developer guide: `ServiceQuotas`).
 const TABLES_MAX: usize = 2500;
+/// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index and tag.
+const RECORD_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// More than one machine can fill.
 const STREAM_SHARDS_MAX: u32 = 64;
 /// At four hours each, 64 open shards come to half as many in a day.
@@ -26,6 +29,8 @@ pub struct EngineConfig {
     pub item_collection_bytes_max: u64,
     /// Tables that one account may have in one region.
     pub tables_max: usize,
+    /// Bytes of the definitions of all tables of all accounts and regions, deleted ones with a stream included.
+    pub record_bytes_max: usize,
     /// Open shards of one stream.
     pub stream_shards_max: u32,
     /// Shards of one stream, closed ones included, at which none gives way any more until old ones are forgotten.
@@ -36,6 +41,8 @@ pub struct EngineConfig {
     pub ttl_delay_ms: u64,
     /// Where long computations take place.
     pub lane: Arc<Lane>,
+    /// Memory for the images of large items that are being written.
+    pub images: Arc<ImageMemory>,
 }
 
 impl Default for EngineConfig {
@@ -44,11 +51,13 @@ impl Default for EngineConfig {
             transition_ms: 0,
             item_collection_bytes_max: ITEM_COLLECTION_BYTES_MAX,
             tables_max: TABLES_MAX,
+            record_bytes_max: RECORD_BYTES_MAX,
             stream_shards_max: STREAM_SHARDS_MAX,
             stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
             stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
             ttl_delay_ms: TTL_DELAY_MS,
             lane: Arc::default(),
+            images: Arc::default(),
         }
     }
 }

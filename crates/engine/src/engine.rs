@@ -4,20 +4,22 @@
 
 use std::sync::Arc;
 
-use keywright_semantics::error::Error;
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::table as messages;
 use keywright_semantics::request::Request;
 use keywright_semantics::response::Response;
 use keywright_store::{Store, StoreError};
 
 use crate::batch_get_item::batch_get_item;
 use crate::batch_write_item::batch_write_item;
-use crate::catalogue::{Catalogue, CatalogueFault};
+use crate::catalogue::{Catalogue, CatalogueFault, Table, record_bytes};
 use crate::config::EngineConfig;
 use crate::delete_item::delete_item;
 use crate::env::{Caller, Env};
 use crate::get_item::get_item;
 use crate::lane::{Lane, Pace, Presence};
 use crate::latch::Latches;
+use crate::layout::TableId;
 use crate::partiql;
 use crate::purge::Clearing;
 use crate::put_item::put_item;
@@ -214,6 +216,28 @@ impl<S: Store> Engine<S> {
     /// The pace of a request that begins to compute.
     pub(crate) fn pace(&self) -> Pace<'_> {
         Pace::new(self.lane(), self.presence.as_ref())
+    }
+
+    /// Changes a table's record for a client, unless the client has left before its turn came.
+    pub(crate) async fn change_table<R>(
+        &self,
+        id: TableId,
+        change: impl Fn(&mut Table) -> Result<R, Error>,
+    ) -> Result<(Arc<Table>, R), Error> {
+        let full = self.catalogue().record_bytes() >= self.config().record_bytes_max;
+        let permit = || self.pace().check_presence();
+        let checked = |table: &mut Table| {
+            let before = full.then(|| table.clone());
+            let result = change(table)?;
+            match before {
+                Some(before) if record_bytes(table) > record_bytes(&before) => Err(Error::new(
+                    ErrorKind::LimitExceeded,
+                    messages::definitions_limit(self.config().record_bytes_max),
+                )),
+                _ => Ok(result),
+            }
+        };
+        self.catalogue().change_if(id, permit, checked).await
     }
 
     pub(crate) fn store(&self) -> &S {

@@ -110,6 +110,11 @@ impl<'e> Pace<'e> {
         Self { lane, presence, spent: 0, since_turn: 0 }
     }
 
+    /// Fails if the client has left: for work that nobody else needs, before anything is written.
+    pub(crate) fn check_presence(&self) -> Result<(), Error> {
+        if self.presence.is_some_and(Presence::has_left) { Err(fault::internal()) } else { Ok(()) }
+    }
+
     /// Computes at least `steps`, and as much more as the turn has room for.
     pub(crate) async fn turn<T>(
         &mut self,
@@ -121,10 +126,7 @@ impl<'e> Pace<'e> {
         let result = if is_long {
             let lane = self.lane;
             let _place = lane.place().await;
-            // Nobody waits for the answer, and nothing is written yet.
-            if self.presence.is_some_and(Presence::has_left) {
-                return Err(fault::internal());
-            }
+            self.check_presence()?;
             lane.compute(|| work(&mut turn))
         } else {
             if self.since_turn > TURN_STEPS {

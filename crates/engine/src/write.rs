@@ -18,6 +18,7 @@ use crate::change::{Action, Change, Effect, Refusal, evaluate};
 use crate::collections;
 use crate::engine::Engine;
 use crate::fault;
+use crate::image_memory::{Room, image_bytes};
 use crate::lane::Pace;
 use crate::latch::Holder;
 use crate::layout::TableId;
@@ -102,6 +103,8 @@ enum Attempt {
     Stale(Arc<Table>),
     /// Another commit came first; the items as this one had read them.
     Conflict(Vec<Option<EncodedItem>>),
+    /// The images of its items need so many bytes, which are not free now.
+    NoRoom(usize),
     /// Committed or not: what was to be written.
     Unknown(Pending),
 }
@@ -125,6 +128,7 @@ pub(crate) async fn run<'r, S: Store>(
 ) -> Result<GroupEnd, Error> {
     let mut last_read = Vec::new();
     let mut pace = engine.pace();
+    let mut room = Room::default();
     for _ in 0..WRITE_ATTEMPTS_MAX {
         let actions = pace.turn(bind_steps, |_| bind()).await??;
         if kind == GroupKind::Transaction {
@@ -135,10 +139,17 @@ pub(crate) async fn run<'r, S: Store>(
             }
         }
         let guard = engine.latches().acquire(gate_keys(&actions), kind.holder()).await;
-        match attempt(engine, &mut pace, kind, &actions, token).await? {
+        match attempt(engine, &mut pace, &mut room, kind, &actions, token).await? {
             Attempt::Ended(end) => return Ok(end),
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
             Attempt::Conflict(read) => last_read = read,
+            Attempt::NoRoom(bytes) => {
+                // Not behind the latch: its next holder may be the one that has the memory.
+                drop(guard);
+                room.wait_for(&engine.config().images, bytes).await;
+                pace.check_presence()?;
+                continue;
+            }
             Attempt::Unknown(pending) => {
                 if settle(engine, &actions, &pending).await? {
                     return Ok(GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure)));
@@ -210,9 +221,10 @@ impl Protected {
 }
 
 /// One try: read, evaluate, buffer, commit.
-async fn attempt<S: Store>(
-    engine: &Engine<S>,
+async fn attempt<'e, S: Store>(
+    engine: &'e Engine<S>,
     pace: &mut Pace<'_>,
+    room: &mut Room<'e>,
     kind: GroupKind,
     actions: &[Action<'_>],
     token: Option<&NewToken>,
@@ -236,6 +248,10 @@ async fn attempt<S: Store>(
     let now_ms = engine.env().now_ms();
     if let Some(used) = used.filter(|row| row.expires_ms > now_ms) {
         return Ok(Attempt::Ended(GroupEnd::Replayed(used)));
+    }
+    let bytes = image_bytes(actions, &items);
+    if !room.take(&engine.config().images, bytes) {
+        return Ok(Attempt::NoRoom(bytes));
     }
     let outcomes = match evaluate_all(engine, pace, actions, items, sizes).await? {
         Ok(outcomes) => outcomes,

@@ -116,6 +116,9 @@ pub(crate) const DECODE_BUDGET_MIB_MIN: u64 = 64;
 /// Bytes that are read, verified or written out without letting others run: a millisecond or two.
 pub(crate) const COMPUTED_BYTES_AT_ONCE: usize = 128 * KIB;
 
+/// The same for a body of many small values, by the memory that these take: each costs as much time as 128 bytes of text.
+pub(crate) const COMPUTED_DECODED_BYTES_AT_ONCE: usize = 512 * KIB;
+
 /// Bodies up to this size are read at once. Reading more takes a tenth of a millisecond and beyond.
 pub(crate) const SHORT_BODY_BYTES_MAX: usize = 2 * KIB;
 /// Larger ones that are not for the lane yet queue for so many places before they are read.
@@ -140,8 +143,8 @@ pub(crate) const ANSWER_BUDGET_MIB: u64 = 256;
 pub(crate) const ANSWER_BUDGET_MIB_MIN: u64 = 32;
 /// Smaller answers take nothing from the budget.
 pub(crate) const ANSWER_FREE_BYTES: usize = 16 * KIB;
-/// A page of Query, Scan, GetRecords or PartiQL: 1 MB of small values is up to 7 MB of JSON, most pages are 1.5 MB at most.
-pub(crate) const PAGE_ANSWER_BYTES: usize = 4 * MIB;
+/// A page of Query, Scan, GetRecords or PartiQL: 1 MB of small values is up to 10 MB of JSON.
+pub(crate) const PAGE_ANSWER_BYTES: usize = 10 * MIB;
 /// The largest answer of TransactGetItems and ExecuteTransaction.
 pub(crate) const TRANSACTION_ANSWER_BYTES: usize = 8 * MIB;
 /// The largest answer of BatchGetItem and BatchExecuteStatement.

@@ -22,6 +22,7 @@ mod sign;
 mod slow;
 mod unsigned;
 mod updates;
+mod writers;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -43,6 +44,7 @@ const FAMILIES: &[&[Attack]] = &[
     slow::ATTACKS,
     unsigned::ATTACKS,
     framing::ATTACKS,
+    writers::ATTACKS,
 ];
 
 const USAGE: &str = "\

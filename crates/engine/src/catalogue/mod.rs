@@ -25,6 +25,7 @@ use keywright_semantics::messages::table as messages;
 use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
 use keywright_store::{Direction, KeyRange};
+use tokio::sync::Mutex;
 
 pub(crate) use stream::{NewStream, RecordPlace, Shard, ShardHash, Stream, Succession};
 pub(crate) use table::{
@@ -128,12 +129,17 @@ struct Cache {
     names: Names,
     /// Tables that nobody can name any more, until their rows are gone.
     doomed: HashMap<TableId, Arc<Table>>,
+    /// Sum of the sizes of all records.
+    record_bytes: usize,
 }
 
 /// The catalogue of one engine.
 pub(crate) struct Catalogue<S> {
     store: S,
     cache: RwLock<Cache>,
+    /// Held while a record is changed. Each change reads, compares and writes a whole record: changes that ran at the
+    /// same time would all but one fail and start over, and take the processors from the readers of items.
+    change_turn: Mutex<()>,
 }
 
 impl<S: Store> Catalogue<S> {
@@ -158,8 +164,11 @@ impl<S: Store> Catalogue<S> {
             Ok(())
         })
         .await?;
-        cache.doomed = tables;
-        Ok(Self { store, cache: RwLock::new(cache) })
+        for table in tables.into_values() {
+            cache.record_bytes += record_bytes(&table);
+            cache.doomed.insert(table.id, table);
+        }
+        Ok(Self { store, cache: RwLock::new(cache), change_turn: Mutex::default() })
     }
 
     /// The table a client names, whatever its state.
@@ -203,6 +212,11 @@ impl<S: Store> Catalogue<S> {
         self.read().names.get(caller).map_or(0, BTreeMap::len)
     }
 
+    /// Sizes of the records of all tables of all callers, deleted ones whose rows or streams remain included.
+    pub(crate) fn record_bytes(&self) -> usize {
+        self.read().record_bytes
+    }
+
     /// Every table, those that nobody can name any more included.
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
         let cache = self.read();
@@ -237,6 +251,7 @@ impl<S: Store> Catalogue<S> {
         build: impl Fn(TableId) -> Table,
     ) -> Result<Arc<Table>, Error> {
         let name_row = name_key(caller, name);
+        let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
             let rows = txn
@@ -282,6 +297,18 @@ impl<S: Store> Catalogue<S> {
         id: TableId,
         change: impl Fn(&mut Table) -> Result<R, Error>,
     ) -> Result<(Arc<Table>, R), Error> {
+        self.change_if(id, || Ok(()), change).await
+    }
+
+    /// The same, unless `permit` refuses once it is the caller's turn.
+    pub(crate) async fn change_if<R>(
+        &self,
+        id: TableId,
+        permit: impl Fn() -> Result<(), Error>,
+        change: impl Fn(&mut Table) -> Result<R, Error>,
+    ) -> Result<(Arc<Table>, R), Error> {
+        let _turn = self.change_turn.lock().await;
+        permit()?;
         let mut unsure: Option<(Table, R)> = None;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
@@ -318,6 +345,7 @@ impl<S: Store> Catalogue<S> {
     pub(crate) async fn unname(&self, table: &Table) -> Result<(), Error> {
         let caller = owner(table);
         let name_row = name_key(&caller, &table.name);
+        let _turn = self.change_turn.lock().await;
         for _ in 0..CHANGE_TRIES_MAX {
             let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
             let rows = txn
@@ -349,7 +377,7 @@ impl<S: Store> Catalogue<S> {
         txn.delete(record_key(id));
         // If it is unsure whether the record is gone, a later step clears and forgets the table again.
         if commit(txn).await? == Ended::Done {
-            self.write().doomed.remove(&id);
+            self.write().forget(id);
         }
         Ok(())
     }
@@ -373,7 +401,14 @@ impl<S: Store> Catalogue<S> {
 
 impl Cache {
     fn insert(&mut self, table: Arc<Table>) {
-        self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
+        self.record_bytes += record_bytes(&table);
+        let replaced = self.names.entry(owner(&table)).or_default().insert(table.name.clone(), table);
+        self.record_bytes -= replaced.map_or(0, |table| record_bytes(&table));
+    }
+
+    fn forget(&mut self, id: TableId) {
+        let forgotten = self.doomed.remove(&id);
+        self.record_bytes -= forgotten.map_or(0, |table| record_bytes(&table));
     }
 
     /// Lets requests see a table that the store has, unless they see it already or do no more.
@@ -392,7 +427,9 @@ impl Cache {
         let named = named.filter(|named| named.id == table.id);
         let place = named.or_else(|| self.doomed.get_mut(&table.id));
         if let Some(place) = place.filter(|place| place.version < table.version) {
-            *place = Arc::clone(table);
+            let replaced = std::mem::replace(place, Arc::clone(table));
+            self.record_bytes += record_bytes(table);
+            self.record_bytes -= record_bytes(&replaced);
         }
     }
 
@@ -408,6 +445,11 @@ impl Cache {
             self.names.remove(caller);
         }
     }
+}
+
+/// What a table takes in the catalogue, on disk and about as much in memory.
+pub(crate) fn record_bytes(table: &Table) -> usize {
+    record::encode(table).len()
 }
 
 /// Whose table it is.

@@ -16,11 +16,10 @@ use keywright_store::Store;
 use super::describe::{INITIAL_ON_DEMAND, View, describe};
 use crate::catalogue::{
     BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen,
-    StreamState, StreamView, Table, TableStatus, Throughput, TtlState, Warm, next_id_key,
+    StreamState, StreamView, Table, TableStatus, Throughput, TtlState, Warm,
 };
 use crate::engine::Engine;
 use crate::env::Caller;
-use crate::latch::Holder;
 use crate::layout::{IndexId, TableId};
 use crate::streams;
 
@@ -56,10 +55,7 @@ pub(crate) async fn run<S: Store>(
         }
         table
     };
-    // One after the other: tried side by side, all but one would fail each time.
-    let turn = engine.latches().acquire([next_id_key()], Holder::Single).await;
     let table = engine.catalogue().create(caller, &request.name, build).await?;
-    drop(turn);
     Ok(Response::CreateTable(Box::new(answer(&table, request, engine))))
 }
 
@@ -67,6 +63,9 @@ fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateT
     let over = |text: String| Err(Error::new(ErrorKind::LimitExceeded, text));
     if engine.catalogue().count(caller) >= engine.config().tables_max {
         return over(messages::table_limit(engine.config().tables_max));
+    }
+    if engine.catalogue().record_bytes() >= engine.config().record_bytes_max {
+        return over(messages::definitions_limit(engine.config().record_bytes_max));
     }
     if let Some(units) = request.throughput {
         check_units(units, caller).or_else(over)?;

@@ -27,7 +27,7 @@ pub(crate) async fn run<S: Store>(
         streams::disable(table, moment);
         Ok(())
     };
-    let (table, ()) = engine.catalogue().change(found.id, doom).await?;
+    let (table, ()) = engine.change_table(found.id, doom).await?;
     let mut description = describe(&table, View::of(engine));
     description.table_status = TableStatusName::Deleting;
     omit_what_the_service_omits(&mut description);

@@ -41,7 +41,7 @@ pub(crate) async fn tag<S: Store>(
         }
         Ok(())
     };
-    engine.catalogue().change(table.id, add).await?;
+    engine.change_table(table.id, add).await?;
     Ok(Response::TagResource)
 }
 
@@ -55,7 +55,7 @@ pub(crate) async fn untag<S: Store>(
         table.tags.retain(|key, _| !request.keys.contains(key));
         Ok(())
     };
-    engine.catalogue().change(table.id, remove).await?;
+    engine.change_table(table.id, remove).await?;
     Ok(Response::UntagResource)
 }
 

@@ -30,7 +30,7 @@ pub(crate) async fn update<S: Store>(
         }
         Ok(())
     };
-    let (table, ()) = engine.catalogue().change(found.id, change).await?;
+    let (table, ()) = engine.change_table(found.id, change).await?;
     if let Some((generation, attribute)) = table.ttl.enabled() {
         // A small table has its rows at once, and is ENABLED, as at the service. What a fault leaves is done by a step.
         let _ = ttl::fill(engine, &table, generation, attribute).await;

@@ -48,7 +48,7 @@ pub(crate) async fn run<S: Store>(
         moment: streams::Moment::now(engine).await?,
         namesakes: engine.catalogue().all_named(caller, &found.name),
     };
-    let (table, before) = engine.catalogue().change(found.id, |table| update.apply(table)).await?;
+    let (table, before) = engine.change_table(found.id, |table| update.apply(table)).await?;
     let description = update.answer(describe(&before, View::of(engine)), describe(&table, View::of(engine)));
     Ok(Response::UpdateTable(Box::new(description)))
 }

@@ -2,6 +2,7 @@
 
 mod batches;
 mod capacity;
+mod client_bounds;
 mod conflicts;
 mod errors;
 mod flaky;

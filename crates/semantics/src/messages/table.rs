@@ -126,6 +126,13 @@ pub fn table_limit(tables_max: usize) -> String {
     format!("Subscriber limit exceeded: There is a limit of {tables_max} tables per subscriber")
 }
 
+/// Keywright's own: the service has no such limit that one client could reach.
+pub fn definitions_limit(bytes_max: usize) -> String {
+    format!(
+        "This server's limit of {bytes_max} bytes for the definitions of all tables is reached. Delete tables first"
+    )
+}
+
 pub fn units_out_of_bounds(units: i64, name: &str) -> String {
     format!("Given value {units} for {name} is out of bounds")
 }

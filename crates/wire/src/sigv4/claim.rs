@@ -239,6 +239,8 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
 }
 
 /// What a presigned request without X-Amz-Expires gets: the same window as a header signature.
+/// A region's name becomes part of every table's record; the service's names have at most 16 bytes.
+const REGION_BYTES_MAX: usize = 64;
 const DEFAULT_EXPIRES_SECONDS: u64 = 300;
 /// Seven days (Signature Version 4: query parameters).
 const EXPIRES_SECONDS_MAX: u64 = 604_800;
@@ -310,7 +312,7 @@ fn build(raw: RawClaim<'_>) -> Result<Claim<'_>, Error> {
     let (date, region) = (part(first + 1, second), part(second + 1, third));
     let (service, terminator) = (part(third + 1, fourth), part(fourth + 1, raw.credential.len()));
     let mut wrong = String::new();
-    if region.is_empty() {
+    if region.is_empty() || region.len() > REGION_BYTES_MAX {
         wrong.push_str(&auth::bad_region(region));
     }
     if service != SERVICE {

@@ -278,3 +278,11 @@ fn the_target_must_be_covered() {
         )
     );
 }
+
+#[test]
+fn a_region_of_more_than_64_bytes_is_not_a_region() {
+    let sent = |length: usize| Sent::signed_at(NOW, &"r".repeat(length), SignatureLocation::Headers);
+    assert_eq!(sent(64).check(NOW).unwrap(), "r".repeat(64));
+    let (_, message) = sent(65).fault(NOW);
+    assert_eq!(message, format!("Credential should be scoped to a valid region, not '{}'. ", "r".repeat(65)));
+}
