@@ -15,7 +15,8 @@ fn page(name: &str) -> String {
 
 /// What the binary prints to standard output.
 fn printed(arguments: &[&str]) -> String {
-    let output = Command::new(env!("CARGO_BIN_EXE_keywright")).args(arguments).output().expect("the binary runs");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_keywright")).args(arguments).output().expect("the binary runs");
     assert!(output.status.success(), "{arguments:?}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
@@ -50,8 +51,10 @@ fn the_model_file_page_has_every_field_of_the_schema() {
     let schema: Value = serde_json::from_str(&printed(&["model", "schema"])).expect("JSON");
     let mut fields = BTreeSet::new();
     collect_fields(&schema, &mut fields);
-    let named: BTreeSet<&str> =
-        names(&page).into_iter().flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && c != '-')).collect();
+    let named: BTreeSet<&str> = names(&page)
+        .into_iter()
+        .flat_map(|code| code.split(|c: char| !c.is_alphanumeric() && c != '-'))
+        .collect();
     let missing: Vec<&String> = fields.iter().filter(|field| !named.contains(field.as_str())).collect();
     assert!(!fields.is_empty() && missing.is_empty(), "{missing:?}");
 }
