@@ -1,11 +1,12 @@
-//! `docs/modeling.md` as a newcomer would follow it: every block of commands is run by a shell, and what a block prints is
-//! compared with the block of text after it. A line `…` stands for any lines, `…` within a line for any text.
+//! `docs/tutorial.md` and `docs/guide/*.md` as a newcomer would follow them: each `sh` block is run by a shell, and its output is
+//! compared with the `text` block after it. A line `…` stands for any lines, `…` within a line for any text. Blocks in
+//! other languages (`console`, `python`, …) are shown to the reader and not run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Blocks of commands in the guide, so that none is lost unnoticed.
-const BLOCKS: usize = 11;
+/// The least number of command blocks in all documents, so that none is lost unnoticed.
+const BLOCKS_MIN: usize = 24;
 
 /// A fenced block: its language and its lines.
 struct Block {
@@ -80,50 +81,87 @@ fn alike(wanted: &str, line: &str) -> bool {
     }
 }
 
-#[test]
-fn every_command_of_the_guide_prints_what_the_guide_says() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/modeling.md");
-    let guide = std::fs::read_to_string(guide).expect("the guide");
+/// The repository's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// The documents whose commands are run: path and text.
+fn documents() -> Vec<(PathBuf, String)> {
+    let docs = root().join("docs");
+    let guides = std::fs::read_dir(docs.join("guide")).expect("docs/guide");
+    let mut paths: Vec<PathBuf> = guides.map(|entry| entry.expect("an entry").path()).collect();
+    paths.push(docs.join("tutorial.md"));
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).expect("a document");
+            (path, text)
+        })
+        .collect()
+}
+
+/// Copies the example models to `examples/models` in a folder, where the guides use them.
+fn copy_examples(folder: &Path) {
+    let target = folder.join("examples/models");
+    std::fs::create_dir_all(&target).expect("a folder");
+    for entry in std::fs::read_dir(root().join("examples/models")).expect("the examples") {
+        let entry = entry.expect("an entry");
+        std::fs::copy(entry.path(), target.join(entry.file_name())).expect("a copy");
+    }
+}
+
+/// Runs a document's commands in a new folder and compares what they print; returns the number of command blocks.
+fn follow(path: &Path, text: &str) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
+    copy_examples(folder.path());
     let mut commands = 0;
     let mut printed = String::new();
-    for block in blocks(&guide) {
+    for block in blocks(text) {
         match block.language.as_str() {
             "sh" => {
                 commands += 1;
                 let output = shell(folder.path(), &block.text);
-                assert!(
-                    output.status.success(),
-                    "{}\n{}",
-                    block.text,
-                    String::from_utf8_lossy(&output.stderr)
-                );
+                let errors = String::from_utf8_lossy(&output.stderr);
+                assert!(output.status.success(), "{}: {}\n{errors}", path.display(), block.text);
                 printed = String::from_utf8_lossy(&output.stdout).into_owned();
             }
             "text" => assert!(
                 shows(&block.text, &printed),
-                "the guide shows\n{}\nand it prints\n{printed}",
+                "{} shows\n{}\nand the command prints\n{printed}",
+                path.display(),
                 block.text
             ),
-            other => panic!("a block in {other} is not tested"),
+            _ => {}
         }
     }
-    assert_eq!(commands, BLOCKS, "blocks of commands were added or removed");
+    commands
 }
 
 #[test]
-fn every_command_and_option_that_the_guide_names_is_in_a_block_that_is_run() {
-    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/modeling.md");
-    let guide = std::fs::read_to_string(guide).expect("the guide");
-    let run: String =
-        blocks(&guide).into_iter().filter(|block| block.language == "sh").map(|block| block.text).collect();
-    let prose = guide.split("```").step_by(2).collect::<String>();
-    let named = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("keywright model "));
-    let options = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("--"));
-    // What the guide says of import needs a server or a neighbouring file; other tests use it.
-    let elsewhere = ["--endpoint", "--side", "--no-side", "--base", "--no-base"];
-    for code in named.chain(options).filter(|code| !elsewhere.contains(code)) {
-        assert!(run.contains(code), "{code} is named and not run");
+fn every_command_of_the_documents_prints_what_they_show() {
+    let commands: usize = documents().iter().map(|(path, text)| follow(path, text)).sum();
+    assert!(commands >= BLOCKS_MIN, "blocks of commands were removed: {commands} are left");
+}
+
+#[test]
+fn every_model_command_and_option_that_the_documents_name_is_run() {
+    let documents = documents();
+    let run: String = documents
+        .iter()
+        .flat_map(|(_, text)| blocks(text))
+        .filter(|block| block.language == "sh")
+        .map(|block| block.text)
+        .collect();
+    for (path, text) in &documents {
+        let prose = text.split("```").step_by(2).collect::<String>();
+        let named = prose.split('`').skip(1).step_by(2);
+        // A command is run with other file names: its first three words are looked for.
+        for code in named.filter(|code| code.starts_with("keywright model ")) {
+            let command = code.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
+            assert!(run.contains(&command), "{}: {code} is named and not run", path.display());
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every rate, ratio and size that docs/performance.md tells of a quiet machine, in one go: about 25 minutes.
+# Measures every figure that docs/internals/performance.md reports for a quiet machine: about 25 minutes.
 #
-#   docs/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
+#   docs/internals/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
 #
 # KEYWRIGHT is a release build of the server, FOLDER an empty folder on the disk to be measured, DYNOXIDE the peer's program
 # (`cargo install dynoxide-rs`; left out if not given). Results are left as text files in FOLDER.
@@ -60,7 +60,7 @@ start verified "$keywright" serve --port 8714 --in-memory --credentials keys.tom
 sleep 1
 bench signatures --endpoint verified=http://127.0.0.1:8714 --endpoint unverified=http://127.0.0.1:8711 --connections 64 \
   --operation get-item,put-item --seconds 6 --rounds 3
-# Rows written over and over, and read beside; first after many that are written once.
+# Rows written over and over, and read next to them; first after many that are written once.
 bench hot.before --endpoint durable=http://127.0.0.1:8710 --items 40000 --item-bytes 100 --table once --operation get-item --seconds 1 --rounds 1
 step=0
 for operation in put-item query-10 update-item query-10; do
@@ -68,7 +68,7 @@ for operation in put-item query-10 update-item query-10; do
 done
 bench zipf "${all[@]:0:4}" --items 1000000 --item-bytes 100 --table zipf --keys zipf --connections 16 --operation put-item,get-item --seconds 20 --rounds 2
 
-# Ten million items beside ten thousand.
+# Ten million items next to ten thousand.
 start ten-million "$keywright" serve --port 8720 --data ten-million; ten_million=$last
 sleep 1
 bench load --endpoint ten-million=http://127.0.0.1:8720 --items 10000000 --operation get-item --seconds 4 --rounds 1
