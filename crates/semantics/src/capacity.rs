@@ -25,7 +25,9 @@ impl std::ops::AddAssign for HalfUnits {
 /// Read and write units of one table or index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// Read capacity units, in halves.
     pub read: HalfUnits,
+    /// Write capacity units, in halves.
     pub write: HalfUnits,
 }
 
@@ -37,8 +39,11 @@ const WRITE_UNIT_BYTES: u64 = 1024;
 /// How a read is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
+    /// `ConsistentRead: false`: half a unit per 4 KB.
     Eventual,
+    /// `ConsistentRead: true`: one unit per 4 KB.
     Strong,
+    /// A read of a transaction: two units per 4 KB.
     Transactional,
 }
 
@@ -55,7 +60,9 @@ impl ReadMode {
 /// How a write to a table is charged; index writes are always plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
+    /// A write outside of transactions: one unit per 1 KB.
     Plain,
+    /// A write of a transaction: two units per 1 KB.
     Transactional,
 }
 
@@ -85,10 +92,12 @@ impl std::ops::AddAssign for Usage {
 }
 
 impl Usage {
+    /// A usage of read units only.
     pub fn reading(units: HalfUnits) -> Self {
         Self { read: units, ..Self::default() }
     }
 
+    /// A usage of write units only.
     pub fn writing(units: HalfUnits) -> Self {
         Self { write: units, ..Self::default() }
     }
@@ -124,8 +133,11 @@ impl TableUsage {
 /// What one request used of one table. An index the request did not touch has no entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableUsage {
+    /// Usage of the base table itself.
     pub table: Usage,
+    /// Usage of each local index, by index name.
     pub local_indexes: BTreeMap<String, Usage>,
+    /// Usage of each global index, by index name.
     pub global_indexes: BTreeMap<String, Usage>,
 }
 

@@ -8,56 +8,93 @@ use crate::messages::{cancellation, partiql};
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
+    /// The caller may not use the resource.
     AccessDenied,
+    /// The condition of a write does not hold.
     ConditionalCheckFailed,
+    /// A PartiQL INSERT found an item with the same key.
     DuplicateItem,
+    /// A shard iterator is older than its lifetime.
     ExpiredIterator,
+    /// A client request token was reused with a different request.
     IdempotentParameterMismatch,
+    /// The signature lacks a required part.
     IncompleteSignature,
     /// The service's own failure at a request that it lets through and cannot carry out.
     InternalFailure,
+    /// The server failed for a reason that the client cannot remove.
     InternalServerError,
+    /// The signature does not match the request.
     InvalidSignature,
+    /// An item collection of a table with local indexes would exceed its size limit.
     ItemCollectionSizeLimitExceeded,
+    /// An account or table quota is used up.
     LimitExceeded,
+    /// The request is not signed.
     MissingAuthenticationToken,
+    /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded,
+    /// The request's body exceeds the size limit.
     RequestEntityTooLarge,
+    /// The account is over its throughput quota.
     RequestLimitExceeded,
+    /// The table or index is in a state that does not permit the operation.
     ResourceInUse,
+    /// The table, index, stream or shard does not exist.
     ResourceNotFound,
+    /// The body is not JSON, or a member has the wrong JSON type.
     Serialization,
+    /// The server has no capacity for the request now.
     ServiceUnavailable,
+    /// The caller sends requests faster than the server allows.
     Throttling,
+    /// A transaction was cancelled; the detail has a reason for each action.
     TransactionCanceled,
+    /// Another transaction is writing the item.
     TransactionConflict,
+    /// The first request with this client request token is still running.
     TransactionInProgress,
+    /// The stream records asked for are past their retention.
     TrimmedDataAccess,
+    /// No operation has the requested name.
     UnknownOperation,
+    /// The access key is unknown.
     UnrecognizedClient,
+    /// The request breaks a rule of its operation.
     Validation,
 }
 
 /// Why one action of a cancelled transaction failed, or that it did not.
 #[derive(Clone, Debug)]
 pub enum CancellationReason {
+    /// The action did not fail.
     None,
+    /// The action's condition does not hold.
     ConditionalCheckFailed {
+        /// The item the condition was evaluated on, if the client asked for it.
         item: Option<EncodedItem>,
     },
     /// Of an INSERT whose key is taken.
     DuplicateItem,
+    /// The item's collection would exceed its size limit.
     ItemCollectionSizeLimitExceeded,
     /// Of a statement whose table is not there.
     ResourceNotFound,
+    /// Another transaction is writing the item.
     TransactionConflict,
+    /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded {
+        /// The text the client reads.
         message: String,
     },
+    /// The account or table is over its quota.
     Throttling {
+        /// The text the client reads.
         message: String,
     },
+    /// The action breaks a rule that needs the table or the item.
     Validation {
+        /// The text the client reads.
         message: String,
     },
 }
@@ -110,6 +147,7 @@ impl CancellationReason {
 /// What an error carries beyond its message.
 #[derive(Clone, Debug, Default)]
 pub enum ErrorDetail {
+    /// Nothing beyond the message.
     #[default]
     None,
     /// The item a failed condition was evaluated on, when the client asked for it.
@@ -121,17 +159,21 @@ pub enum ErrorDetail {
 /// An error as the client will see it.
 #[derive(Clone, Debug)]
 pub struct Error {
+    /// Decides the exception's name and the HTTP status.
     pub kind: ErrorKind,
+    /// The text the client reads; empty for an internal failure of the service.
     pub message: String,
     /// Boxed: errors are rare and the `Result`s that may hold one are everywhere.
     pub detail: Box<ErrorDetail>,
 }
 
 impl Error {
+    /// An error without detail.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), detail: Box::default() }
     }
 
+    /// An error of kind [`ErrorKind::Validation`] without detail.
     pub fn validation(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Validation, message)
     }
@@ -156,6 +198,7 @@ impl Error {
         self
     }
 
+    /// The same error with this detail.
     #[must_use]
     pub fn with_detail(mut self, detail: ErrorDetail) -> Self {
         *self.detail = detail;

@@ -10,20 +10,27 @@ use crate::value::AttributeValue;
 /// One value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyValue {
+    /// A string, ordered by its UTF-8 bytes.
     S(String),
+    /// A number, ordered by value.
     N(Number),
+    /// Binary bytes, ordered bytewise.
     B(Vec<u8>),
 }
 
 /// One value of a key, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyValueRef<'a> {
+    /// A string, ordered by its UTF-8 bytes.
     S(&'a str),
+    /// A number, ordered by value.
     N(Number),
+    /// Binary bytes, ordered bytewise.
     B(&'a [u8]),
 }
 
 impl KeyValue {
+    /// The value, borrowed.
     pub fn as_ref(&self) -> KeyValueRef<'_> {
         match self {
             Self::S(text) => KeyValueRef::S(text),
@@ -32,6 +39,7 @@ impl KeyValue {
         }
     }
 
+    /// The attribute value of the same type.
     pub fn to_value(&self) -> AttributeValue {
         match self {
             Self::S(text) => AttributeValue::S(text.clone()),
@@ -62,6 +70,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
+    /// The type the value has.
     pub const fn key_type(&self) -> KeyType {
         match self {
             Self::S(_) => KeyType::S,
@@ -70,6 +79,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
+    /// Bytes the value counts for against the limits of key sizes.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::S(text) => text.len(),
@@ -87,6 +97,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
+    /// The value, owned.
     pub fn to_owned(&self) -> KeyValue {
         match self {
             Self::S(text) => KeyValue::S((*text).to_owned()),
@@ -99,7 +110,9 @@ impl<'a> KeyValueRef<'a> {
 /// The key of one item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PrimaryKey {
+    /// The partition key's value.
     pub partition: KeyValue,
+    /// The sort key's value, if the table has a sort key.
     pub sort: Option<KeyValue>,
 }
 

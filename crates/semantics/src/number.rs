@@ -15,9 +15,13 @@ const MAGNITUDE_MIN: i32 = -130;
 /// What is wrong with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberFault {
+    /// The text is not a decimal number.
     NotNumeric,
+    /// More than 38 significant digits.
     TooManyDigits,
+    /// The magnitude exceeds 9.99…E+125.
     Overflow,
+    /// The magnitude is below 1E-130 and not zero.
     Underflow,
 }
 
@@ -33,6 +37,7 @@ pub struct Number {
 }
 
 impl Number {
+    /// The number zero.
     pub const ZERO: Self = Self { negative: false, digits: 1, exponent: 0, coefficient: 0 };
 
     /// What follows an encoded number, without reading it. `None` if none can end there.
@@ -101,10 +106,12 @@ impl Number {
         Ok(Self { negative, digits, exponent, coefficient })
     }
 
+    /// Whether the number is zero.
     pub const fn is_zero(&self) -> bool {
         self.coefficient == 0
     }
 
+    /// Whether the number is less than zero.
     pub const fn is_negative(&self) -> bool {
         self.negative
     }
@@ -128,6 +135,7 @@ impl Number {
         i64::try_from(if self.negative { -absolute } else { absolute }).ok()
     }
 
+    /// The number with the opposite sign; zero stays zero.
     #[must_use]
     pub const fn negated(self) -> Self {
         Self { negative: !self.negative && self.coefficient != 0, ..self }

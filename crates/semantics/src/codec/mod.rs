@@ -39,7 +39,9 @@ const TAG_BS: u8 = 11;
 /// Why stored bytes are not an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodecFault {
+    /// The bytes end within the header.
     TooShort,
+    /// The version byte is not one this program writes.
     UnknownVersion(u8),
     /// The header is right, what follows is not.
     Malformed,
@@ -68,6 +70,7 @@ impl std::error::Error for CodecFault {}
 pub struct EncodedItem(Bytes);
 
 impl EncodedItem {
+    /// Encodes a tree. Equal items give equal bytes.
     pub fn encode(item: &Item) -> Self {
         Self(write::item(item))
     }
@@ -89,6 +92,7 @@ impl EncodedItem {
         if is_canonical { Ok(()) } else { Err(CodecFault::Malformed) }
     }
 
+    /// The stored form: header and members.
     pub const fn as_bytes(&self) -> &Bytes {
         &self.0
     }
@@ -98,6 +102,7 @@ impl EncodedItem {
         MapRef::of_item(self.0.get(HEADER_BYTES..).unwrap_or_default())
     }
 
+    /// Decodes the whole item into a tree.
     pub fn decode(&self) -> Item {
         self.view().to_item()
     }
@@ -109,6 +114,7 @@ impl EncodedItem {
         usize::try_from(size).unwrap_or(usize::MAX)
     }
 
+    /// Whether the item has no attributes.
     pub fn is_empty(&self) -> bool {
         self.view().is_empty()
     }
@@ -119,6 +125,7 @@ impl EncodedItem {
 pub struct EncodedValue(Bytes);
 
 impl EncodedValue {
+    /// Encodes one value, without a header.
     pub fn encode(value: &AttributeValue) -> Self {
         Self(write::single_value(value))
     }
@@ -128,6 +135,7 @@ impl EncodedValue {
         &self.0
     }
 
+    /// The value, borrowed from the stored bytes.
     pub fn view(&self) -> ValueRef<'_> {
         // Only `encode` makes one, so there always is a value.
         read::split_value(&self.0, STORED_LEVELS_MAX).map_or(ValueRef::Null, |(value, _)| value)

@@ -14,15 +14,25 @@ use crate::value::{AttributeValue, Item, ValueType};
 /// One stored value, seen in place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRef<'a> {
+    /// UTF-8 text.
     S(&'a str),
+    /// A number, decoded.
     N(Number),
+    /// Binary bytes.
     B(&'a [u8]),
+    /// A boolean.
     Bool(bool),
+    /// The null value.
     Null,
+    /// A list, decoded as it is walked.
     L(ListRef<'a>),
+    /// A map, decoded as it is walked.
     M(MapRef<'a>),
+    /// A string set.
     Ss(StringSetRef<'a>),
+    /// A number set.
     Ns(NumberSetRef<'a>),
+    /// A binary set.
     Bs(BinarySetRef<'a>),
 }
 
@@ -30,8 +40,11 @@ pub enum ValueRef<'a> {
 /// numbers not read.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredRef<'a> {
+    /// The bytes of a UTF-8 text.
     S(&'a [u8]),
+    /// A number in its stored form.
     N(StoredNumber<'a>),
+    /// A value of any other type.
     Other(ValueRef<'a>),
 }
 
@@ -84,10 +97,12 @@ macro_rules! counted {
                 self.raw
             }
 
+            /// How many members it has.
             pub fn len(&self) -> usize {
                 split_varint(self.raw).map_or(0, |(count, _)| count)
             }
 
+            /// Whether it has no members.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -219,6 +234,7 @@ fn split_member(bytes: &[u8], levels: usize) -> Option<((&str, ValueRef<'_>), &[
 }
 
 impl<'a> ListRef<'a> {
+    /// The elements in order.
     pub fn iter(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_value(bytes, levels))
@@ -249,6 +265,7 @@ impl<'a> ListRef<'a> {
         })
     }
 
+    /// The element at a zero-based index; `None` beyond the end.
     pub fn get(&self, index: usize) -> Option<ValueRef<'a>> {
         let (count, mut bytes) = split_varint(self.raw)?;
         if index >= count {
@@ -297,6 +314,7 @@ impl<'a> MapRef<'a> {
         None
     }
 
+    /// Decodes all members into a tree.
     pub fn to_item(&self) -> Item {
         self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
     }
@@ -333,20 +351,24 @@ impl<'a> MapRef<'a> {
 }
 
 impl<'a> StringSetRef<'a> {
+    /// The members in ascending byte order.
     pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         walk(self.raw, split_text)
     }
 
+    /// Whether the set has this member.
     pub fn contains(&self, member: &str) -> bool {
         walk(self.raw, split_blob).any(|other| other == member.as_bytes())
     }
 }
 
 impl<'a> NumberSetRef<'a> {
+    /// The members in ascending numeric order.
     pub fn iter(&self) -> impl Iterator<Item = Number> + use<'a> {
         walk(self.raw, Number::decode)
     }
 
+    /// Whether the set has this member, compared by value.
     pub fn contains(&self, member: Number) -> bool {
         let mut wanted = Vec::with_capacity(member.encoded_bytes());
         member.encode_into(&mut wanted);
@@ -358,16 +380,19 @@ impl<'a> NumberSetRef<'a> {
 }
 
 impl<'a> BinarySetRef<'a> {
+    /// The members in ascending byte order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         walk(self.raw, split_blob)
     }
 
+    /// Whether the set has this member.
     pub fn contains(&self, member: &[u8]) -> bool {
         self.iter().any(|other| other == member)
     }
 }
 
 impl ValueRef<'_> {
+    /// The type of the value.
     pub const fn value_type(&self) -> ValueType {
         match self {
             Self::S(_) => ValueType::S,
@@ -383,6 +408,7 @@ impl ValueRef<'_> {
         }
     }
 
+    /// The type's name on the wire: `S`, `N`, `BOOL`, ….
     pub const fn type_name(&self) -> &'static str {
         self.value_type().name()
     }
@@ -408,6 +434,7 @@ impl ValueRef<'_> {
         }
     }
 
+    /// Decodes the value into a tree.
     pub fn to_value(&self) -> AttributeValue {
         match self {
             Self::S(text) => AttributeValue::S((*text).to_owned()),

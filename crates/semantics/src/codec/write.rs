@@ -168,14 +168,17 @@ pub struct EncodedItemBuilder<'a> {
 }
 
 impl<'a> EncodedItemBuilder<'a> {
+    /// A builder without attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Adds an attribute, or replaces one of the same name.
     pub fn push(&mut self, name: &'a str, value: ValueRef<'a>) {
         self.attributes.push((name, value));
     }
 
+    /// Encodes the attributes in the order of their names.
     pub fn finish(mut self) -> EncodedItem {
         self.attributes.reverse();
         self.attributes.sort_by_key(|(name, _)| *name);

@@ -24,6 +24,7 @@ use crate::value::{AttributeValue, Item};
 /// What an update made of an item, and which places it touched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updated {
+    /// The whole item after the update.
     pub new: Item,
     touched: Vec<DocumentPath>,
 }

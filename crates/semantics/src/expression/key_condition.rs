@@ -15,12 +15,19 @@ use crate::value::AttributeValue;
 /// What a key attribute must satisfy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyPredicate {
+    /// Equal to the value.
     Eq(AttributeValue),
+    /// Less than the value.
     Lt(AttributeValue),
+    /// Less than or equal to the value.
     Le(AttributeValue),
+    /// Greater than the value.
     Gt(AttributeValue),
+    /// Greater than or equal to the value.
     Ge(AttributeValue),
+    /// Between two values, both included.
     Between(AttributeValue, AttributeValue),
+    /// Starts with the value, a string or binary prefix.
     BeginsWith(AttributeValue),
     /// A legacy operator that no key takes. Observed: it is told only when the table and the key are found.
     NotIndexable,
@@ -46,13 +53,16 @@ impl KeyPredicate {
 /// One attribute and its predicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyClause {
+    /// The top-level attribute the clause is about.
     pub attribute: String,
+    /// What the attribute's value must satisfy.
     pub predicate: KeyPredicate,
 }
 
 /// The clauses of a key condition in the order written, no attribute twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCondition {
+    /// One for each attribute, in the order written.
     pub clauses: Vec<KeyClause>,
 }
 

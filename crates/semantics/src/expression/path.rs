@@ -36,7 +36,9 @@ impl PathStep {
 /// A place in an item: a top-level attribute and the steps below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentPath {
+    /// The top-level attribute's name, with its placeholder replaced.
     pub attribute: String,
+    /// The steps below the attribute, outermost first; empty for the attribute itself.
     pub steps: Vec<PathStep>,
 }
 

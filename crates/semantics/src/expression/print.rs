@@ -11,8 +11,11 @@ use crate::value::AttributeValue;
 /// An expression as text, with the placeholders the text uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CanonicalText {
+    /// The expression.
     pub text: String,
+    /// `ExpressionAttributeNames`: placeholder and name.
     pub names: Vec<(String, String)>,
+    /// `ExpressionAttributeValues`: placeholder and value; no value is a fault.
     pub values: AttributeMapPart,
 }
 

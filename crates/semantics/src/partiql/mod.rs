@@ -33,6 +33,7 @@ impl PartiqlFault {
         Self(text.into())
     }
 
+    /// The text the client reads.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -53,17 +54,22 @@ impl From<Error> for PartiqlFault {
 /// One column of a SELECT: its name in the answer, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
+    /// The attribute's name in the response.
     pub name: String,
+    /// Where the value comes from in the item.
     pub path: DocumentPath,
 }
 
 /// A SELECT, or what EXISTS asks about.
 #[derive(Clone, Debug)]
 pub struct Select {
+    /// The table of the FROM clause.
     pub table: TableRef,
+    /// The index of the FROM clause.
     pub index: Option<String>,
     /// Whole items if absent.
     pub columns: Option<Vec<Column>>,
+    /// The WHERE clause.
     pub condition: Option<Where>,
     /// By which attributes, the first first; nothing if there is no such clause.
     pub order: Vec<(String, SortOrder)>,
@@ -72,10 +78,15 @@ pub struct Select {
 /// Which image of an item a write answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
+    /// No item.
     Nothing,
+    /// The whole item before the write.
     AllOld,
+    /// The whole item after the write.
     AllNew,
+    /// The changed attributes, before the write.
     ModifiedOld,
+    /// The changed attributes, after the write.
     ModifiedNew,
 }
 
@@ -90,6 +101,7 @@ pub enum Statement {
 }
 
 impl Statement {
+    /// The table the statement reads or writes.
     pub const fn table(&self) -> &TableRef {
         match self {
             Self::Select(select) | Self::Exists(select) => &select.table,

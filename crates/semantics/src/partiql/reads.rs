@@ -24,9 +24,11 @@ pub enum Access {
 /// One partition, and what is wanted of it.
 #[derive(Clone, Debug)]
 pub struct Read {
+    /// The partition key's value.
     pub partition: AttributeValue,
     /// All of them hold for the sort key.
     pub sort: Vec<KeyPredicate>,
+    /// The rest of the WHERE clause, evaluated on each row.
     pub filter: Option<Condition>,
 }
 
