@@ -112,7 +112,9 @@ pub fn empty_key_value(name: &str, kind: EmptyKind) -> String {
 /// What kind of value is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyKind {
+    /// A string of no bytes.
     String,
+    /// A binary value of no bytes.
     Binary,
 }
 

@@ -20,9 +20,11 @@ pub fn mixed_parameters(legacy: &[&str], expressions: &[&str]) -> String {
     )
 }
 
+/// `ExpressionAttributeNames` without an expression.
 pub const NAMES_WITHOUT_EXPRESSION: &str =
     "ExpressionAttributeNames can only be specified when using expressions";
 
+/// `ExpressionAttributeValues` without an expression, in the present wording.
 pub const VALUES_WITHOUT_EXPRESSION: &str =
     "ExpressionAttributeValues can only be specified when using expressions";
 
@@ -35,15 +37,19 @@ pub fn values_without_expression(expressions: &[&str]) -> String {
     )
 }
 
+/// An attribute's name of no bytes.
 pub const EMPTY_ATTRIBUTE_NAME: &str = "Empty attribute name";
 
+/// An attribute's name beyond [`crate::limits::ATTRIBUTE_NAME_BYTES_MAX`].
 pub const ATTRIBUTE_NAME_TOO_LARGE: &str = "Attribute name is too large, must be less than 65536 bytes";
 
 /// PutItem and DeleteItem; the other values are UpdateItem's.
 pub const RETURN_VALUES_OLD_ONLY: &str = "ReturnValues can only be ALL_OLD or NONE";
 
+/// The legacy `ConditionalOperator` without the conditions it joins.
 pub const OPERATOR_WITHOUT_CONDITIONS: &str = "ConditionalOperator cannot be used without Filter or Expected";
 
+/// The legacy `ConditionalOperator` with a single condition.
 pub const OPERATOR_WITH_ONE_CONDITION: &str =
     "ConditionalOperator can only be used when Filter or Expected has two or more elements";
 
@@ -57,15 +63,19 @@ pub fn starting_key_invalid(fault: &impl Display) -> String {
     format!("The provided starting key is invalid: {fault}")
 }
 
+/// A Query that does not say which key it reads.
 pub const NO_KEY_CONDITION: &str =
     "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.";
 
+/// A parallel Scan without the number of segments.
 pub const TOTAL_SEGMENTS_MISSING: &str = "The TotalSegments parameter is required but was not present in the request when Segment \
      parameter is present";
 
+/// A parallel Scan without the segment to read.
 pub const SEGMENT_MISSING: &str = "The Segment parameter is required but was not present in the request when parameter \
      TotalSegments is present";
 
+/// A segment number that is not below the number of segments.
 pub fn segment_beyond_total(segment: i64, total: i64) -> String {
     format!(
         "The Segment parameter is zero-based and must be less than parameter TotalSegments: \
@@ -81,6 +91,7 @@ pub fn selection_not_allowed(parameter: &str, chosen: &str) -> String {
 /// How [`selection_not_allowed`] names `COUNT`.
 pub const ONLY_THE_COUNT: &str = "only the Count";
 
+/// `SPECIFIC_ATTRIBUTES` without a projection.
 pub const SELECTION_MISSING: &str =
     "Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES";
 

@@ -85,26 +85,32 @@ pub fn parameter_required(name: &str) -> String {
     format!("The parameter '{name}' is required but was not present in the request")
 }
 
+/// Constraint: the least number of characters or elements.
 pub fn length_at_least(min: i64) -> String {
     format!("Member must have length greater than or equal to {min}")
 }
 
+/// Constraint: the greatest number of characters or elements.
 pub fn length_at_most(max: i64) -> String {
     format!("Member must have length less than or equal to {max}")
 }
 
+/// Constraint: the least integer.
 pub fn value_at_least(min: i64) -> String {
     format!("Member must have value greater than or equal to {min}")
 }
 
+/// Constraint: the greatest integer.
 pub fn value_at_most(max: i64) -> String {
     format!("Member must have value less than or equal to {max}")
 }
 
+/// Constraint: the service model's pattern of a text.
 pub fn pattern(pattern: &str) -> String {
     format!("Member must satisfy regular expression pattern: {pattern}")
 }
 
+/// Constraint: the values of an enumeration, in the service's order.
 pub fn one_of(values: &[&str]) -> String {
     format!("Member must satisfy enum value set: [{}]", values.join(", "))
 }
@@ -114,10 +120,12 @@ pub fn elements(constraints: &[String]) -> String {
     format!("Member must satisfy constraint: [{}]", constraints.join(", "))
 }
 
+/// What every key of a map must satisfy.
 pub fn map_keys(constraints: &[String]) -> String {
     format!("Map keys must satisfy constraint: [{}]", constraints.join(", "))
 }
 
+/// What every value of a map must satisfy.
 pub fn map_values(constraints: &[String]) -> String {
     format!("Map value must satisfy constraint: [{}]", constraints.join(", "))
 }
