@@ -16,34 +16,55 @@ pub type Item = BTreeMap<String, AttributeValue>;
 /// One attribute value. Invariant of sets: not empty, sorted, no duplicates; the set constructors keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeValue {
+    /// String.
     S(String),
+    /// Number.
     N(Number),
+    /// Binary.
     B(Vec<u8>),
+    /// Boolean.
     Bool(bool),
+    /// Null.
     Null,
+    /// List.
     L(Vec<AttributeValue>),
+    /// Map.
     M(Item),
+    /// String set.
     Ss(Vec<String>),
+    /// Number set.
     Ns(Vec<Number>),
+    /// Binary set.
     Bs(Vec<Vec<u8>>),
 }
 
 /// The ten types a value can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ValueType {
+    /// String.
     S,
+    /// Number.
     N,
+    /// Binary.
     B,
+    /// Boolean.
     Bool,
+    /// Null.
     Null,
+    /// List.
     L,
+    /// Map.
     M,
+    /// String set.
     Ss,
+    /// Number set.
     Ns,
+    /// Binary set.
     Bs,
 }
 
 impl ValueType {
+    /// All types, scalars first.
     pub const ALL: [Self; 10] =
         [Self::S, Self::N, Self::B, Self::Bool, Self::Null, Self::L, Self::M, Self::Ss, Self::Ns, Self::Bs];
 
@@ -63,6 +84,7 @@ impl ValueType {
         }
     }
 
+    /// The type of this wire name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value_type| value_type.name() == name)
     }
@@ -77,20 +99,27 @@ pub enum ValueFault {
     SeveralTypes,
     /// `{"NULL": false}`.
     NullNotTrue,
+    /// A number that cannot be read or stored.
     Number {
+        /// What is wrong with it.
         fault: NumberFault,
+        /// The number as the client wrote it.
         text: String,
     },
+    /// A set without members, of this type.
     EmptySet(ValueType),
     /// The set as the client wrote it, rendered for the message.
     DuplicateInSet {
+        /// The set's type.
         set_type: ValueType,
         /// As the client wrote them, binary as base64.
         members: Vec<String>,
     },
     /// A null where a set has its members.
     EmptyStringInSet,
+    /// An empty or null member of a binary set.
     EmptyBinaryInSet,
+    /// Deeper than [`NESTING_LEVELS_MAX`] by more than one level.
     TooDeep,
     /// By one level. The former validation takes such a value among those of an expression (observed: 32 maps around a
     /// text, in transactions), so the value is kept.
@@ -100,6 +129,7 @@ pub enum ValueFault {
 }
 
 impl AttributeValue {
+    /// The type of the value.
     pub const fn value_type(&self) -> ValueType {
         match self {
             Self::S(_) => ValueType::S,
@@ -115,6 +145,7 @@ impl AttributeValue {
         }
     }
 
+    /// The type's name on the wire: `S`, `N`, `BOOL`, ….
     pub const fn type_name(&self) -> &'static str {
         self.value_type().name()
     }

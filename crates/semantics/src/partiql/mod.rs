@@ -93,10 +93,36 @@ pub enum Returning {
 /// A statement with its parameters in place.
 #[derive(Clone, Debug)]
 pub enum Statement {
+    /// Reads rows.
     Select(Select),
-    Insert { table: TableRef, item: Item },
-    Update { table: TableRef, update: Update, condition: Option<Where>, returning: Returning },
-    Delete { table: TableRef, condition: Option<Where>, returning: Returning },
+    /// Puts an item whose key must not exist.
+    Insert {
+        /// The table of the INTO clause.
+        table: TableRef,
+        /// The whole item.
+        item: Item,
+    },
+    /// Updates the one item that the WHERE clause names.
+    Update {
+        /// The table of the statement.
+        table: TableRef,
+        /// The SET and REMOVE clauses together.
+        update: Update,
+        /// The WHERE clause: the key and what the item must satisfy.
+        condition: Option<Where>,
+        /// The RETURNING clause.
+        returning: Returning,
+    },
+    /// Deletes the one item that the WHERE clause names.
+    Delete {
+        /// The table of the FROM clause.
+        table: TableRef,
+        /// The WHERE clause: the key and what the item must satisfy.
+        condition: Option<Where>,
+        /// The RETURNING clause.
+        returning: Returning,
+    },
+    /// Checks in a transaction that an item satisfies a condition.
     Exists(Select),
 }
 

@@ -18,9 +18,13 @@ const OPERATION: &str = "BatchGetItem";
 /// The keys asked of one table.
 #[derive(Clone, Debug)]
 pub struct BatchGetTable {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The primary keys, in the client's order, none twice.
     pub keys: Vec<Item>,
+    /// The parts of each item to return; absent: whole items.
     pub projection: Option<Projection>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
     /// What the client wrote, to be given back for keys that were not read; its `keys` are those above, in order.
     pub parts: KeysAndAttributesParts,
@@ -29,7 +33,9 @@ pub struct BatchGetTable {
 /// A BatchGetItem valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct BatchGetItem {
+    /// At least one table, with at most [`BATCH_GET_KEYS_MAX`] keys together.
     pub tables: Vec<BatchGetTable>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 

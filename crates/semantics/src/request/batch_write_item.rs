@@ -16,14 +16,18 @@ const OPERATION: &str = "BatchWriteItem";
 /// One put or delete.
 #[derive(Clone, Debug)]
 pub enum BatchWrite {
+    /// Puts this whole item.
     Put(Item),
+    /// Deletes the item with this primary key.
     Delete(Item),
 }
 
 /// The writes to one table.
 #[derive(Clone, Debug)]
 pub struct BatchWriteTable {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The writes in the client's order.
     pub writes: Vec<BatchWrite>,
     /// What the client wrote, in the same order, to be given back for writes that were not made.
     pub parts: Vec<WriteRequestParts>,
@@ -32,8 +36,11 @@ pub struct BatchWriteTable {
 /// A BatchWriteItem valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct BatchWriteItem {
+    /// At least one table, with at most [`BATCH_WRITES_MAX`] writes together.
     pub tables: Vec<BatchWriteTable>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the response carries the sizes of item collections.
     pub metrics: ReturnItemCollectionMetrics,
 }
 

@@ -5,7 +5,9 @@
 /// Whether a read sees every write acknowledged before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Consistency {
+    /// It may miss recent writes; it costs half as much.
     Eventual,
+    /// It sees every acknowledged write.
     Strong,
 }
 
@@ -19,7 +21,9 @@ impl Consistency {
 /// The order in which Query walks sort keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortOrder {
+    /// From the smallest sort key to the greatest.
     Ascending,
+    /// From the greatest sort key to the smallest.
     Descending,
 }
 
@@ -33,22 +37,30 @@ impl SortOrder {
 /// What PutItem and DeleteItem may return.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnOld {
+    /// No item.
     None,
+    /// The whole item before the write.
     AllOld,
 }
 
 /// Whether a failed condition's error carries the item it was evaluated on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnConditionFailure {
+    /// The error carries no item.
     Nothing,
+    /// The error carries the item.
     ReturnItem,
 }
 
 /// Which attributes a page of Query or Scan returns, when the client said so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectMode {
+    /// All attributes of the item, fetched from the table where the index lacks them.
     AllAttributes,
+    /// All attributes that the index holds.
     AllProjectedAttributes,
+    /// The attributes of the projection.
     SpecificAttributes,
+    /// No items, only their number.
     Count,
 }

@@ -23,42 +23,56 @@ use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Pr
 /// A new index and its capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewIndex {
+    /// Name, key and projection.
     pub schema: IndexSchema,
     /// Only for global indexes of provisioned tables.
     pub throughput: Option<Throughput>,
+    /// Ceilings of on-demand capacity; only for global indexes of on-demand tables.
     pub on_demand: Option<OnDemandThroughput>,
+    /// What the client wants the index to sustain at once; only for global indexes.
     pub warm: Option<WarmThroughput>,
 }
 
 /// A CreateTable that would make a table if none of its name exists.
 #[derive(Clone, Debug)]
 pub struct CreateTable {
+    /// The table's name, without an ARN.
     pub name: String,
     /// As the client listed them.
     pub definitions: Vec<KeyAttribute>,
+    /// The table's primary key.
     pub key: KeySchema,
     /// Local ones first.
     pub indexes: Vec<NewIndex>,
+    /// `PROVISIONED` unless the client chose.
     pub billing: BillingMode,
     /// Present exactly for provisioned tables.
     pub throughput: Option<Throughput>,
+    /// Ceilings of on-demand capacity; only for on-demand tables.
     pub on_demand: Option<OnDemandThroughput>,
+    /// What the client wants the table to sustain at once.
     pub warm: Option<WarmThroughput>,
+    /// The images that stream records hold; absent: no stream.
     pub stream: Option<StreamViewType>,
+    /// Absent: the standard class.
     pub class: Option<TableClass>,
     /// The key that encrypts the table, when it is not the service's own.
     pub encryption: Option<EncryptionKey>,
+    /// Whether DeleteTable is refused until the protection is taken away.
     pub deletion_protection: bool,
+    /// At most [`crate::limits::TAGS_MAX`] tags by their keys.
     pub tags: BTreeMap<String, String>,
 }
 
 /// A key of the account's own: by id, or the service-managed one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionKey {
+    /// The key's id, ARN or alias; absent: the key that the service manages for the account.
     pub key_id: Option<String>,
 }
 
 impl CreateTable {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: CreateTableParts) -> Result<Self, Error> {
         let (billing, throughput) = sense_capacity(&parts)?;
         let definitions = sense_definitions(parts.attribute_definitions.as_deref().unwrap_or_default());

@@ -12,10 +12,15 @@ use crate::value::Item;
 /// A GetItem valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct GetItem {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// Attributes of the primary key, not yet compared with the table's schema.
     pub key: Item,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 

@@ -8,7 +8,9 @@ const PAGE_NAMES_MAX: usize = 100;
 /// A ListTables.
 #[derive(Clone, Debug)]
 pub struct ListTables {
+    /// The last table name of the previous page.
     pub exclusive_start: Option<String>,
+    /// Names on a page at most.
     pub limit: usize,
 }
 

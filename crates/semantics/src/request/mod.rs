@@ -67,7 +67,8 @@ pub type UnprocessedKeys = Vec<(String, parts::KeysAndAttributesParts)>;
 /// What BatchWriteItem gives back to be sent again.
 pub type UnprocessedItems = Vec<(String, Vec<parts::WriteRequestParts>)>;
 
-/// A request of any operation, as far as it can be understood without tables.
+/// A request of any operation, validated as far as that is possible without tables.
+#[expect(missing_docs, reason = "each variant is the operation of its name")]
 #[derive(Clone, Debug)]
 pub enum Request {
     BatchExecuteStatement(BatchExecuteStatement),

@@ -16,6 +16,7 @@ use crate::value::Item;
 /// In which dialect a filter was written: texts name it differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterDialect {
+    /// `FilterExpression`.
     #[default]
     Expression,
     /// `QueryFilter`.
@@ -25,17 +26,29 @@ pub enum FilterDialect {
 /// A Query valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The index to read; absent: the table itself.
     pub index: Option<String>,
+    /// Which partition to read and which range of sort keys.
     pub key_condition: KeyCondition,
+    /// Applied to each row after it was read and metered.
     pub filter: Option<Condition>,
+    /// Decides the text of an error about the filter.
     pub filter_dialect: FilterDialect,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
+    /// Which attributes to return, if the client said so by `Select`.
     pub select: Option<SelectMode>,
+    /// Rows that a page evaluates at most, before the filter.
     pub limit: Option<NonZeroU32>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// The order of the rows on a page.
     pub order: SortOrder,
+    /// Where the previous page ended, as the client sent it.
     pub exclusive_start_key: Option<Item>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 

@@ -25,10 +25,12 @@ impl Segment {
         (number < total.get()).then_some(Self { number, total })
     }
 
+    /// The zero-based number of the segment.
     pub const fn number(self) -> u32 {
         self.number
     }
 
+    /// How many segments the scan is divided into.
     pub const fn total(self) -> NonZeroU32 {
         self.total
     }
@@ -59,15 +61,25 @@ impl Segment {
 /// A Scan valid as far as can be told without the table.
 #[derive(Clone, Debug)]
 pub struct Scan {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The index to read; absent: the table itself.
     pub index: Option<String>,
+    /// Applied to each row after it was read and metered.
     pub filter: Option<Condition>,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
+    /// Which attributes to return, if the client said so by `Select`.
     pub select: Option<SelectMode>,
+    /// Rows that a page evaluates at most, before the filter.
     pub limit: Option<NonZeroU32>,
+    /// The part of the table to read; absent: all of it.
     pub segment: Option<Segment>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// Where the previous page ended, as the client sent it.
     pub exclusive_start_key: Option<Item>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 

@@ -11,8 +11,11 @@ use crate::messages::stream;
 pub struct StreamRef {
     /// What the client wrote.
     pub arn: String,
+    /// The region and account in the ARN.
     pub scope: ArnScope,
+    /// The name of the stream's table.
     pub table_name: String,
+    /// The label that tells the streams of one table apart: the time of creation.
     pub label: String,
 }
 

@@ -15,7 +15,9 @@ const RESOURCE_TYPE: &str = "table";
 /// Whose table an ARN names.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArnScope {
+    /// The region's code, such as `eu-west-1`.
     pub region: String,
+    /// The account's id.
     pub account: String,
 }
 
@@ -24,7 +26,9 @@ pub struct ArnScope {
 pub struct TableRef {
     /// What the client wrote.
     pub as_given: String,
+    /// The name alone.
     pub name: String,
+    /// The region and account in the ARN; absent if the client wrote a name.
     pub arn_scope: Option<ArnScope>,
 }
 

@@ -11,12 +11,16 @@ use crate::messages::{shape, table, tags};
 /// The table that an ARN names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRef {
+    /// What the client wrote.
     pub arn: String,
+    /// The region and account in the ARN.
     pub scope: ArnScope,
+    /// The table's name, also where the ARN names one of its streams.
     pub table: String,
 }
 
 impl ResourceRef {
+    /// Parses the ARN of a table or of one of its streams.
     pub fn parse(arn: &str) -> Result<Self, Error> {
         let invalid = |text: String| Err(Error::validation(table::invalid(text)));
         if !arn.starts_with("arn:") {
@@ -47,11 +51,14 @@ impl ResourceRef {
 /// A TagResource. Invariant of tags: at least one, keys and values allowed, keys once each.
 #[derive(Clone, Debug)]
 pub struct TagResource {
+    /// The table, by ARN.
     pub resource: ResourceRef,
+    /// Tags by their keys.
     pub tags: BTreeMap<String, String>,
 }
 
 impl TagResource {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: TagResourceParts) -> Result<Self, Error> {
         let (arn, given) = both(parts.resource_arn, parts.tags, "tags")?;
         let resource = ResourceRef::parse(&arn)?;
@@ -65,11 +72,14 @@ impl TagResource {
 /// An UntagResource.
 #[derive(Clone, Debug)]
 pub struct UntagResource {
+    /// The table, by ARN.
     pub resource: ResourceRef,
+    /// The keys of the tags to remove; a key without a tag is no fault.
     pub keys: BTreeSet<String>,
 }
 
 impl UntagResource {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: UntagResourceParts) -> Result<Self, Error> {
         let (arn, keys) = both(parts.resource_arn, parts.tag_keys, "tagKeys")?;
         let resource = ResourceRef::parse(&arn)?;
@@ -87,10 +97,12 @@ impl UntagResource {
 /// A ListTagsOfResource.
 #[derive(Clone, Debug)]
 pub struct ListTagsOfResource {
+    /// The table, by ARN.
     pub resource: ResourceRef,
 }
 
 impl ListTagsOfResource {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: &ListTagsOfResourceParts) -> Result<Self, Error> {
         let arn = parts.resource_arn.as_deref().ok_or_else(|| Error::validation(tags::NO_ARN))?;
         Ok(Self { resource: ResourceRef::parse(arn)? })

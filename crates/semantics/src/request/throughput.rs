@@ -14,7 +14,9 @@ const TAKE_AWAY: i64 = -1;
 /// Provisioned units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throughput {
+    /// Read capacity units per second.
     pub read_units: u64,
+    /// Write capacity units per second.
     pub write_units: u64,
 }
 
@@ -37,7 +39,9 @@ fn bounded(units: i64, name: &str) -> Result<u64, Error> {
 /// Ceilings of on-demand capacity; in an update -1 takes one away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnDemandThroughput {
+    /// Read units per second at most; absent: not mentioned.
     pub read_units_max: Option<i64>,
+    /// Write units per second at most; absent: not mentioned.
     pub write_units_max: Option<i64>,
 }
 
@@ -77,7 +81,9 @@ impl OnDemandThroughput {
 /// What a table or index shall be able to take at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmThroughput {
+    /// Read units per second; absent: not mentioned.
     pub read_units: Option<u64>,
+    /// Write units per second; absent: not mentioned.
     pub write_units: Option<u64>,
 }
 

@@ -11,15 +11,20 @@ use crate::value::Item;
 /// One item to read.
 #[derive(Clone, Debug)]
 pub struct TransactGet {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// Attributes of the primary key, not yet compared with the table's schema.
     pub key: Item,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
 }
 
 /// A TransactGetItems valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct TransactGetItems {
+    /// The reads, in the client's order.
     pub gets: Vec<TransactGet>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 

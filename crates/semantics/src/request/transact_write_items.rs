@@ -19,16 +19,24 @@ use crate::value::Item;
 pub enum TransactAction {
     /// Nothing but to check the condition.
     Check {
+        /// The primary key of the item to check.
         key: Item,
     },
+    /// Puts a whole item.
     Put {
+        /// The item, keys included.
         item: Item,
     },
+    /// Updates an item, or creates it.
     Update {
+        /// The item's primary key.
         key: Item,
+        /// What changes.
         update: Update,
     },
+    /// Deletes an item.
     Delete {
+        /// The item's primary key.
         key: Item,
     },
 }
@@ -36,9 +44,13 @@ pub enum TransactAction {
 /// One action of a transaction. A `Check` always has a condition.
 #[derive(Clone, Debug)]
 pub struct TransactWrite {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// What happens to the item.
     pub action: TransactAction,
+    /// What the item must satisfy before the write.
     pub condition: Option<Condition>,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
 }
 
@@ -49,16 +61,22 @@ pub struct Fingerprint(pub [u8; 32]);
 /// The client's idempotency token and what it was sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestToken {
+    /// The token as the client sent it.
     pub token: String,
+    /// What the request said: a second request with the token must say the same.
     pub fingerprint: Fingerprint,
 }
 
 /// A TransactWriteItems valid as far as can be told without the tables.
 #[derive(Clone, Debug)]
 pub struct TransactWriteItems {
+    /// The actions, in the client's order.
     pub actions: Vec<TransactWrite>,
+    /// Makes repeated requests idempotent for a while.
     pub token: Option<RequestToken>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the response carries the sizes of item collections.
     pub metrics: ReturnItemCollectionMetrics,
 }
 

@@ -18,19 +18,28 @@ use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
 /// What shall become of one index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexUpdate {
+    /// Creates a global index.
     Create(NewIndex),
+    /// Changes the capacity of a global index.
     Update {
+        /// The index's name.
         name: String,
+        /// New provisioned units.
         throughput: Option<Throughput>,
+        /// New on-demand ceilings.
         on_demand: Option<OnDemandThroughput>,
+        /// New warm throughput.
         warm: Option<WarmThroughput>,
     },
+    /// Deletes a global index.
     Delete {
+        /// The index's name.
         name: String,
     },
 }
 
 impl IndexUpdate {
+    /// The name of the index that changes.
     pub fn name(&self) -> &str {
         match self {
             Self::Create(index) => &index.schema.name,
@@ -39,36 +48,53 @@ impl IndexUpdate {
     }
 }
 
+/// What happens to the table's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamChange {
+    /// Starts a new stream with these images.
     Enable(StreamViewType),
+    /// Ends the stream; its records stay readable until their retention ends.
     Disable,
 }
 
+/// Which key encrypts the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EncryptionChange {
+    /// A key of the account.
     OwnKey(EncryptionKey),
+    /// The service's own key.
     ServiceKey,
 }
 
 /// An UpdateTable that asks for something.
 #[derive(Clone, Debug)]
 pub struct UpdateTable {
+    /// The table, by name or ARN.
     pub table: TableRef,
     /// Definitions of the key attributes of new indexes.
     pub definitions: Vec<KeyAttribute>,
+    /// The new billing mode.
     pub billing: Option<BillingMode>,
+    /// New provisioned units of the table.
     pub throughput: Option<Throughput>,
+    /// Changes of global indexes, each index at most once.
     pub index_updates: Vec<IndexUpdate>,
+    /// A change of the stream.
     pub stream: Option<StreamChange>,
+    /// A change of the encryption key.
     pub encryption: Option<EncryptionChange>,
+    /// The new table class.
     pub class: Option<TableClass>,
+    /// Whether DeleteTable is to be refused.
     pub deletion_protection: Option<bool>,
+    /// New ceilings of on-demand capacity.
     pub on_demand: Option<OnDemandThroughput>,
+    /// New warm throughput.
     pub warm: Option<WarmThroughput>,
 }
 
 impl UpdateTable {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: &UpdateTableParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         check_asks_something(parts)?;
