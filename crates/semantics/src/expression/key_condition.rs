@@ -1,6 +1,6 @@
-//! Key conditions: which items of a table or index a Query asks for.
+//! Key conditions: which items of a table or index a Query reads.
 //!
-//! It does not know the key: whether the attributes are the right ones is decided when a Query is bound to its index.
+//! It does not know the key: the attributes are compared with the key when a Query is bound to its index.
 
 use super::condition::{Condition, ConditionKind, Expr, Operand, parse_condition};
 use super::fault::Fault;
@@ -29,12 +29,12 @@ pub enum KeyPredicate {
     Between(AttributeValue, AttributeValue),
     /// Starts with the value, a string or binary prefix.
     BeginsWith(AttributeValue),
-    /// A legacy operator that no key takes. Observed: it is told only when the table and the key are found.
+    /// A legacy operator that no key supports. Observed: it is reported only after the table and the key are found.
     NotIndexable,
 }
 
 impl KeyPredicate {
-    /// The values it compares with.
+    /// The values that the attribute is compared with.
     pub fn operands(&self) -> impl Iterator<Item = &AttributeValue> {
         let (first, second) = match self {
             Self::Between(lower, upper) => (Some(lower), Some(upper)),
@@ -67,11 +67,12 @@ pub struct KeyCondition {
 }
 
 impl KeyCondition {
-    /// Checks the rules that a `KeyConditionExpression` follows beyond those of any condition. The service does so
-    /// after every expression of the request is parsed and all placeholders are found used, hence the separate step.
+    /// Checks the rules of a `KeyConditionExpression` that other conditions do not have. This is a step of its own
+    /// because the service reports their faults after those of all other expressions and of unused placeholders.
     pub fn from_condition(condition: &Condition) -> Result<Self, Error> {
         let mut clauses = Vec::new();
         collect(&condition.root, &mut clauses).map_err(Fault::without_parameter)?;
+        assert!(!clauses.is_empty(), "a key condition has a clause");
         Ok(Self { clauses })
     }
 
@@ -126,7 +127,7 @@ impl std::fmt::Display for KeyCondition {
 }
 
 /// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A request with
-/// more expressions takes the two steps apart: [`parse_condition`] and [`KeyCondition::from_condition`].
+/// further expressions calls [`parse_condition`] and [`KeyCondition::from_condition`] separately.
 pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders<'_>) -> Result<KeyCondition, Error> {
     KeyCondition::from_condition(&parse_condition(text, ConditionKind::Key, placeholders)?)
 }
@@ -175,7 +176,7 @@ fn require_first(subject: &Operand, operator: &str) -> Result<(), Fault> {
     }
 }
 
-/// The one attribute among the operands, which are looked at in the order written.
+/// The only attribute among the operands. Operands are checked in the order written.
 fn key_path<'o>(operands: &[&'o Operand]) -> Result<&'o DocumentPath, Fault> {
     let mut key = None;
     for operand in operands {
