@@ -1,6 +1,6 @@
-//! The one error a client can see: a closed enum of kinds, a message, and what rides along.
+//! The error that a client sees: a closed enum of kinds, a message, and a detail.
 //!
-//! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
+//! Messages are in `messages`; HTTP statuses and the names of exceptions belong to the `wire` crate.
 
 use crate::codec::EncodedItem;
 use crate::messages::{cancellation, partiql};
@@ -20,7 +20,7 @@ pub enum ErrorKind {
     IdempotentParameterMismatch,
     /// The signature lacks a required part.
     IncompleteSignature,
-    /// The service's own failure at a request that it lets through and cannot carry out.
+    /// The service accepts the request and then fails to execute it (observed for some empty settings).
     InternalFailure,
     /// The server failed for a reason that the client cannot remove.
     InternalServerError,
@@ -64,7 +64,7 @@ pub enum ErrorKind {
     Validation,
 }
 
-/// Why one action of a cancelled transaction failed, or that it did not.
+/// The reason that a cancelled transaction gives for one of its actions.
 #[derive(Clone, Debug)]
 pub enum CancellationReason {
     /// The action did not fail.
@@ -74,11 +74,11 @@ pub enum CancellationReason {
         /// The item the condition was evaluated on, if the client asked for it.
         item: Option<EncodedItem>,
     },
-    /// Of an INSERT whose key is taken.
+    /// An INSERT found an item with the same key.
     DuplicateItem,
     /// The item's collection would exceed its size limit.
     ItemCollectionSizeLimitExceeded,
-    /// Of a statement whose table is not there.
+    /// The table of a statement does not exist.
     ResourceNotFound,
     /// Another transaction is writing the item.
     TransactionConflict,
@@ -100,7 +100,7 @@ pub enum CancellationReason {
 }
 
 impl CancellationReason {
-    /// The code as clients match on it.
+    /// The code that clients match on.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::None => "None",
@@ -128,7 +128,7 @@ impl CancellationReason {
         }
     }
 
-    /// The text beside the code; an action that did not fail has none.
+    /// The message next to the code; an action that did not fail has none.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::None => None,
@@ -144,13 +144,13 @@ impl CancellationReason {
     }
 }
 
-/// What an error carries beyond its message.
+/// Data that an error carries in addition to its message.
 #[derive(Clone, Debug, Default)]
 pub enum ErrorDetail {
     /// Nothing beyond the message.
     #[default]
     None,
-    /// The item a failed condition was evaluated on, when the client asked for it.
+    /// The item a failed condition was evaluated on, if the client asked for it.
     Item(EncodedItem),
     /// One reason for each action of a cancelled transaction.
     Reasons(Vec<CancellationReason>),
@@ -163,7 +163,7 @@ pub struct Error {
     pub kind: ErrorKind,
     /// The text the client reads; empty for an internal failure of the service.
     pub message: String,
-    /// Boxed: errors are rare and the `Result`s that may hold one are everywhere.
+    /// Boxed, to keep the many `Result`s small that rarely hold an error.
     pub detail: Box<ErrorDetail>,
 }
 
@@ -178,7 +178,7 @@ impl Error {
         Self::new(ErrorKind::Validation, message)
     }
 
-    /// The stored size of all items that the error carries: those on which conditions of a transaction failed can be many.
+    /// The stored size of all items that the error carries, in bytes. A cancelled transaction can carry many.
     pub fn stored_bytes(&self) -> usize {
         match &*self.detail {
             ErrorDetail::None => 0,
@@ -187,7 +187,7 @@ impl Error {
         }
     }
 
-    /// The same without the items that it carries, where there is no memory for them.
+    /// The same error without its items, for a caller that has no memory to render them.
     #[must_use]
     pub fn without_items(mut self) -> Self {
         match &mut *self.detail {

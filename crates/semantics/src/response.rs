@@ -1,6 +1,6 @@
-//! Typed answers, one struct for each operation's output; the wire renders them.
+//! Typed responses, one struct for each operation's output; the `wire` crate renders them.
 //!
-//! It does not know JSON. Items travel in their stored form, so that an answer is rendered without building trees.
+//! It does not know JSON. Items stay in their stored form, so that a response is rendered without building trees.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,14 @@ use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
 use crate::sequence::SequenceNumber;
 
-/// Seconds since 1970, in milliseconds, as the service reports times.
+/// A time in milliseconds since 1970. The wire renders it in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TimestampMs(pub u64);
+pub struct TimestampMs(
+    /// Milliseconds since 1970.
+    pub u64,
+);
 
-/// Whether an operation reads, writes or, in transactions, is reported with its direction.
+/// The members with which an operation reports consumed capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityForm {
     /// `CapacityUnits` alone: single-item and batch operations, Query, Scan.
@@ -28,7 +31,7 @@ pub enum CapacityForm {
     TransactWrite,
 }
 
-/// The capacity figure of one table; present only when the client asked for it.
+/// The consumed capacity of one table; present only if the client asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsumedCapacity {
     /// The table as the client named it.
@@ -41,7 +44,7 @@ pub struct ConsumedCapacity {
     pub level: ReturnConsumedCapacity,
 }
 
-/// The size of one item collection; present only when asked for and the table has a local index.
+/// The size of one item collection; present only if asked for and the table has a local index.
 #[derive(Clone, Debug)]
 pub struct ItemCollectionMetrics {
     /// The partition key of the collection.
@@ -59,7 +62,7 @@ pub struct GetItemOutput {
     pub consumed_capacity: Option<ConsumedCapacity>,
 }
 
-/// The answer of PutItem, UpdateItem and DeleteItem.
+/// The response of PutItem, UpdateItem and DeleteItem.
 #[derive(Clone, Debug)]
 pub struct WriteItemOutput {
     /// The image that `ReturnValues` asked for.
@@ -70,7 +73,7 @@ pub struct WriteItemOutput {
     pub item_collection_metrics: Option<ItemCollectionMetrics>,
 }
 
-/// The answer of Query and Scan.
+/// The response of Query and Scan.
 #[derive(Clone, Debug)]
 pub struct PageOutput {
     /// Absent for `Select: COUNT`.
@@ -88,7 +91,7 @@ pub struct PageOutput {
 /// The response of BatchGetItem.
 #[derive(Clone, Debug)]
 pub struct BatchGetItemOutput {
-    /// Table as the client named it, to the items found.
+    /// The items found, by the table's name as the client wrote it.
     pub responses: Vec<(String, Vec<EncodedItem>)>,
     /// What was not read, to be sent again.
     pub unprocessed_keys: UnprocessedKeys,
@@ -404,7 +407,7 @@ pub struct TimeToLiveDescription {
     pub attribute_name: Option<String>,
 }
 
-/// Whether a change made, altered or removed an item.
+/// The kind of change that a stream record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
     /// The item did not exist before.
@@ -415,12 +418,12 @@ pub enum StreamEvent {
     Remove,
 }
 
-/// On whose behalf an item changed.
+/// Who changed an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamIdentity {
-    /// A client's; the service then names nobody.
+    /// A client; the record then has no identity.
     Caller,
-    /// The service's own, because the item's time had come.
+    /// The service, because the item expired.
     TimeToLive,
 }
 
@@ -529,7 +532,7 @@ pub struct ListStreamsOutput {
     pub last_evaluated_stream_arn: Option<String>,
 }
 
-/// The answer of ExecuteStatement.
+/// The response of ExecuteStatement.
 #[derive(Clone, Debug)]
 pub struct ExecuteStatementOutput {
     /// The rows of a read, or the image that RETURNING asked for.
@@ -542,10 +545,10 @@ pub struct ExecuteStatementOutput {
     pub last_evaluated_key: Option<EncodedItem>,
 }
 
-/// What is wrong with one statement of a batch.
+/// The error of one statement of a batch.
 #[derive(Clone, Debug)]
 pub struct StatementError {
-    /// The code as this operation spells it, without the name of the service.
+    /// The code as BatchExecuteStatement spells it, without the prefix of the service.
     pub code: &'static str,
     /// The text the client reads.
     pub message: String,
@@ -553,7 +556,7 @@ pub struct StatementError {
     pub item: Option<EncodedItem>,
 }
 
-/// What one statement of a batch came to.
+/// The result of one statement of a batch.
 #[derive(Clone, Debug)]
 pub struct StatementResponse {
     /// Absent if the statement succeeded.
@@ -601,7 +604,7 @@ pub enum Response {
     ExecuteTransaction(ExecuteTransactionOutput),
     GetItem(GetItemOutput),
     GetRecords(GetRecordsOutput),
-    /// The iterator.
+    /// The shard iterator.
     GetShardIterator(String),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
@@ -619,7 +622,7 @@ pub enum Response {
 }
 
 impl Response {
-    /// The stored size of all items that the answer carries: what writing it out takes grows with it.
+    /// The stored size of all items in the response, in bytes. The memory for rendering grows with it.
     pub fn stored_bytes(&self) -> usize {
         match self {
             Self::BatchExecuteStatement(output) => {

@@ -1,11 +1,16 @@
-//! What a table is: keys, indexes, projections, as far as items and expressions care.
+//! The settings of a table: keys, indexes, projections, stream view, billing mode and table class.
 //!
-//! It does not know status, billing, streams or ids: those belong to the engine's catalogue.
+//! It does not know a table's status, ids or history: those belong to the engine's catalogue. The types have no serde
+//! implementations; a stored or rendered form takes the names that `name` returns.
 
 use std::collections::BTreeSet;
 
+use crate::request::parts::ProjectionType;
+
+pub use crate::request::parts::{BillingMode, StreamViewType as StreamView, TableClass};
+
 /// The three types a key attribute may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyType {
     /// String.
     S,
@@ -13,6 +18,25 @@ pub enum KeyType {
     N,
     /// Binary.
     B,
+}
+
+impl KeyType {
+    /// All types, in the service model's order.
+    pub const ALL: [Self; 3] = [Self::S, Self::N, Self::B];
+
+    /// The name on the wire and in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::S => "S",
+            Self::N => "N",
+            Self::B => "B",
+        }
+    }
+
+    /// The type of this wire name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key_type| key_type.name() == name)
+    }
 }
 
 /// One attribute of a key.
@@ -24,8 +48,8 @@ pub struct KeyAttribute {
     pub key_type: KeyType,
 }
 
-/// The key of a table or index. Invariant: one to four partition attributes, none to four sort attributes; tables and
-/// local indexes have exactly one partition attribute and at most one sort attribute.
+/// The key of a table or index. Invariant: one to four partition attributes and at most four sort attributes. Tables and
+/// local indexes have one partition attribute and at most one sort attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySchema {
     /// The partition key's attributes, in the key's order.
@@ -46,19 +70,31 @@ impl KeySchema {
     }
 }
 
-/// Which attributes of an item an index holds besides the table's and the index's keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The attributes of an item that an index holds in addition to the keys of the table and the index.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Projection {
     /// Every attribute of the item.
+    #[default]
     All,
     /// No further attribute.
     KeysOnly,
-    /// Sorted; the keys are not repeated here.
+    /// The attributes of these names, without those of the keys.
     Include(BTreeSet<String>),
 }
 
+impl Projection {
+    /// The projection's type in the service model.
+    pub const fn projection_type(&self) -> ProjectionType {
+        match self {
+            Self::All => ProjectionType::All,
+            Self::KeysOnly => ProjectionType::KeysOnly,
+            Self::Include(_) => ProjectionType::Include,
+        }
+    }
+}
+
 /// Which of the two kinds of secondary index an index is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum IndexKind {
     /// A partition key of its own, and at most eventually consistent reads.
     Global,

@@ -90,7 +90,7 @@ impl EncodedItem {
     /// Checks that every byte is as this module writes it; for recovery and fuzzing.
     pub fn validate(&self) -> Result<(), CodecFault> {
         let item = self.decode();
-        let is_canonical = item.values().all(AttributeValue::has_true_sets) && Self::encode(&item) == *self;
+        let is_canonical = item.values().all(AttributeValue::has_canonical_sets) && Self::encode(&item) == *self;
         if is_canonical { Ok(()) } else { Err(CodecFault::Malformed) }
     }
 

@@ -81,15 +81,6 @@ pub const PARTITION_KEY_TOO_LARGE: &str = "One or more parameter values were inv
 pub const SORT_KEY_TOO_LARGE: &str = "One or more parameter values were invalid: Aggregated size of all range keys \
      has exceeded the size limit of 1024 bytes";
 
-/// The name of a key type in texts.
-pub const fn key_type_name(key_type: KeyType) -> &'static str {
-    match key_type {
-        KeyType::S => "S",
-        KeyType::N => "N",
-        KeyType::B => "B",
-    }
-}
-
 /// An item without one of its table's keys [S].
 pub fn missing_key(name: &str) -> String {
     format!("{INVALID}Missing the key {name} in the item")
@@ -97,7 +88,7 @@ pub fn missing_key(name: &str) -> String {
 
 /// An item whose key has another type [S].
 pub fn key_type_mismatch(name: &str, expected: KeyType, actual: &str) -> String {
-    format!("{INVALID}Type mismatch for key {name} expected: {} actual: {actual}", key_type_name(expected))
+    format!("{INVALID}Type mismatch for key {name} expected: {} actual: {actual}", expected.name())
 }
 
 /// A key attribute's empty string or binary value [S].
@@ -131,7 +122,7 @@ impl EmptyKind {
 pub fn index_key_type_mismatch(name: &str, expected: KeyType, actual: &str, index: &str) -> String {
     format!(
         "{INVALID}Type mismatch for Index Key {name} Expected: {} Actual: {actual} IndexName: {index}",
-        key_type_name(expected)
+        expected.name()
     )
 }
 

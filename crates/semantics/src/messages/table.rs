@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use super::data_plane::key_type_name;
 use crate::schema::{KeyAttribute, KeySchema};
 
 /// `One or more parameter values were invalid: …`
@@ -251,7 +250,7 @@ pub fn attributes_redefined(existing: &KeySchema, new: &KeySchema) -> String {
 
 fn schema_elements(key: &KeySchema) -> String {
     let element = |attribute: &KeyAttribute, role: &str| {
-        format!("SchemaElement: key{{{}:{}:{role}}}", attribute.name, key_type_name(attribute.key_type))
+        format!("SchemaElement: key{{{}:{}:{role}}}", attribute.name, attribute.key_type.name())
     };
     let partition = key.partition.iter().map(|attribute| element(attribute, "HASH"));
     let sort = key.sort.iter().map(|attribute| element(attribute, "RANGE"));

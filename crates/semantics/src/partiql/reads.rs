@@ -7,7 +7,6 @@ use super::PartiqlFault;
 use super::where_clause::{all_of, equality, membership, predicate};
 use crate::expression::{Condition, Expr, KeyPredicate};
 use crate::limits::{PARTIQL_BRANCHES_MAX, PARTIQL_READS_MAX};
-use crate::messages::data_plane::key_type_name;
 use crate::messages::partiql as messages;
 use crate::schema::KeyAttribute;
 use crate::value::AttributeValue;
@@ -178,7 +177,7 @@ impl Spreader<'_> {
                     let text = messages::key_value_type(&attribute.name, value.type_name());
                     return Err(PartiqlFault::new(text));
                 }
-                if value.type_name() != key_type_name(attribute.key_type) {
+                if value.type_name() != attribute.key_type.name() {
                     return Err(PartiqlFault::new(messages::key_type_mismatch(&attribute.name)));
                 }
             }

@@ -1,6 +1,6 @@
 //! The choices that several operations share.
 //!
-//! It does not know which operation allows which choice: their `validate` constructors do.
+//! It does not know which operation allows which choice: the `validate` constructors do.
 
 /// Whether a read sees every write acknowledged before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,13 +12,13 @@ pub enum Consistency {
 }
 
 impl Consistency {
-    /// `ConsistentRead`, absent being false.
+    /// `ConsistentRead`; absent means false.
     pub(super) fn of(consistent_read: Option<bool>) -> Self {
         if consistent_read == Some(true) { Self::Strong } else { Self::Eventual }
     }
 }
 
-/// The order in which Query walks sort keys.
+/// The order in which Query reads sort keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SortOrder {
     /// From the smallest sort key to the greatest.
@@ -28,13 +28,13 @@ pub enum SortOrder {
 }
 
 impl SortOrder {
-    /// `ScanIndexForward`, absent being true.
+    /// `ScanIndexForward`; absent means true.
     pub(super) fn of(scan_index_forward: Option<bool>) -> Self {
         if scan_index_forward == Some(false) { Self::Descending } else { Self::Ascending }
     }
 }
 
-/// What PutItem and DeleteItem may return.
+/// The image that PutItem or DeleteItem returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReturnOld {
     /// No item.
@@ -52,7 +52,7 @@ pub enum OnConditionFailure {
     ReturnItem,
 }
 
-/// Which attributes a page of Query or Scan returns, when the client said so.
+/// Which attributes a page of Query or Scan returns, from `Select`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SelectMode {
     /// All attributes of the item, fetched from the table where the index lacks them.

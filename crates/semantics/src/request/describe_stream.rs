@@ -31,7 +31,7 @@ impl DescribeStream {
     /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: DescribeStreamParts) -> Result<Self, Error> {
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
-        // The one type of filter there is; the shape demands both of its members.
+        // There is only one type of filter, and the shape check requires both of its members.
         let filter = parts.shard_filter.and_then(|filter| filter.shard_id);
         Ok(Self {
             stream: StreamRef::parse(&parts.stream_arn)?,

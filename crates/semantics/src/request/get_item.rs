@@ -9,7 +9,7 @@ use crate::expression::{Placeholders, Projection};
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// A GetItem valid as far as can be told without the table.
+/// A GetItem validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct GetItem {
     /// The table, by name or ARN.
@@ -25,7 +25,7 @@ pub struct GetItem {
 }
 
 impl GetItem {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: GetItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         Dialects {

@@ -22,7 +22,7 @@ use crate::value::{AttributeValue, ValueFault};
 pub struct ExecuteStatement {
     /// The statement with its parameters in place.
     pub statement: Statement,
-    /// Of the statement and its parameters: what a token for the next page belongs to.
+    /// Of the statement and its parameters. A token for the next page belongs to one fingerprint.
     pub fingerprint: Fingerprint,
     /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
@@ -65,7 +65,7 @@ pub struct BatchStatement {
     pub on_condition_failure: OnConditionFailure,
 }
 
-/// A BatchExecuteStatement: what is wrong with one statement concerns no other.
+/// A BatchExecuteStatement. The fault of one statement does not affect the others.
 #[derive(Clone, Debug)]
 pub struct BatchExecuteStatement {
     /// One result for each statement, in the client's order.
@@ -152,14 +152,14 @@ fn digest_statement(digest: &mut Digest, text: &str, parameters: &[AttributeValu
     digest.tag(0);
 }
 
-/// The parameters, or what is wrong with the first wrong one.
+/// The parameters, or the fault of the first wrong one.
 fn parameters(parts: Vec<ValuePart>) -> Result<Vec<AttributeValue>, Error> {
     let value = |part: ValuePart| part.map_err(|fault| Error::validation(fault_text(&fault)));
     parts.into_iter().map(value).collect()
 }
 
-/// Numbers are read here as the service's decimal type reads them: an exponent beyond 32 bits is no number, and
-/// magnitudes are compared in 32 bits, which wrap (observed).
+/// The message of a parameter's fault. Numbers follow the service's decimal type (observed): an exponent beyond 32 bits
+/// is not numeric, and magnitudes are compared in 32 bits, which wrap.
 fn fault_text(fault: &ValueFault) -> String {
     let ValueFault::Number { fault: NumberFault::Overflow | NumberFault::Underflow, text } = fault else {
         return value_messages::fault(fault, Wording::Legacy);

@@ -13,7 +13,7 @@ use crate::expression::{
 use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
 
-/// In which dialect a filter was written: texts name it differently.
+/// The dialect of a filter; error messages name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterDialect {
     /// `FilterExpression`.
@@ -23,7 +23,7 @@ pub enum FilterDialect {
     Legacy,
 }
 
-/// A Query valid as far as can be told without the table.
+/// A Query validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The table, by name or ARN.
@@ -53,7 +53,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: QueryParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let limit =
@@ -84,7 +84,7 @@ impl Query {
             &mut placeholders,
         )?;
         placeholders.finish()?;
-        // What a key condition cannot be is told after the faults of all other expressions (observed).
+        // Observed: the rules of key conditions are checked after the faults of all other expressions.
         let key_condition = match key_condition {
             Some(condition) => KeyCondition::from_condition(&condition)?,
             None => legacy::key_conditions(&parts.key_conditions.unwrap_or_default())?,
@@ -109,7 +109,7 @@ impl Query {
     }
 }
 
-/// Observed: `KeyConditions` may stand beside expressions, unless one of them says the same.
+/// Observed: `KeyConditions` may be used together with expressions, except with `KeyConditionExpression`.
 fn check_dialects(parts: &QueryParts) -> Result<(), Error> {
     let contested = parts.key_conditions.as_ref().filter(|_| parts.key_condition_expression.is_some());
     Dialects {

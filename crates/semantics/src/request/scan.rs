@@ -20,7 +20,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The segment, unless its number is not below the total.
+    /// The segment; `None` if its number is not below the total.
     pub fn new(number: u32, total: NonZeroU32) -> Option<Self> {
         (number < total.get()).then_some(Self { number, total })
     }
@@ -35,7 +35,7 @@ impl Segment {
         self.total
     }
 
-    /// `Segment` and `TotalSegments` come together or not at all.
+    /// Validates `Segment` and `TotalSegments`, which a request has together or not at all.
     fn validate(number: Option<i64>, total: Option<i64>) -> Result<Option<Self>, Error> {
         let (number, total) = match (number, total) {
             (None, None) => return Ok(None),
@@ -54,11 +54,13 @@ impl Segment {
             let constraint = shape::value_at_most(i64::from(SCAN_SEGMENTS_MAX));
             return Err(checks::out_of_bounds("totalSegments", total, &constraint));
         };
-        Ok(Self::new(segment, total_segments))
+        let segment = Self::new(segment, total_segments);
+        assert!(segment.is_some(), "a segment's number is below the total");
+        Ok(segment)
     }
 }
 
-/// A Scan valid as far as can be told without the table.
+/// A Scan validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct Scan {
     /// The table, by name or ARN.
@@ -84,7 +86,7 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: ScanParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let limit = checks::limit(parts.limit, |value, constraint| {

@@ -8,7 +8,7 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{TABLE_NAME_BYTES_MIN, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
 use crate::messages::{shape, table, tags};
 
-/// The table that an ARN names.
+/// A table as an ARN names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRef {
     /// What the client wrote.
@@ -48,7 +48,7 @@ impl ResourceRef {
     }
 }
 
-/// A TagResource. Invariant of tags: at least one, keys and values allowed, keys once each.
+/// A TagResource. Invariant: at least one tag, with allowed keys and values, no key twice.
 #[derive(Clone, Debug)]
 pub struct TagResource {
     /// The table, by ARN.
@@ -65,7 +65,7 @@ impl TagResource {
         if given.is_empty() {
             return Err(Error::validation(tags::NO_TAG));
         }
-        Ok(Self { resource, tags: sense_tags(given)? })
+        Ok(Self { resource, tags: validate_tags(given)? })
     }
 }
 
@@ -109,7 +109,7 @@ impl ListTagsOfResource {
     }
 }
 
-/// Both members of a change of tags. Observed: a missing ARN is told alone, in words of its own.
+/// Both required members of a change of tags. Observed: a missing ARN is reported alone, with a message of its own.
 fn both<T>(arn: Option<String>, given: Option<T>, member: &str) -> Result<(String, T), Error> {
     let arn = arn.ok_or_else(|| Error::validation(tags::NO_ARN))?;
     let given =
@@ -117,9 +117,9 @@ fn both<T>(arn: Option<String>, given: Option<T>, member: &str) -> Result<(Strin
     Ok((arn, given))
 }
 
-/// Checks tags one by one, in the client's order.
-pub(super) fn sense_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String>, Error> {
-    let mut sensed = BTreeMap::new();
+/// Validates tags one by one, in the client's order.
+pub(super) fn validate_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String>, Error> {
+    let mut tags_by_key = BTreeMap::new();
     for tag in parts {
         check_key(&tag.key)?;
         let Some(value) = tag.value else {
@@ -128,15 +128,15 @@ pub(super) fn sense_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String
         if value.chars().count() > TAG_VALUE_CHARACTERS_MAX || !value.chars().all(is_allowed) {
             return Err(Error::validation(tags::invalid_value(&value)));
         }
-        if sensed.contains_key(&tag.key) {
+        if tags_by_key.contains_key(&tag.key) {
             return Err(Error::validation(tags::duplicate_key(&tag.key)));
         }
-        sensed.insert(tag.key, value);
+        tags_by_key.insert(tag.key, value);
     }
-    if sensed.len() > TAGS_MAX {
+    if tags_by_key.len() > TAGS_MAX {
         return Err(Error::validation(tags::TOO_MANY));
     }
-    Ok(sensed)
+    Ok(tags_by_key)
 }
 
 fn check_key(key: &str) -> Result<(), Error> {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_arn_hides_what_else_is_missing() {
+    fn a_missing_arn_is_reported_before_other_missing_members() {
         let arn = || Some(ARN.to_owned());
         let tag = |resource_arn| TagResource::validate(TagResourceParts { resource_arn, tags: None });
         let untag =

@@ -19,7 +19,7 @@ pub struct TransactGet {
     pub projection: Option<Projection>,
 }
 
-/// A TransactGetItems valid as far as can be told without the tables.
+/// A TransactGetItems validated as far as that is possible without the tables.
 #[derive(Clone, Debug)]
 pub struct TransactGetItems {
     /// The reads, in the client's order.
@@ -29,7 +29,7 @@ pub struct TransactGetItems {
 }
 
 impl TransactGetItems {
-    /// Understands the parts item by item: the first fault in the request's order wins.
+    /// Validates the parts item by item: the first fault in the request's order is the error.
     pub fn validate(parts: TransactGetItemsParts) -> Result<Self, Error> {
         let gets = parts.transact_items.into_iter().map(|item| TransactGet::validate(item.get));
         Ok(Self {
@@ -42,7 +42,7 @@ impl TransactGetItems {
 impl TransactGet {
     fn validate(parts: TransactGetParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
-        // Observed, unlike outside of transactions: names beside no expression are not looked at.
+        // Observed: unlike in other operations, names without an expression are ignored.
         let names = parts.projection_expression.as_ref().and(parts.expression_attribute_names.as_deref());
         let mut placeholders = Placeholders::new(names, None, Wording::Legacy)?;
         let projection = checks::projection(parts.projection_expression.as_ref(), None, &mut placeholders)?;

@@ -1,9 +1,9 @@
-//! UpdateTable: its typed request, and every rule that needs no table.
+//! UpdateTable: its typed request, and every rule that does not need the table.
 
 use std::collections::BTreeSet;
 
 use super::create_table::{
-    EncryptionKey, NewIndex, sense_definitions, sense_encryption, sense_global_key, sense_projection,
+    EncryptionKey, NewIndex, validate_definitions, validate_encryption, validate_global_key, validate_projection,
 };
 use super::parts::{
     BillingMode, CreateGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, StreamViewType,
@@ -15,7 +15,7 @@ use crate::error::{Error, ErrorKind};
 use crate::messages::table;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
 
-/// What shall become of one index.
+/// The change of one global index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexUpdate {
     /// Creates a global index.
@@ -66,7 +66,7 @@ pub enum EncryptionChange {
     ServiceKey,
 }
 
-/// An UpdateTable that asks for something.
+/// An UpdateTable with at least one change. An absent member leaves its setting unchanged.
 #[derive(Clone, Debug)]
 pub struct UpdateTable {
     /// The table, by name or ARN.
@@ -108,30 +108,30 @@ impl UpdateTable {
         if updates.is_some_and(<[_]>::is_empty) {
             return Err(invalid("List of GlobalSecondaryIndexUpdates is empty"));
         }
-        let definitions = parts.attribute_definitions.as_deref().map(sense_definitions);
-        let index_updates = sense_index_updates(updates.unwrap_or_default(), definitions.as_deref())?;
-        let throughput = sense_capacity(parts)?;
+        let definitions = parts.attribute_definitions.as_deref().map(validate_definitions);
+        let index_updates = validate_index_updates(updates.unwrap_or_default(), definitions.as_deref())?;
+        let throughput = validate_capacity(parts)?;
         Ok(Self {
             table,
             definitions: definitions.unwrap_or_default(),
             billing: billing(parts),
             throughput,
             index_updates,
-            stream: sense_stream(parts)?,
-            encryption: sense_encryption_change(parts)?,
+            stream: validate_stream(parts)?,
+            encryption: validate_encryption_change(parts)?,
             class: parts.table_class,
             deletion_protection: parts.deletion_protection_enabled,
             on_demand: parts
                 .on_demand_throughput
                 .as_ref()
-                .map(|limits| OnDemandThroughput::sense_change(limits, "table"))
+                .map(|limits| OnDemandThroughput::validate_change(limits, "table"))
                 .transpose()?,
             warm: parts.warm_throughput.as_ref().map(WarmThroughput::validate),
         })
     }
 }
 
-/// The mode by either of its names. Observed: `BillingMode` wins, and a contradiction is not refused.
+/// The billing mode by either of its names. Observed: `BillingMode` takes precedence and contradictions are accepted.
 fn billing(parts: &UpdateTableParts) -> Option<BillingMode> {
     parts.billing_mode.or(parts.table_throughput_mode)
 }
@@ -140,8 +140,8 @@ fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
 }
 
-/// Observed: throughput settings that say nothing are ignored beside others; alone they end in a failure of the service's
-/// own, without a message.
+/// Removes empty throughput settings. Observed: the service ignores them if the request has other changes; alone they
+/// cause an internal failure without a message.
 fn without_empty(parts: &UpdateTableParts) -> UpdateTableParts {
     let mut parts = parts.clone();
     parts.on_demand_throughput = parts
@@ -174,7 +174,7 @@ fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
     }))
 }
 
-/// Replicas in other regions are not served: the request is refused as a whole.
+/// Refuses changes of replicas in other regions, which this server does not have (see COMPAT.md).
 fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
     let asked = parts.replica_updates.is_some()
         || parts.multi_region_consistency.is_some()
@@ -182,7 +182,7 @@ fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
     if asked { Err(invalid(table::REPLICAS_NOT_SUPPORTED)) } else { Ok(()) }
 }
 
-/// Some settings change only on their own.
+/// Checks which settings a request may change only alone.
 fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
     let iops = parts.provisioned_throughput.is_some() || billing(parts).is_some();
     let indexes = parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty());
@@ -225,7 +225,7 @@ fn check_combinations(parts: &UpdateTableParts, stream: bool) -> Result<(), Erro
     Ok(())
 }
 
-fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error> {
+fn validate_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error> {
     match (billing(parts), &parts.provisioned_throughput) {
         (Some(BillingMode::Provisioned), None) => Err(invalid(table::UNITS_REQUIRED_TO_UPDATE)),
         (Some(BillingMode::PayPerRequest), Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
@@ -234,7 +234,7 @@ fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error>
     }
 }
 
-fn sense_index_updates(
+fn validate_index_updates(
     parts: &[GlobalSecondaryIndexUpdateParts],
     definitions: Option<&[KeyAttribute]>,
 ) -> Result<Vec<IndexUpdate>, Error> {
@@ -242,20 +242,20 @@ fn sense_index_updates(
     for part in parts {
         updates.push(match (&part.create, &part.update, &part.delete) {
             (None, None, None) => return Err(invalid(table::EMPTY_INDEX_UPDATE)),
-            (Some(create), None, None) => IndexUpdate::Create(sense_new_index(create, definitions)?),
-            (None, Some(update), None) => sense_changed_index(update)?,
+            (Some(create), None, None) => IndexUpdate::Create(validate_new_index(create, definitions)?),
+            (None, Some(update), None) => validate_changed_index(update)?,
             (None, None, Some(delete)) => IndexUpdate::Delete { name: delete.index_name.clone() },
             _ => return Err(invalid(table::SEVERAL_INDEX_ACTIONS)),
         });
     }
     let mut names = BTreeSet::new();
     match updates.iter().find(|update| !names.insert(update.name())) {
-        Some(twice) => Err(invalid(table::index_updated_twice(twice.name()))),
+        Some(repeated) => Err(invalid(table::index_updated_twice(repeated.name()))),
         None => Ok(updates),
     }
 }
 
-fn sense_new_index(
+fn validate_new_index(
     parts: &CreateGlobalSecondaryIndexActionParts,
     definitions: Option<&[KeyAttribute]>,
 ) -> Result<NewIndex, Error> {
@@ -265,8 +265,8 @@ fn sense_new_index(
     let schema = IndexSchema {
         name: parts.index_name.clone(),
         kind: IndexKind::Global,
-        key: sense_global_key(&parts.key_schema, definitions)?,
-        projection: sense_projection(&parts.projection)?,
+        key: validate_global_key(&parts.key_schema, definitions)?,
+        projection: validate_projection(&parts.projection)?,
     };
     let place = format!("index : {}", parts.index_name);
     let throughput = parts.provisioned_throughput.as_ref().map(Throughput::validate).transpose()?;
@@ -276,17 +276,17 @@ fn sense_new_index(
         on_demand: parts
             .on_demand_throughput
             .as_ref()
-            .map(|limits| OnDemandThroughput::sense_new(limits, &place))
+            .map(|limits| OnDemandThroughput::validate_new(limits, &place))
             .transpose()?,
         warm: parts
             .warm_throughput
             .as_ref()
-            .map(|asked| WarmThroughput::sense_new(asked, throughput, &format!("index {}", parts.index_name)))
+            .map(|asked| WarmThroughput::validate_new(asked, throughput, &format!("index {}", parts.index_name)))
             .transpose()?,
     })
 }
 
-fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
+fn validate_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
     let place = format!("index : {}", parts.index_name);
     let warm = parts.warm_throughput.as_ref().map(WarmThroughput::validate);
     if warm.is_some_and(|warm| warm.read_units.is_none() && warm.write_units.is_none()) {
@@ -298,13 +298,13 @@ fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<
         on_demand: parts
             .on_demand_throughput
             .as_ref()
-            .map(|limits| OnDemandThroughput::sense_change(limits, &place))
+            .map(|limits| OnDemandThroughput::validate_change(limits, &place))
             .transpose()?,
         warm,
     })
 }
 
-fn sense_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error> {
+fn validate_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error> {
     let Some(stream) = &parts.stream_specification else { return Ok(None) };
     match (stream.stream_enabled, stream.stream_view_type) {
         (true, Some(view)) => Ok(Some(StreamChange::Enable(view))),
@@ -314,9 +314,9 @@ fn sense_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error>
     }
 }
 
-fn sense_encryption_change(parts: &UpdateTableParts) -> Result<Option<EncryptionChange>, Error> {
+fn validate_encryption_change(parts: &UpdateTableParts) -> Result<Option<EncryptionChange>, Error> {
     let Some(specification) = &parts.sse_specification else { return Ok(None) };
-    Ok(Some(match sense_encryption(Some(specification))? {
+    Ok(Some(match validate_encryption(Some(specification))? {
         Some(key) => EncryptionChange::OwnKey(key),
         None => EncryptionChange::ServiceKey,
     }))
