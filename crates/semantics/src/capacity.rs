@@ -41,7 +41,7 @@ pub const READ_UNIT_BYTES: u64 = 4096;
 /// Bytes that one write unit covers (developer guide: `ProvisionedThroughput`).
 pub const WRITE_UNIT_BYTES: u64 = 1024;
 
-// A read costs no more than a write of the same size, whatever its mode.
+// A read of any mode costs no more units than a write of the same size.
 const _: () = assert!(READ_UNIT_BYTES >= 2 * WRITE_UNIT_BYTES);
 
 /// How a read is charged.
@@ -79,7 +79,8 @@ pub fn read_units(bytes: usize, mode: ReadMode) -> HalfUnits {
     HalfUnits(blocks(bytes, READ_UNIT_BYTES).saturating_mul(mode.half_units_per_block()))
 }
 
-/// Units of a write of an item or index entry of this many bytes. A deletion of a missing item costs one block of 1 KB.
+/// Units of a write of an item or index entry of this many bytes. A deletion of a missing item costs one
+/// block of 1 KB.
 pub fn write_units(bytes: usize, mode: WriteMode) -> HalfUnits {
     let half_units_per_block = match mode {
         WriteMode::Plain => 2,

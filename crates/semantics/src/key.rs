@@ -1,7 +1,7 @@
 //! Key values and their encodings in stored keys.
 //!
-//! It knows the types a key may have and encodings whose bytewise order is the values' order. It does not know tables,
-//! key schemas, or the other parts of a stored key.
+//! It knows the types a key may have and encodings whose bytewise order is the values' order. It does not
+//! know tables, key schemas, or the other parts of a stored key.
 
 use crate::number::Number;
 use crate::schema::KeyType;
@@ -167,8 +167,8 @@ const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
 // A value sorts before every longer value that starts with it, also where a zero byte follows.
 const _: () = assert!(COMPONENT_END[0] == ESCAPED_ZERO[0] && COMPONENT_END[1] < ESCAPED_ZERO[1]);
 
-/// Appends one component of a sort key. Bytewise order is the values' order, and no component is a prefix of another one
-/// of its type.
+/// Appends one component of a sort key. Bytewise order is the values' order, and no component is a prefix of
+/// another one of its type.
 pub fn encode_sort(value: KeyValueRef<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     match value {

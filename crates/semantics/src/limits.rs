@@ -1,12 +1,14 @@
-//! Every limit and default quota that DynamoDB defines, each with its source and with the unit last in the name.
+//! Every limit and default quota that DynamoDB defines, each with its source and with the unit last in the
+//! name.
 //!
-//! Bounds that parsers need and DynamoDB does not define are marked as our own. This file does not know where a
-//! limit is enforced. Bytes that one capacity unit covers are in [`crate::capacity`].
+//! Bounds that parsers need and DynamoDB does not define are marked as our own. This file does not know where
+//! a limit is enforced. Bytes that one capacity unit covers are in [`crate::capacity`].
 
 /// Size of an item, names and values together (developer guide: Constraints; observed: exactly 409,600).
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
-/// Bytes that one update may write before it is refused as too large; our own bound. It is twice an item's limit, so that
-/// for slightly oversized items the faults that the service reports before the size are still found.
+/// Bytes that one update may write before it is refused as too large; our own bound. It is twice an item's
+/// limit, so that for slightly oversized items the faults that the service reports before the size are still
+/// found.
 pub const UPDATE_WRITTEN_BYTES_MAX: usize = 2 * ITEM_BYTES_MAX;
 /// Size of the rows of a Query or Scan page, before filtering (developer guide: Query.Pagination).
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
@@ -16,11 +18,11 @@ pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
 pub const SORT_KEY_BYTES_MAX: usize = 1024;
 /// Size of one expression before substitution (developer guide: Constraints).
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
-/// Levels of values in an attribute, the innermost included (developer guide: Constraints; observed: 31 lists around a
-/// scalar are stored, 32 are not).
+/// Levels of values in an attribute, the innermost included (developer guide: Constraints; observed: 31 lists
+/// around a scalar are stored, 32 are not).
 pub const NESTING_LEVELS_MAX: usize = 32;
-/// Levels of lists and maps that are decoded from stored bytes; our own bound, so that damaged bytes cannot exhaust the
-/// stack.
+/// Levels of lists and maps that are decoded from stored bytes; our own bound, so that damaged bytes cannot
+/// exhaust the stack.
 pub const STORED_LEVELS_MAX: usize = 128;
 /// Items of one transaction (developer guide: Constraints).
 pub const TRANSACTION_ITEMS_MAX: usize = 100;
@@ -34,7 +36,8 @@ pub const BATCH_GET_KEYS_MAX: usize = 100;
 pub const BATCH_WRITES_MAX: usize = 25;
 /// Segments of a parallel scan (API reference: Scan.TotalSegments).
 pub const SCAN_SEGMENTS_MAX: u32 = 1_000_000;
-/// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide: Constraints).
+/// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide:
+/// Constraints).
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
 /// Values in the list of IN (developer guide: Constraints).
 pub const EXPRESSION_IN_OPERANDS_MAX: usize = 100;
@@ -61,11 +64,13 @@ pub const GLOBAL_INDEXES_MAX: usize = 20;
 pub const LOCAL_INDEXES_MAX: usize = 5;
 /// Size of one item collection of a table with local indexes, entries included (developer guide: LSI).
 pub const LOCAL_COLLECTION_BYTES_MAX: u64 = 10 << 30;
-/// Partition attributes, and likewise sort attributes, of a global index's key (developer guide: multi-attribute keys).
+/// Partition attributes, and likewise sort attributes, of a global index's key (developer guide:
+/// multi-attribute keys).
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 /// Attributes that all INCLUDE projections of a table name together (developer guide: `ServiceQuotas`).
 pub const PROJECTED_ATTRIBUTES_MAX: usize = 100;
-/// Read units, and likewise write units, that one table may have provisioned (developer guide: `ServiceQuotas`).
+/// Read units, and likewise write units, that one table may have provisioned (developer guide:
+/// `ServiceQuotas`).
 pub const TABLE_UNITS_MAX: u64 = 40_000;
 /// Time for which a client request token is remembered (API reference: TransactWriteItems).
 pub const TRANSACTION_TOKEN_MS: u64 = 10 * 60 * 1000;
@@ -99,18 +104,21 @@ pub const TTL_CHANGE_INTERVAL_MS: u64 = 60 * 60 * 1000;
 pub const PARTIQL_READS_MAX: usize = 50;
 /// Reads of partitions on one page of a PartiQL SELECT (developer guide: `ql-operators`, IN).
 pub const PARTIQL_READS_PER_PAGE_MAX: usize = 10;
-/// Branches into which a WHERE clause is expanded to find its keys, before a scan is planned instead; our own bound.
+/// Branches into which a WHERE clause is expanded to find its keys, before a scan is planned instead; our own
+/// bound.
 pub const PARTIQL_BRANCHES_MAX: usize = 1000;
 /// Recursion depth of the PartiQL parser; our own bound, greater than the levels of a value.
 pub const PARTIQL_PARSER_DEPTH_MAX: usize = 64;
-/// Read units, and likewise write units, that all tables of an account may have provisioned in a region (developer guide:
-/// `ServiceQuotas`).
+/// Read units, and likewise write units, that all tables of an account may have provisioned in a region
+/// (developer guide: `ServiceQuotas`).
 pub const ACCOUNT_UNITS_MAX: u64 = 80_000;
 /// The largest number of units that a request may name; more is out of bounds before any quota (observed).
 pub const REQUESTED_UNITS_MAX: u64 = 1_000_000_000_000;
-/// Read units per second that a new on-demand table or index sustains (developer guide: on-demand capacity mode).
+/// Read units per second that a new on-demand table or index sustains (developer guide: on-demand capacity
+/// mode).
 pub const INITIAL_ON_DEMAND_READ_UNITS: u64 = 12_000;
-/// Write units per second that a new on-demand table or index sustains (developer guide: on-demand capacity mode).
+/// Write units per second that a new on-demand table or index sustains (developer guide: on-demand capacity
+/// mode).
 pub const INITIAL_ON_DEMAND_WRITE_UNITS: u64 = 4_000;
 /// Tables of one account in one region (developer guide: `ServiceQuotas`).
 pub const TABLES_MAX: usize = 2_500;
@@ -122,14 +130,16 @@ pub const GIGABYTE_BYTES: u64 = 1 << 30;
 pub const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
 /// Lifetime of a presigned request: seven days (Signature Version 4: query parameters).
 pub const PRESIGNED_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
-/// Difference between a signed request's time and the server's clock (observed: the service's messages name it).
+/// Difference between a signed request's time and the server's clock (observed: the service's messages name
+/// it).
 pub const SIGNATURE_SKEW_SECONDS_MAX: u64 = 5 * 60;
 /// Violations of the service model that one error reports (observed).
 pub const VIOLATIONS_MAX: usize = 10;
 
 // A value as deep as allowed, set at the end of the longest path, can be read back.
 const _: () = assert!(STORED_LEVELS_MAX > NESTING_LEVELS_MAX + DOCUMENT_PATH_STEPS_MAX);
-// Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser reads.
+// Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser
+// reads.
 const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);
 // A literal as deep as a value can be is parsed, so that the fault of a deeper one is found.
 const _: () = assert!(PARTIQL_PARSER_DEPTH_MAX > NESTING_LEVELS_MAX);

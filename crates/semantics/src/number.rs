@@ -25,9 +25,9 @@ pub enum NumberFault {
     Underflow,
 }
 
-/// A number, normalised: `± coefficient × 10^exponent`. Invariant: the coefficient is below 10^38 and does not end in a
-/// zero digit; zero is `+0 × 10^0`; the magnitude, the first digit's power of ten, is within the service's range;
-/// `digits` is the coefficient's number of digits, one for zero.
+/// A number, normalised: `± coefficient × 10^exponent`. Invariant: the coefficient is below 10^38 and does
+/// not end in a zero digit; zero is `+0 × 10^0`; the magnitude, the first digit's power of ten, is within the
+/// service's range; `digits` is the coefficient's number of digits, one for zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Number {
     negative: bool,
@@ -40,7 +40,8 @@ impl Number {
     /// The number zero.
     pub const ZERO: Self = Self { negative: false, digits: 1, exponent: 0, coefficient: 0 };
 
-    /// The bytes after an encoded number, without decoding it. `None` if the bytes do not start with a number.
+    /// The bytes after an encoded number, without decoding it. `None` if the bytes do not start with a
+    /// number.
     pub(crate) fn skip(bytes: &[u8]) -> Option<&[u8]> {
         let (&kind, rest) = bytes.split_first()?;
         let end = match kind {
@@ -122,8 +123,8 @@ impl Number {
         i32::from(self.exponent) + i32::from(self.digits) - 1
     }
 
-    /// Sign, coefficient and number of decimal places of a number with a fraction. `None` unless the coefficient and its
-    /// power of ten fit in 64 bits, as those of prices and measurements do.
+    /// Sign, coefficient and number of decimal places of a number with a fraction. `None` unless the
+    /// coefficient and its power of ten fit in 64 bits, as those of prices and measurements do.
     pub fn to_places(&self) -> Option<(bool, u64, u32)> {
         let places = u32::try_from(-self.exponent).ok().filter(|places| (1..=18).contains(places))?;
         Some((self.negative, u64::try_from(self.coefficient).ok()?, places))
@@ -153,7 +154,8 @@ impl Number {
         let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let shift = u32::try_from(i32::from(high.exponent) - i32::from(low.exponent)).unwrap_or(u32::MAX);
         assert!(shift < u32::MAX, "the number with the greater exponent is aligned to the other one");
-        // A number that does not fit has 39 digits or more, and so has the sum: the last digit of `low` is not zero.
+        // A number that does not fit has 39 digits or more, and so has the sum: the last digit of `low` is
+        // not zero.
         let Some(aligned) = power_of_ten(shift).and_then(|scale| high.coefficient.checked_mul(scale)) else {
             return Err(NumberFault::TooManyDigits);
         };
@@ -172,8 +174,8 @@ impl Number {
         self.checked_add(other.negated())
     }
 
-    /// Bytes the number counts for in an item's size (observed): one, one for each two digits of the integer part and of
-    /// the fraction without leading and trailing zeros, and one for a minus sign.
+    /// Bytes the number counts for in an item's size (observed): one, one for each two digits of the integer
+    /// part and of the fraction without leading and trailing zeros, and one for a minus sign.
     pub fn size_bytes(&self) -> usize {
         if self.is_zero() {
             return 1;
@@ -191,8 +193,9 @@ impl Number {
 
     /// Appends a form whose bytewise order is the numeric order and that is no prefix of another number's.
     ///
-    /// Layout: one byte for sign and kind; unless the number is zero, two bytes of magnitude, then pairs of digits, each
-    /// stored as its value plus one, then a zero byte. Negative numbers have all bytes after the first inverted.
+    /// Layout: one byte for sign and kind; unless the number is zero, two bytes of magnitude, then pairs of
+    /// digits, each stored as its value plus one, then a zero byte. Negative numbers have all bytes after the
+    /// first inverted.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         if self.is_zero() {
             out.push(KIND_ZERO);
@@ -251,9 +254,9 @@ impl Number {
     }
 }
 
-/// A number in its stored form, for rendering: printing it needs none of the arithmetic of decoding. Invariant: zero has
-/// no pairs; any other number has a first digit that is not zero, at most 38 digits, and a magnitude within the
-/// service's range.
+/// A number in its stored form, for rendering: printing it needs none of the arithmetic of decoding.
+/// Invariant: zero has no pairs; any other number has a first digit that is not zero, at most 38 digits, and
+/// a magnitude within the service's range.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredNumber<'a> {
     /// XORed with each byte of the pairs: all ones for a negative number.
@@ -328,8 +331,8 @@ impl<'a> StoredNumber<'a> {
     }
 }
 
-/// Appends the first `count` digits. Copying a number of bytes known to the compiler and truncating takes a few
-/// instructions; copying a variable number takes a call.
+/// Appends the first `count` digits. Copying a number of bytes known to the compiler and truncating takes a
+/// few instructions; copying a variable number takes a call.
 fn push_digits(digits: &[u8; 2 * PAIRS_MAX], count: usize, out: &mut Vec<u8>) {
     match digits.first_chunk::<16>() {
         Some(first) if count <= first.len() => {
@@ -393,7 +396,8 @@ fn digit_count(coefficient: u128) -> u32 {
     coefficient.checked_ilog10().unwrap_or(0) + 1
 }
 
-/// Collects digits as they are read. Leading zeros are dropped; trailing zeros are held back until another digit follows.
+/// Collects digits as they are read. Leading zeros are dropped; trailing zeros are held back until another
+/// digit follows.
 #[derive(Default)]
 struct DigitReader {
     any: bool,
@@ -455,7 +459,8 @@ fn zero_written_with(exponent: i64) -> Result<Number, NumberFault> {
     Ok(Number::ZERO)
 }
 
-/// Parses an exponent. Observed: text with an exponent beyond 64 bits is not numeric; any other is checked by the range.
+/// Parses an exponent. Observed: text with an exponent beyond 64 bits is not numeric; any other is checked by
+/// the range.
 fn parse_exponent(bytes: &[u8]) -> Result<i64, NumberFault> {
     let (negative, digits) = match bytes {
         [b'-', rest @ ..] => (true, rest),

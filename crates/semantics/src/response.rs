@@ -1,6 +1,7 @@
 //! Typed responses, one struct for each operation's output; the `wire` crate renders them.
 //!
-//! It does not know JSON. Items stay in their stored form, so that a response is rendered without building trees.
+//! It does not know JSON. Items stay in their stored form, so that a response is rendered without building
+//! trees.
 
 use std::collections::BTreeMap;
 
@@ -289,7 +290,8 @@ pub struct SseDescription {
     pub kms_master_key_arn: Option<String>,
 }
 
-/// A table as CreateTable, DescribeTable, UpdateTable and DeleteTable report it. Absent members are not rendered.
+/// A table as CreateTable, DescribeTable, UpdateTable and DeleteTable report it. Absent members are not
+/// rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDescription {
     /// The key attributes of the table and its indexes.

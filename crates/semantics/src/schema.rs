@@ -1,7 +1,7 @@
 //! The settings of a table: keys, indexes, projections, stream view, billing mode and table class.
 //!
-//! It does not know a table's status, ids or history: those belong to the engine's catalogue. The types have no serde
-//! implementations; a stored or rendered form takes the names that `name` returns.
+//! It does not know a table's status, ids or history: those belong to the engine's catalogue. The types have
+//! no serde implementations; a stored or rendered form takes the names that `name` returns.
 
 use std::collections::BTreeSet;
 
@@ -48,8 +48,8 @@ pub struct KeyAttribute {
     pub key_type: KeyType,
 }
 
-/// The key of a table or index. Invariant: one to four partition attributes and at most four sort attributes. Tables and
-/// local indexes have one partition attribute and at most one sort attribute.
+/// The key of a table or index. Invariant: one to four partition attributes and at most four sort attributes.
+/// Tables and local indexes have one partition attribute and at most one sort attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeySchema {
     /// The partition key's attributes, in the key's order.
@@ -109,7 +109,7 @@ pub struct IndexSchema {
     pub name: String,
     /// Global or local.
     pub kind: IndexKind,
-    /// The index's own key; entries are told apart by the table's key as well.
+    /// The index's own key; an entry is identified by it and the table's key.
     pub key: KeySchema,
     /// Which attributes its entries hold.
     pub projection: Projection,

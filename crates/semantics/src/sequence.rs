@@ -1,4 +1,5 @@
-//! Sequence numbers of stream records: decimal texts of one length, so that they sort as texts and as numbers.
+//! Sequence numbers of stream records: decimal texts of one length, so that they sort as texts and as
+//! numbers.
 //!
 //! This file knows how a position in the change log becomes a number. It does not know shards.
 
@@ -14,8 +15,8 @@ const PER_COMMIT: u128 = 1_000_000;
 pub struct SequenceNumber(u128);
 
 impl SequenceNumber {
-    /// The number of a commit's record with this index. One commit writes at most a hundred items, so indexes stay far
-    /// below a million.
+    /// The number of a commit's record with this index. One commit writes at most a hundred items, so indexes
+    /// stay far below a million.
     pub fn new(commit_version: u64, index: u32) -> Self {
         assert!(u128::from(index) < PER_COMMIT, "a commit has fewer records than reserved numbers");
         let number = BASE + u128::from(commit_version) * PER_COMMIT + u128::from(index);

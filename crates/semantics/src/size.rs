@@ -1,7 +1,7 @@
 //! How many bytes items and values count for against limits and capacity.
 //!
-//! Source: developer guide, "DynamoDB item sizes and formats"; the sizes of numbers are observed. This file sizes trees;
-//! the codec has the same rules for stored bytes, and its tests check that both agree.
+//! Source: developer guide, "DynamoDB item sizes and formats"; the sizes of numbers are observed. This file
+//! sizes trees; the codec has the same rules for stored bytes, and its tests check that both agree.
 
 use crate::value::{AttributeValue, Item};
 

@@ -13,7 +13,8 @@ use crate::number::{Number, NumberFault};
 /// An item: attribute name to value.
 pub type Item = BTreeMap<String, AttributeValue>;
 
-/// One attribute value. Invariant: sets are not empty, sorted and without duplicates, as their constructors make them.
+/// One attribute value. Invariant: sets are not empty, sorted and without duplicates, as their constructors
+/// make them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeValue {
     /// String.
@@ -121,10 +122,11 @@ pub enum ValueFault {
     EmptyBinaryInSet,
     /// Deeper than [`NESTING_LEVELS_MAX`] by more than one level.
     TooDeep,
-    /// Deeper than [`NESTING_LEVELS_MAX`] by one level. The legacy validator accepts such a value among those of an
-    /// expression (observed: 32 maps around a text, in transactions), so the value is kept.
+    /// Deeper than [`NESTING_LEVELS_MAX`] by one level. The legacy validator accepts such a value among those
+    /// of an expression (observed: 32 maps around a text, in transactions), so the value is kept.
     TooDeepByOne(Box<AttributeValue>),
-    /// So deep that the present validator cannot read the request and the legacy one answers it (observed: 63 maps).
+    /// So deep that the present validator cannot read the request and the legacy one answers it (observed: 63
+    /// maps).
     TooDeepToRead,
 }
 

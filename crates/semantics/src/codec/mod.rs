@@ -1,7 +1,8 @@
 //! The stored form of items and values: compact, canonical, readable without building trees.
 //!
-//! Equal values have equal bytes: names and set members are sorted, numbers are in their order-preserving form. Readers
-//! never panic: damaged bytes read as if the item ended early. This module does not know keys or tables.
+//! Equal values have equal bytes: names and set members are sorted, numbers are in their order-preserving
+//! form. Readers never panic: damaged bytes read as if the item ended early. This module does not know keys
+//! or tables.
 //!
 //! ```text
 //! item   = version 0x01, size in bytes as the service counts it (u32), map
@@ -66,8 +67,8 @@ impl std::fmt::Display for CodecFault {
 
 impl std::error::Error for CodecFault {}
 
-/// An item in its stored form. Invariant: the header is complete and has a known version. Members that this module
-/// did not write read as a shorter item, never as a panic.
+/// An item in its stored form. Invariant: the header is complete and has a known version. Members that this
+/// module did not write read as a shorter item, never as a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedItem(Bytes);
 

@@ -37,8 +37,8 @@ pub enum ValueRef<'a> {
     Bs(BinarySetRef<'a>),
 }
 
-/// One stored value, for rendering: neither strings nor numbers are decoded. The bytes of strings are UTF-8, because
-/// they were when they were stored.
+/// One stored value, for rendering: neither strings nor numbers are decoded. The bytes of strings are UTF-8,
+/// because they were when they were stored.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredRef<'a> {
     /// The bytes of a UTF-8 text.
@@ -247,7 +247,8 @@ impl<'a> ListRef<'a> {
         walk(self.raw, move |bytes| split_stored(bytes, levels))
     }
 
-    /// The elements at these indexes, which must ascend; indexes beyond the end are left out. Walks the list once.
+    /// The elements at these indexes, which must ascend; indexes beyond the end are left out. Walks the list
+    /// once.
     pub fn select<'i>(
         &self,
         indexes: impl IntoIterator<Item = &'i usize>,

@@ -35,7 +35,8 @@ pub(super) fn single_value(value: &AttributeValue) -> Bytes {
     Bytes::from(out)
 }
 
-/// Starts an item with its header and member count. The vector has room for exactly `members_length` more bytes.
+/// Starts an item with its header and member count. The vector has room for exactly `members_length` more
+/// bytes.
 pub(super) fn begin_item(size_bytes: usize, count: usize, members_length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER_BYTES + varint_length(count) + members_length);
     out.push(VERSION);
@@ -171,7 +172,8 @@ fn long_varint(mut number: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Builds an item from borrowed values in any order, without trees. Of two attributes with one name the last counts.
+/// Builds an item from borrowed values in any order, without trees. Of two attributes with one name the last
+/// counts.
 #[derive(Debug, Default)]
 pub struct EncodedItemBuilder<'a> {
     attributes: Vec<(&'a str, ValueRef<'a>)>,

@@ -1,10 +1,11 @@
 //! Applies an update to an item.
 //!
-//! Every operand and every path is read from the old item first. Then the item is changed: values in place, list
-//! elements beyond the end, removals. So the indexes in an expression always mean the old item's elements.
+//! Every operand and every path is read from the old item first. Then the item is changed: values in place,
+//! list elements beyond the end, removals. So the indexes in an expression always mean the old item's
+//! elements.
 //!
-//! An expression of 4 KB can name one list of the item hundreds of times. So operands are borrowed, their sizes are
-//! added up, and nothing is copied for an update whose result could not be stored.
+//! An expression of 4 KB can name one list of the item hundreds of times. So operands are borrowed, their
+//! sizes are added up, and nothing is copied for an update whose result could not be stored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,14 +36,15 @@ impl Updated {
         &self.touched
     }
 
-    /// The `UPDATED_OLD` image: the old values at the touched paths, within the maps and lists that hold them.
+    /// The `UPDATED_OLD` image: the old values at the touched paths, within the maps and lists that hold
+    /// them.
     pub fn updated_old(&self, old: &Item) -> Item {
         ItemSelection::new(&self.touched).of_tree(old)
     }
 
-    /// The `UPDATED_NEW` image: the new values at the touched paths. The paths are read literally in the new item
-    /// (observed): an element appended beyond the end is not at the index that the expression gave, and a removed index
-    /// shows the element that moved up.
+    /// The `UPDATED_NEW` image: the new values at the touched paths. The paths are read literally in the new
+    /// item (observed): an element appended beyond the end is not at the index that the expression gave, and
+    /// a removed index shows the element that moved up.
     pub fn updated_new(&self, new: &Item) -> Item {
         ItemSelection::new(&self.touched).of_tree(new)
     }
@@ -94,7 +96,8 @@ impl<'v> Written<'v> {
 }
 
 impl Update {
-    /// Applies the update to the old item, or to a new item that has only its key. All operands read the old item.
+    /// Applies the update to the old item, or to a new item that has only its key. All operands read the old
+    /// item.
     pub fn apply(&self, old: Option<&Item>, key: &Item) -> Result<Updated, Error> {
         let base = old.unwrap_or(key);
         let mut steps = Vec::with_capacity(self.actions.len());
@@ -324,8 +327,8 @@ fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
             Step::Clear(path) => clears.push(path),
         }
     }
-    // Elements beyond the end are appended in the order of their indexes (developer guide). Removals run from the back,
-    // so that none moves an element that another path means.
+    // Elements beyond the end are appended in the order of their indexes (developer guide). Removals run from
+    // the back, so that none moves an element that another path means.
     appends.sort_by_key(|(path, _)| *path);
     for (path, value) in appends {
         if let Some(Container::List(list, _)) = container(item, path) {
@@ -336,8 +339,8 @@ fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
     clear_all(item, &clears);
 }
 
-/// Removes the values at these paths, the last one first. Elements of one list are removed in one pass: removed one by
-/// one, each would move all later ones.
+/// Removes the values at these paths, the last one first. Elements of one list are removed in one pass:
+/// removed one by one, each would move all later ones.
 fn clear_all(item: &mut Item, paths: &[&DocumentPath]) {
     let mut elements: BTreeMap<(&str, &[PathStep]), Vec<usize>> = BTreeMap::new();
     for path in paths {

@@ -1,7 +1,9 @@
-//! The second pass over a condition: it replaces placeholders and checks the number, distinctness and types of operands.
+//! The second pass over a condition: it replaces placeholders and checks the number, distinctness and types
+//! of operands.
 //!
-//! Each comparison or call is checked by itself, in the order written. Within it the service's order holds: every
-//! placeholder first, then counts, then distinctness, then types. The parser and the first pass have run before.
+//! Each comparison or call is checked by itself, in the order written. Within it the service's order holds:
+//! every placeholder first, then counts, then distinctness, then types. The parser and the first pass have
+//! run before.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,5 @@
-//! The first pass over a parsed expression: reserved words, list indexes, which functions exist and where they may stand.
+//! The first pass over a parsed expression: reserved words, list indexes, which functions exist and where
+//! they may stand.
 //!
 //! It runs over a whole expression, in the order written, before any placeholder is looked up.
 
@@ -62,7 +63,8 @@ pub(super) fn index_value(digits: &str) -> Option<usize> {
     digits.parse().ok().filter(|index| *index <= DOCUMENT_PATH_INDEX_MAX)
 }
 
-/// Each section may be used once. Sections are read in the order in which they first appear, with their repetitions.
+/// Each section may be used once. Sections are read in the order in which they first appear, with their
+/// repetitions.
 pub(super) fn check_update(update: &RawUpdate<'_>) -> Result<(), Fault> {
     let mut seen: Vec<Section> = Vec::new();
     for (section, _) in &update.sections {

@@ -23,7 +23,8 @@ impl Fault {
     }
 }
 
-/// Whether the message about a long expression gives the size; only those about filters and conditions do (observed).
+/// Whether the message about a long expression gives the size; only those about filters and conditions do
+/// (observed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SizeText {
     Plain,

@@ -29,7 +29,8 @@ pub enum KeyPredicate {
     Between(AttributeValue, AttributeValue),
     /// Starts with the value, a string or binary prefix.
     BeginsWith(AttributeValue),
-    /// A legacy operator that no key supports. Observed: it is reported only after the table and the key are found.
+    /// A legacy operator that no key supports. Observed: it is reported only after the table and the key are
+    /// found.
     NotIndexable,
 }
 
@@ -67,8 +68,9 @@ pub struct KeyCondition {
 }
 
 impl KeyCondition {
-    /// Checks the rules of a `KeyConditionExpression` that other conditions do not have. This is a step of its own
-    /// because the service reports their faults after those of all other expressions and of unused placeholders.
+    /// Checks the rules of a `KeyConditionExpression` that other conditions do not have. This is a step of
+    /// its own because the service reports their faults after those of all other expressions and of unused
+    /// placeholders.
     pub fn from_condition(condition: &Condition) -> Result<Self, Error> {
         let mut clauses = Vec::new();
         collect(&condition.root, &mut clauses).map_err(Fault::without_parameter)?;
@@ -126,8 +128,9 @@ impl std::fmt::Display for KeyCondition {
     }
 }
 
-/// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A request with
-/// further expressions calls [`parse_condition`] and [`KeyCondition::from_condition`] separately.
+/// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A
+/// request with further expressions calls [`parse_condition`] and [`KeyCondition::from_condition`]
+/// separately.
 pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders<'_>) -> Result<KeyCondition, Error> {
     KeyCondition::from_condition(&parse_condition(text, ConditionKind::Key, placeholders)?)
 }

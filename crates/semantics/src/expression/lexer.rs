@@ -1,5 +1,5 @@
-//! Tokens of the expression language. One lexer serves every kind of expression, so `SET` is a keyword in a condition
-//! too, as in the service.
+//! Tokens of the expression language. One lexer serves every kind of expression, so `SET` is a keyword in a
+//! condition too, as in the service.
 //!
 //! It does not know the grammar.
 
@@ -106,7 +106,8 @@ impl<'t> Tokens<'t> {
         self.before_end.get(position).copied().unwrap_or(self.end)
     }
 
-    /// The message of a syntax error at a position: the token, and the text from the token before to the token after it.
+    /// The message of a syntax error at a position: the token, and the text from the token before to the
+    /// token after it.
     pub(super) fn syntax_error(&self, position: usize) -> String {
         let token = self.at(position);
         let first = if position > 0 { self.at(position - 1) } else { token };

@@ -1,8 +1,9 @@
 //! The expression language: conditions, filters, projections, updates and key conditions.
 //!
-//! A text becomes tokens (`lexer`), then a syntax tree (`parser`, `syntax`). A first pass checks names and functions
-//! (`checks`); a second one replaces placeholders and checks operands (`bind`, `update`). The legacy request members are
-//! desugared to the same types (`legacy`). This module does not know tables or which attributes are keys.
+//! A text becomes tokens (`lexer`), then a syntax tree (`parser`, `syntax`). A first pass checks names and
+//! functions (`checks`); a second one replaces placeholders and checks operands (`bind`, `update`). The
+//! legacy request members are desugared to the same types (`legacy`). This module does not know tables or
+//! which attributes are keys.
 
 mod apply;
 mod bind;

@@ -1,4 +1,5 @@
-//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: checks, lookup, and detection of unused placeholders.
+//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: checks, lookup, and detection of unused
+//! placeholders.
 //!
 //! It does not know expressions: it only records which placeholders they looked up.
 
@@ -24,7 +25,8 @@ struct Entry<'r, T> {
     used: bool,
 }
 
-/// A value of the request. An expression may use it hundreds of times, so its copies are made once and shared.
+/// A value of the request. An expression may use it hundreds of times, so its copies are made once and
+/// shared.
 #[derive(Debug)]
 struct SharedValue<'r> {
     plain: &'r AttributeValue,
@@ -40,7 +42,8 @@ pub struct Placeholders<'r> {
 }
 
 impl<'r> Placeholders<'r> {
-    /// Checks both maps: they are not empty, their keys have the forms `#x` and `:x`, their values have no faults.
+    /// Checks both maps: they are not empty, their keys have the forms `#x` and `:x`, their values have no
+    /// faults.
     pub fn new(
         names: Option<&'r [(String, String)]>,
         values: Option<&'r AttributeMapPart>,
@@ -175,7 +178,8 @@ fn check_used<T>(map: &str, entries: &[Entry<'_, T>]) -> Result<(), Error> {
     Err(Error::validation(messages::placeholders_unused(map, &unused)))
 }
 
-/// The hash by which the service orders unused placeholders in its message: that of `java.util.HashSet` (observed).
+/// The hash by which the service orders unused placeholders in its message: that of `java.util.HashSet`
+/// (observed).
 fn hash(placeholder: &str) -> u32 {
     let hash = placeholder
         .encode_utf16()

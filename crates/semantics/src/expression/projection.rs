@@ -13,7 +13,8 @@ use crate::error::Error;
 /// Steps that finding one path takes, about.
 const PATH_STEPS: usize = 32;
 
-/// The paths a read returns. Invariant: at least one, none a prefix of another; `selection` is made from `paths`.
+/// The paths a read returns. Invariant: at least one, none a prefix of another; `selection` is made from
+/// `paths`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
     paths: Vec<DocumentPath>,

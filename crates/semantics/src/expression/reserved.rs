@@ -81,8 +81,8 @@ static PACKED_WORDS: [u128; RESERVED_WORDS.len()] = {
     packed
 };
 
-/// The bytes of a word in upper case, followed by zeros, which no word contains. A text longer than any word becomes a
-/// number that belongs to no word.
+/// The bytes of a word in upper case, followed by zeros, which no word contains. A text longer than any word
+/// becomes a number that belongs to no word.
 const fn pack(word: &[u8]) -> u128 {
     if word.len() > RESERVED_WORD_BYTES_MAX {
         return u128::MAX;

@@ -82,8 +82,8 @@ pub(crate) struct Action {
     pub(crate) change: Change,
 }
 
-/// An update with every placeholder bound. Invariant: its paths neither overlap nor conflict; the actions of one
-/// section stand together.
+/// An update with every placeholder bound. Invariant: its paths neither overlap nor conflict; the actions of
+/// one section stand together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub(crate) actions: Vec<Action>,
@@ -163,8 +163,8 @@ impl Update {
             || self.actions.iter().any(|action| matches!(action.change, Change::Set(_) | Change::Add(_)))
     }
 
-    /// The statement's own size in bytes, without any item. `UpdateItem` limits the larger of this size and the new
-    /// item's size. Transactions ignore it, and the legacy `AttributeUpdates` have none (observed).
+    /// The statement's own size in bytes, without any item. `UpdateItem` limits the larger of this size and
+    /// the new item's size. Transactions ignore it, and the legacy `AttributeUpdates` have none (observed).
     pub fn statement_bytes(&self) -> usize {
         match self.dialect {
             Dialect::Expression => statement_size::of_update(&self.actions),
@@ -272,8 +272,8 @@ pub fn parse_update(text: &str, placeholders: &mut Placeholders<'_>) -> Result<U
     parse(text, placeholders).map_err(|fault| fault.in_parameter("UpdateExpression"))
 }
 
-/// Checks in the service's order (observed): the first pass; names and overlaps of the targets; names in all actions
-/// from the last to the first; values and types, again from the last to the first.
+/// Checks in the service's order (observed): the first pass; names and overlaps of the targets; names in all
+/// actions from the last to the first; values and types, again from the last to the first.
 fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Fault> {
     check_size(text, SizeText::Plain)?;
     let raw = parser::update(text)?;

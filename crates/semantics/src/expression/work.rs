@@ -1,7 +1,7 @@
 //! The work of an expression on one item, estimated before it is evaluated.
 //!
-//! The unit is a step: reading one byte. The figures are upper estimates from the expression's operators and the item's
-//! size; the caller decides what to do about many steps. This file knows no clock and no thread.
+//! The unit is a step: reading one byte. The figures are upper estimates from the expression's operators and
+//! the item's size; the caller decides what to do about many steps. This file knows no clock and no thread.
 
 /// The work of evaluating an expression once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,13 +1,13 @@
-//! What clients read when a request is not, or not well, signed.
+//! Messages about missing and wrong signatures.
 //!
-//! Sources: the service's answers to unsigned, half-signed, stale and foreign requests, as quoted in public bug reports
-//! of the AWS SDKs.
+//! Sources: the service's answers to unsigned, half-signed, stale and foreign requests, as quoted in public
+//! bug reports of the AWS SDKs.
 
 /// No signature at all.
 pub const MISSING_TOKEN: &str = "Request is missing Authentication Token";
 /// An access key that does not exist.
 pub const UNKNOWN_KEY: &str = "The security token included in the request is invalid.";
-/// A session's token beside a key that is of no session.
+/// A session token together with an access key that belongs to no session.
 pub const FOREIGN_TOKEN: &str = "The security token included in the request is invalid";
 /// A header signature and a presigned query in one request.
 pub const BOTH_HEADER_AND_QUERY: &str =

@@ -1,8 +1,8 @@
-//! What clients read when a PartiQL statement is refused.
+//! Messages about PartiQL statements.
 //!
-//! Source: the service's answers as public compatibility suites recorded them in 2026, unless noted.
+//! Source: messages of the service that public compatibility suites recorded in 2026, unless noted.
 
-/// A statement that cannot be read; a literal or comment that cannot be read at all has nothing after the colon.
+/// A malformed statement. For a malformed literal or comment nothing follows the colon.
 pub fn not_well_formed(detail: &str) -> String {
     format!("Statement wasn't well formed, can't be processed: {detail}")
 }
@@ -76,7 +76,7 @@ pub const MIXED_BAG: &str =
     "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags";
 /// A table that does not exist.
 pub const TABLE_NOT_FOUND: &str = "Requested resource not found";
-/// The message of the vendor's local edition, whose other messages here are the service's.
+/// IN with an empty list; the message of DynamoDB Local, whose other messages here are the service's.
 pub const EMPTY_IN: &str = "IN operator must have a left hand argument of type Variable Reference and right hand \
      argument of type Seq with at least one member";
 
@@ -99,14 +99,14 @@ pub fn order_by_other(attribute: &str) -> String {
 pub const MIXED_TRANSACTION: &str =
     "ExecuteTransaction API does not support both read and write operations in the same request.";
 
-/// A key of an UPDATE or DELETE that is to equal two values.
+/// A key attribute with two values in the WHERE clause of an UPDATE or DELETE.
 pub fn several_values_of_key(attribute: &str) -> String {
     format!(
         "Multiple conditions on same key {attribute}. Only single item Update/Insert/Delete are supported"
     )
 }
 
-/// A condition on a key attribute with a value that no key has.
+/// A condition on a key attribute with a value of a type that no key has.
 pub fn key_value_type(attribute: &str, found: &str) -> String {
     format!("Key value must be of type S, N, or B. Key name: {attribute}, Key type: {found}")
 }
@@ -116,34 +116,36 @@ pub fn key_type_mismatch(attribute: &str) -> String {
     format!("Key attribute's data type should match its data type in table's schema: Key {attribute}")
 }
 
-/// `clause` is the words between RETURNING and the star.
+/// A DELETE that returns another image than the old item. `clause` is the text between RETURNING and the
+/// star.
 pub fn returning_in_delete(clause: &str) -> String {
     format!(
         "Invalid returning clause: RETURNING {clause} *. Only RETURNING ALL OLD * is allowed in DELETE statements."
     )
 }
 
-/// An INSERT into an index; `at` is where the table's name stands.
+/// An INSERT into an index; `at` is line, column and length of the table's name.
 pub fn single_table_name(at: &str) -> String {
     format!("FROM clause may only contain a single table name in data manipulation statements at {at}")
 }
 
-/// The message of the vendor's local edition, whose other messages here are the service's.
+/// A map literal with one name twice; the message of DynamoDB Local, whose other messages here are the
+/// service's.
 pub fn duplicate_member(name: &str, path: &str) -> String {
     format!("Duplicate keys in tuple. Key: {name} under {path}")
 }
 
-/// `index` as written, `at` where its digits stand.
+/// A list index out of range; `index` as written, `at` line, column and length of its digits.
 pub fn list_index_out_of_range(index: &str, at: &str) -> String {
     format!("List index is not within the allowable range; index: [{index}] at {at}")
 }
 
-/// Another order of the names than in expressions.
+/// An unknown type in `attribute_type`. The order of the type names differs from that in expressions.
 pub fn unknown_type_name(name: &str) -> String {
     format!("Invalid attribute type name found; type: {name}, valid types: {{N,BS,L,B,NULL,M,S,SS,NS,BOOL}}")
 }
 
-/// A literal in more than 31 others.
+/// A literal with more nesting levels than a value may have.
 pub fn nested_too_deep(path: &str) -> String {
     format!("Nesting Levels have exceeded supported limits under {path}")
 }
@@ -160,17 +162,17 @@ pub fn unsupported_operation(kind: &str) -> String {
     format!("Unsupported operation: {kind}")
 }
 
-/// A clause that SQL has and statements have not; the message of the vendor's local edition.
+/// A clause of SQL that PartiQL statements do not have; the message of DynamoDB Local.
 pub fn unsupported_clause(clause: &str, at: &str) -> String {
     format!("Unsupported clause: {clause} at {at}")
 }
 
-/// Two columns of one name; the message of the vendor's local edition.
+/// Two columns of one name; the message of DynamoDB Local.
 pub fn duplicate_columns(name: &str) -> String {
     format!("Duplicate identifiers in select clause: {name}")
 }
 
-/// `at` is line, column and length of what is meant.
+/// A term that is no path where one is needed; `at` is line, column and length of the term.
 pub fn unexpected_path_component(at: &str) -> String {
     format!("Unexpected path component at {at}")
 }
@@ -190,22 +192,22 @@ pub fn number_under(fault: &str, path: &str) -> String {
     format!("{fault} under {path}")
 }
 
-/// `function` in capitals.
+/// `SET_ADD` or `SET_DELETE` with too few or too many arguments; `function` in capitals.
 pub fn set_function_arguments(function: &str, at: &str) -> String {
     format!("{function} must have exactly two arguments at {at}")
 }
 
-/// SET_ADD or SET_DELETE whose first argument is another attribute; `function` in capitals.
+/// `SET_ADD` or `SET_DELETE` whose first argument is another attribute; `function` in capitals.
 pub fn set_function_target(function: &str, at: &str) -> String {
     format!("The first argument to {function} must equal the assignment value at {at}")
 }
 
-/// SET_ADD or SET_DELETE with a value that is not a set; `function` in capitals.
+/// `SET_ADD` or `SET_DELETE` with a value that is not a set; `function` in capitals.
 pub fn set_function_value(function: &str, at: &str) -> String {
     format!("The second argument to {function} must be a value with type SET at {at}")
 }
 
-/// A statement of a transaction, by its place.
+/// The fault of one statement of a transaction; `place` counts statements from 0.
 pub fn in_transaction(place: usize, fault: &str) -> String {
     format!("Validation failed in TransactStatements[{place}]: {fault}")
 }

@@ -1,9 +1,9 @@
-//! What clients read when something is wrong with streams, shards and iterators.
+//! Messages about streams, shards and shard iterators.
 
-/// Observed (us-east-1) for a name that is no stream's.
+/// Observed (us-east-1): text that is not the ARN of a stream.
 pub const INVALID_ARN: &str = "Invalid StreamArn";
 
-/// Observed (us-east-1) for an iterator that was not given out.
+/// Observed (us-east-1): text that is no shard iterator of the service.
 pub const INVALID_ITERATOR: &str = "Invalid ShardIterator";
 
 /// Text that is no sequence number.

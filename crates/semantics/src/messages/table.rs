@@ -1,13 +1,13 @@
-//! What clients read when a table operation is wrong.
+//! Messages of table operations.
 //!
-//! Source: the service's answers in us-east-1 as public compatibility suites recorded them in 2026; where none did,
-//! the API reference.
+//! Source: messages of the service in us-east-1 that public compatibility suites recorded in 2026; where none
+//! did, the API reference.
 
 use std::collections::BTreeSet;
 
 use crate::schema::{KeyAttribute, KeySchema};
 
-/// `One or more parameter values were invalid: …`
+/// The prefix of most messages about settings: `One or more parameter values were invalid: …`
 pub fn invalid(text: impl std::fmt::Display) -> String {
     format!("One or more parameter values were invalid: {text}")
 }
@@ -40,7 +40,7 @@ pub fn wrong_arn_region(arn: &str) -> String {
 /// An ARN of another account or service.
 pub const ACCESS_DENIED: &str = "Access is denied";
 
-/// A data operation on a table that is not there, or not there yet.
+/// A data operation on a table that does not exist or is still being created.
 pub const RESOURCE_NOT_FOUND: &str = "Requested resource not found";
 
 /// A table operation on a table that does not exist.
@@ -153,11 +153,11 @@ pub const SEVERAL_INDEX_ACTIONS: &str =
 pub const NOTHING_TO_UPDATE: &str = "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, \
     GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, ReplicaTransitRoleArn, \
     MultiRegionConsistency, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
-/// The same to a request that has `MultiRegionConsistency` and nothing else.
+/// [`NOTHING_TO_UPDATE`] for a request that has only `MultiRegionConsistency`.
 pub const NOTHING_BUT_CONSISTENCY_TO_UPDATE: &str = "At least one of ProvisionedThroughput, BillingMode, \
     UpdateStreamEnabled, GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, MultiAccountReplicaReady, \
     ReplicaTransitRoleArn, DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is required";
-/// Keywright's own: the service has replicas, this server does not (see COMPAT.md).
+/// Our own message: the service has replicas, this server does not (see COMPAT.md).
 pub const REPLICAS_NOT_SUPPORTED: &str = "Replicas in other regions are not supported by this server";
 /// UpdateTable that creates an index whose name is taken.
 pub const INDEX_EXISTS: &str = "Attempting to create an index which already exists";
@@ -170,7 +170,7 @@ pub const INDEX_LIMIT: &str =
 /// DeleteTable on a table with deletion protection.
 pub const DELETION_PROTECTED: &str = "Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.";
 
-/// Source: the text that clients were written against when the quota was 256.
+/// The table quota is used up. Source: the message of the time when the quota was 256.
 pub fn table_limit(tables_max: usize) -> String {
     format!("Subscriber limit exceeded: There is a limit of {tables_max} tables per subscriber")
 }
@@ -238,7 +238,8 @@ pub fn definitions_not_used(definitions: &BTreeSet<&str>, used: &BTreeSet<&str>)
     )
 }
 
-/// Observed for an index of one attribute; how several are joined is not.
+/// A new index that defines an attribute with another type. Observed for a key of one attribute; the way in
+/// which several attributes are joined is a guess.
 pub fn attributes_redefined(existing: &KeySchema, new: &KeySchema) -> String {
     format!(
         "Attributes cannot be redefined. Please check that your attribute has the same type as previously defined. \
@@ -377,7 +378,7 @@ pub fn stream_already_enabled(name: &str) -> String {
     format!("Table already has an enabled stream: TableName: {name}")
 }
 
-/// Of a limit that the service does not document; the words are made after its other limits.
+/// Our own message, worded like the service's other limits: the service does not document this limit.
 pub fn too_many_streams(name: &str) -> String {
     format!("Subscriber limit exceeded: Too many streams within a day: TableName: {name}")
 }

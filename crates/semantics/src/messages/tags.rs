@@ -1,6 +1,6 @@
-//! What clients read when tags are wrong.
+//! Messages about tags.
 //!
-//! Source: the service's answers in us-east-1 as public compatibility suites recorded them in 2026.
+//! Source: messages of the service in us-east-1 that public compatibility suites recorded in 2026.
 
 /// TagResource with an empty list.
 pub const NO_TAG: &str = "Atleast one Tag needs to be provided as Input.";
@@ -9,10 +9,10 @@ pub const NO_TAG_KEY: &str = "Atleast one Tag Key needs to be provided as Input.
 /// More tags than [`crate::limits::TAGS_MAX`].
 pub const TOO_MANY: &str = "Number of Tags exceed the current limit for the provided ResourceArn";
 
-/// How [`invalid_value`] names a value that is not there; an empty one is allowed.
+/// The form of a missing value in [`invalid_value`]; an empty value is allowed.
 pub const MISSING_VALUE: &str = "null";
 
-/// Of a resource that is not named at all, whatever else is missing.
+/// A request without an ARN, also if other members are missing.
 pub const NO_ARN: &str = "Invalid TableArn";
 
 /// A resource's name that is not an ARN.

@@ -1,7 +1,8 @@
-//! PartiQL: statements as text to the same conditions, updates and items that the native requests have.
+//! PartiQL: statements become the same conditions, updates and items that the native requests have.
 //!
-//! A text becomes tokens (`lexer`), a tree of what was written (`parser`, `syntax`), and with its parameters a statement
-//! (`bind`). Which attributes are keys is not known here; `Where` answers questions about them for whoever knows.
+//! A text becomes tokens (`lexer`), then a syntax tree (`parser`, `syntax`), and with its parameters a
+//! statement (`bind`). Which attributes are keys is not known here: a caller that knows the key asks
+//! [`Where`].
 
 mod bind;
 mod changes;
@@ -24,7 +25,7 @@ use crate::value::{AttributeValue, Item};
 pub use reads::{Access, Read};
 pub use where_clause::{KeyForms, KeyMatch, Where};
 
-/// Why a statement is refused, as the client reads it.
+/// Why a statement is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartiqlFault(String);
 
@@ -51,7 +52,7 @@ impl From<Error> for PartiqlFault {
     }
 }
 
-/// One column of a SELECT: its name in the answer, and where it comes from.
+/// One column of a SELECT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     /// The attribute's name in the response.
@@ -60,22 +61,22 @@ pub struct Column {
     pub path: DocumentPath,
 }
 
-/// A SELECT, or what EXISTS asks about.
+/// A SELECT, also the one inside of EXISTS.
 #[derive(Clone, Debug)]
 pub struct Select {
     /// The table of the FROM clause.
     pub table: TableRef,
     /// The index of the FROM clause.
     pub index: Option<String>,
-    /// Whole items if absent.
+    /// The columns; absent: whole items.
     pub columns: Option<Vec<Column>>,
     /// The WHERE clause.
     pub condition: Option<Where>,
-    /// By which attributes, the first first; nothing if there is no such clause.
+    /// The ORDER BY clause: attributes and their directions; empty without such a clause.
     pub order: Vec<(String, SortOrder)>,
 }
 
-/// Which image of an item a write answers with.
+/// The image of an item that a write returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
     /// No item.
@@ -136,12 +137,12 @@ impl Statement {
     }
 }
 
-/// Reads a statement and puts its parameters in.
+/// Parses a statement and binds its parameters, one for each question mark.
 pub fn prepare(text: &str, parameters: &[AttributeValue]) -> Result<Statement, PartiqlFault> {
     bind::bind(text, parser::parse(text)?, parameters)
 }
 
-/// The canonical text of a statement: reading it again gives the same text.
+/// The canonical text of a statement: parsing and printing it again gives the same text.
 pub fn canonical(text: &str) -> Result<String, PartiqlFault> {
     parser::parse(text).map(|statement| statement.to_string())
 }

@@ -26,7 +26,8 @@ pub struct BatchGetTable {
     pub projection: Option<Projection>,
     /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
-    /// The client's own parts, to return those that were not read. Their `keys` are those above, in the same order.
+    /// The client's own parts, to return those that were not read. Their `keys` are those above, in the same
+    /// order.
     pub parts: KeysAndAttributesParts,
 }
 
@@ -40,8 +41,8 @@ pub struct BatchGetItem {
 }
 
 impl BatchGetItem {
-    /// Validates the parts table by table, in the service's order of checks. Observed: repeated keys are reported before
-    /// a missing table, so this check is here.
+    /// Validates the parts table by table, in the service's order of checks. Observed: repeated keys are
+    /// reported before a missing table, so this check is here.
     pub fn validate(parts: BatchGetItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             let violation = shape::unechoed_violation("RequestItems", &shape::length_at_least(1));

@@ -45,8 +45,8 @@ pub struct BatchWriteItem {
 }
 
 impl BatchWriteItem {
-    /// Validates the parts table by table, in the service's order of checks. Observed: a missing table is reported before
-    /// repeated keys and after large items, so repeated keys are checked later.
+    /// Validates the parts table by table, in the service's order of checks. Observed: a missing table is
+    /// reported before repeated keys and after large items, so repeated keys are checked later.
     pub fn validate(parts: BatchWriteItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             return Err(Error::validation(messages::request_items_required(OPERATION)));
@@ -69,7 +69,8 @@ impl BatchWriteTable {
     fn validate(name: &str, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
         let table = TableRef::parse(name)?;
         if parts.iter().any(|part| part.put_request.is_some() == part.delete_request.is_some()) {
-            // Observed: the service has the message of an attribute value here, even if there is no action at all.
+            // Observed: the service has the message of an attribute value here, even if there is no action at
+            // all.
             return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes, Wording::Legacy)));
         }
         let writes = parts.iter().filter_map(|part| match (&part.put_request, &part.delete_request) {

@@ -82,8 +82,8 @@ fn present(members: &[Member]) -> Vec<&'static str> {
     members.iter().filter(|member| member.present).map(|member| member.name).collect()
 }
 
-/// The wording of the faults of a PutItem, UpdateItem or DeleteItem with these values. Observed: the legacy validator
-/// answers requests with a value that the present one cannot read.
+/// The wording of the faults of a PutItem, UpdateItem or DeleteItem with these values. Observed: the legacy
+/// validator answers requests with a value that the present one cannot read.
 pub(super) fn wording_for<'p>(mut values: impl Iterator<Item = &'p ValuePart>) -> Wording {
     let unreadable = |value: &ValuePart| matches!(value, Err(ValueFault::TooDeepToRead));
     if values.any(unreadable) { Wording::Legacy } else { Wording::Present }
@@ -121,7 +121,8 @@ pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Err
     Ok(item)
 }
 
-/// Checks the size of a whole item. Older recordings of PutItem and BatchWriteItem show that it precedes the table.
+/// Checks the size of a whole item. Older recordings of PutItem and BatchWriteItem show that it precedes the
+/// table.
 pub(super) fn check_item_size(item: &Item) -> Result<(), Error> {
     if item_bytes(item) > ITEM_BYTES_MAX {
         return Err(Error::validation(data_plane::ITEM_TOO_LARGE));
@@ -158,7 +159,8 @@ fn value_error(fault: &ValueFault, wording: Wording) -> Error {
     Error::validation(value_messages::fault(fault, wording))
 }
 
-/// A starting key. Observed: faults of numbers, sets of numbers and repeated members are reported without a prefix.
+/// A starting key. Observed: faults of numbers, sets of numbers and repeated members are reported without a
+/// prefix.
 pub(super) fn starting_key(part: Option<AttributeMapPart>, wording: Wording) -> Result<Option<Item>, Error> {
     let Some(part) = part else { return Ok(None) };
     let values = part.into_iter().map(|(name, value)| Ok((name, value?)));
@@ -229,7 +231,8 @@ pub(super) fn filter(
     Ok(filter)
 }
 
-/// `ConditionalOperator` joins at least two conditions. Observed: it is checked after the conditions themselves.
+/// `ConditionalOperator` joins at least two conditions. Observed: it is checked after the conditions
+/// themselves.
 fn check_operator(operator: Option<ConditionalOperator>, conditions: usize) -> Result<(), Error> {
     match (operator, conditions) {
         (Some(_), 0) => Err(Error::validation(messages::OPERATOR_WITHOUT_CONDITIONS)),
@@ -304,8 +307,8 @@ impl Selection<'_> {
     }
 }
 
-/// A page's `Limit`, at least 1. Limits beyond 32 bits are cut, because no page is that long. Query and Scan word a
-/// violation differently.
+/// A page's `Limit`, at least 1. Limits beyond 32 bits are cut, because no page is that long. Query and Scan
+/// word a violation differently.
 pub(super) fn limit(
     value: Option<i64>,
     violation: fn(i64, &str) -> String,
@@ -318,7 +321,8 @@ pub(super) fn limit(
     }
 }
 
-/// The error of a number outside the service model's bounds, for callers that have not checked the request's shape.
+/// The error of a number outside the service model's bounds, for callers that have not checked the request's
+/// shape.
 pub(super) fn out_of_bounds(path: &str, value: i64, constraint: &str) -> Error {
     let violation = shape::echoed_violation(&value.to_string(), path, constraint);
     Error::validation(shape::violations(&[violation]))

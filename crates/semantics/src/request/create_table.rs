@@ -1,7 +1,7 @@
 //! CreateTable: its typed request, and every rule that needs no existing table.
 //!
-//! The checks run in the service's order, and the first fault is the error: capacity, keys, local indexes, global
-//! indexes, stream, encryption, on-demand and warm throughput, tags.
+//! The checks run in the service's order, and the first fault is the error: capacity, keys, local indexes,
+//! global indexes, stream, encryption, on-demand and warm throughput, tags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ pub struct NewIndex {
     pub warm: Option<WarmThroughput>,
 }
 
-/// A valid CreateTable. Invariant: one partition attribute and at most one sort attribute in the table's key; provisioned
-/// units exactly for provisioned tables.
+/// A valid CreateTable. Invariant: one partition attribute and at most one sort attribute in the table's key;
+/// provisioned units exactly for provisioned tables.
 #[derive(Clone, Debug)]
 pub struct CreateTable {
     /// The table's name, without an ARN.
@@ -377,7 +377,8 @@ fn check_index_set(indexes: &[NewIndex]) -> Result<(), Error> {
     check_projected_attributes(indexes.iter().map(|index| &index.schema))
 }
 
-/// Checks the limit of the INCLUDE lists of all indexes together. A name counts once for each index that names it.
+/// Checks the limit of the INCLUDE lists of all indexes together. A name counts once for each index that
+/// names it.
 pub fn check_projected_attributes<'a>(indexes: impl Iterator<Item = &'a IndexSchema>) -> Result<(), Error> {
     let projected = indexes.map(|index| match &index.projection {
         Projection::Include(names) => names.len(),

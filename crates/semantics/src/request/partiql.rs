@@ -158,8 +158,8 @@ fn parameters(parts: Vec<ValuePart>) -> Result<Vec<AttributeValue>, Error> {
     parts.into_iter().map(value).collect()
 }
 
-/// The message of a parameter's fault. Numbers follow the service's decimal type (observed): an exponent beyond 32 bits
-/// is not numeric, and magnitudes are compared in 32 bits, which wrap.
+/// The message of a parameter's fault. Numbers follow the service's decimal type (observed): an exponent
+/// beyond 32 bits is not numeric, and magnitudes are compared in 32 bits, which wrap.
 fn fault_text(fault: &ValueFault) -> String {
     let ValueFault::Number { fault: NumberFault::Overflow | NumberFault::Underflow, text } = fault else {
         return value_messages::fault(fault, Wording::Legacy);

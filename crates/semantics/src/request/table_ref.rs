@@ -1,7 +1,7 @@
 //! A table as a client names it: by name or by Amazon Resource Name (ARN).
 //!
-//! It does not know which tables exist or who the caller is. The lookup of the table compares the region and account of
-//! an ARN with the caller's.
+//! It does not know which tables exist or who the caller is. The lookup of the table compares the region and
+//! account of an ARN with the caller's.
 
 use crate::error::Error;
 use crate::limits::TABLE_NAME_BYTES_MAX;

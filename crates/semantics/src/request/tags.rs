@@ -109,7 +109,8 @@ impl ListTagsOfResource {
     }
 }
 
-/// Both required members of a change of tags. Observed: a missing ARN is reported alone, with a message of its own.
+/// Both required members of a change of tags. Observed: a missing ARN is reported alone, with a message of
+/// its own.
 fn both<T>(arn: Option<String>, given: Option<T>, member: &str) -> Result<(String, T), Error> {
     let arn = arn.ok_or_else(|| Error::validation(tags::NO_ARN))?;
     let given =

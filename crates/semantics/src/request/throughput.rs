@@ -90,7 +90,8 @@ pub struct WarmThroughput {
 }
 
 impl WarmThroughput {
-    /// Warm throughput of a new table or index, at least its initial throughput. `units` are its provisioned units.
+    /// Warm throughput of a new table or index, at least its initial throughput. `units` are its provisioned
+    /// units.
     pub(super) fn validate_new(
         parts: &WarmThroughputParts,
         units: Option<Throughput>,

@@ -81,7 +81,8 @@ pub struct TransactWriteItems {
 }
 
 impl TransactWriteItems {
-    /// Validates the parts action by action: the first fault in the request's order is the error, of any kind.
+    /// Validates the parts action by action: the first fault in the request's order is the error, of any
+    /// kind.
     pub fn validate(parts: TransactWriteItemsParts) -> Result<Self, Error> {
         let mut digest = parts.client_request_token.is_some().then(Digest::new);
         let mut actions = Vec::with_capacity(parts.transact_items.len());

@@ -131,7 +131,8 @@ impl UpdateTable {
     }
 }
 
-/// The billing mode by either of its names. Observed: `BillingMode` takes precedence and contradictions are accepted.
+/// The billing mode by either of its names. Observed: `BillingMode` takes precedence and contradictions are
+/// accepted.
 fn billing(parts: &UpdateTableParts) -> Option<BillingMode> {
     parts.billing_mode.or(parts.table_throughput_mode)
 }
@@ -140,8 +141,8 @@ fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
 }
 
-/// Removes empty throughput settings. Observed: the service ignores them if the request has other changes; alone they
-/// cause an internal failure without a message.
+/// Removes empty throughput settings. Observed: the service ignores them if the request has other changes;
+/// alone they cause an internal failure without a message.
 fn without_empty(parts: &UpdateTableParts) -> UpdateTableParts {
     let mut parts = parts.clone();
     parts.on_demand_throughput = parts

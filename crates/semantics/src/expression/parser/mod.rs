@@ -1,7 +1,7 @@
 //! From tokens to a syntax tree: paths, operands and calls, which all kinds of expressions share.
 //!
-//! Parsing time is linear in the text and recursion is bounded. Redundant parentheses are reported here, when the outer
-//! one closes: the service reports them before any later syntax error.
+//! Parsing time is linear in the text and recursion is bounded. Redundant parentheses are reported here, when
+//! the outer one closes: the service reports them before any later syntax error.
 
 mod condition;
 mod update;
@@ -99,8 +99,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Parses one level deeper. Parentheses that are not redundant need an operator each, so nesting beyond the operator
-    /// limit is redundant.
+    /// Parses one level deeper. Parentheses that are not redundant need an operator each, so nesting beyond
+    /// the operator limit is redundant.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= EXPRESSION_PARSER_DEPTH_MAX {
             return Err(Fault::new(messages::redundant_parentheses()));
@@ -188,7 +188,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The fault of calls nested beyond the parser's bound: either the function is unknown, or it cannot be nested.
+/// The fault of calls nested beyond the parser's bound: either the function is unknown, or it cannot be
+/// nested.
 fn too_deep_call(name: &str) -> String {
     match Function::from_name(name) {
         Some(_) => messages::function_misplaced(name),
