@@ -5,15 +5,13 @@
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::limits::GIGABYTE_BYTES;
 use keywright_semantics::request::parts::ReturnItemCollectionMetrics;
 use keywright_semantics::response::ItemCollectionMetrics;
 use keywright_semantics::schema::TableSchema;
 use keywright_semantics::value::Item;
 
 use crate::write::Outcome;
-
-/// A gigabyte as the service counts collections (developer guide: `ItemCollections`).
-const GIGABYTE: u64 = 1 << 30;
 
 /// The size in a row; no row means an empty collection.
 pub(crate) fn decode(row: Option<&Bytes>) -> u64 {
@@ -39,7 +37,7 @@ pub(crate) fn metrics(schema: &TableSchema, item: &Item, bytes: u64) -> ItemColl
         .filter_map(|attribute| item.get_key_value(&attribute.name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let lower = u32::try_from(bytes / GIGABYTE).unwrap_or(u32::MAX);
+    let lower = u32::try_from(bytes / GIGABYTE_BYTES).unwrap_or(u32::MAX);
     ItemCollectionMetrics {
         key: EncodedItem::encode(&key),
         size_estimate_range_gb: [lower, lower.saturating_add(1)],

@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
+use keywright_semantics::limits::{LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_MS_MAX, TABLES_MAX};
+
 use crate::image_memory::ImageMemory;
 use crate::lane::Lane;
 
-/// Ten gigabytes: the service's limit of an item collection (developer guide: LSI).
-const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
-/// Tables of one account in one region (developer guide: `ServiceQuotas`).
-const TABLES_MAX: usize = 2500;
 /// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index and tag.
 const RECORD_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// More than one machine can fill.
 const STREAM_SHARDS_MAX: u32 = 64;
 /// At four hours each, 64 open shards come to half as many in a day.
 const STREAM_SHARDS_KEPT_MAX: usize = 1000;
-/// The service closes shards after about four hours (observed).
-const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
 /// The service takes up to a few days; a minute lets applications meet expired items all the same.
 const TTL_DELAY_MS: u64 = 60_000;
 
@@ -49,7 +45,7 @@ impl Default for EngineConfig {
     fn default() -> Self {
         Self {
             transition_ms: 0,
-            item_collection_bytes_max: ITEM_COLLECTION_BYTES_MAX,
+            item_collection_bytes_max: LOCAL_COLLECTION_BYTES_MAX,
             tables_max: TABLES_MAX,
             record_bytes_max: RECORD_BYTES_MAX,
             stream_shards_max: STREAM_SHARDS_MAX,

@@ -1,4 +1,4 @@
-//! How long, and with how many allocations, the stored form of items, numbers and keys is written and read.
+//! Time and allocations of encoding and decoding items, numbers and keys.
 
 use divan::{AllocProfiler, Bencher, black_box};
 use keywright_semantics::codec::EncodedItem;

@@ -1,4 +1,4 @@
-//! What expressions cost: reading their text, judging a stored item by one, changing an item.
+//! Time of parsing expressions, evaluating them on stored items, and updating items.
 //! `cargo bench -p keywright-semantics`.
 
 use divan::{Bencher, black_box};

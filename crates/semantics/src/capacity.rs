@@ -1,12 +1,15 @@
-//! Capacity units: how sizes become units, and the figure of one request, per table and per index.
+//! Capacity units: the rounding from bytes to units, and the units one request used of each table and index.
 //!
-//! It does not know who pays or throttles.
+//! It does not know prices or throttling.
 
 use std::collections::BTreeMap;
 
-/// Capacity units counted in halves, because an eventually consistent read of 4 KB is half a unit.
+/// Capacity units, counted in halves: an eventually consistent read of 4 KB is half a unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HalfUnits(pub u64);
+pub struct HalfUnits(
+    /// The number of half units.
+    pub u64,
+);
 
 impl std::ops::Add for HalfUnits {
     type Output = Self;
@@ -25,20 +28,30 @@ impl std::ops::AddAssign for HalfUnits {
 /// Read and write units of one table or index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
+    /// Read capacity units, in halves.
     pub read: HalfUnits,
+    /// Write capacity units, in halves.
     pub write: HalfUnits,
 }
 
+/// Half units in one unit.
+pub const HALVES_PER_UNIT: u64 = 2;
 /// Bytes that one read unit covers (developer guide: `ProvisionedThroughput`).
-const READ_UNIT_BYTES: u64 = 4096;
+pub const READ_UNIT_BYTES: u64 = 4096;
 /// Bytes that one write unit covers (developer guide: `ProvisionedThroughput`).
-const WRITE_UNIT_BYTES: u64 = 1024;
+pub const WRITE_UNIT_BYTES: u64 = 1024;
+
+// A read of any mode costs no more units than a write of the same size.
+const _: () = assert!(READ_UNIT_BYTES >= 2 * WRITE_UNIT_BYTES);
 
 /// How a read is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadMode {
+    /// `ConsistentRead: false`: half a unit per 4 KB.
     Eventual,
+    /// `ConsistentRead: true`: one unit per 4 KB.
     Strong,
+    /// A read of a transaction: two units per 4 KB.
     Transactional,
 }
 
@@ -52,19 +65,22 @@ impl ReadMode {
     }
 }
 
-/// How a write to a table is charged; index writes are always plain.
+/// How a write to a table is charged. Writes to indexes are always plain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteMode {
+    /// A write outside of transactions: one unit per 1 KB.
     Plain,
+    /// A write of a transaction: two units per 1 KB.
     Transactional,
 }
 
-/// Units for reading so many bytes at once: at least one block, also for a missing item.
+/// Units of a read of this many bytes. A missing item costs one block of 4 KB.
 pub fn read_units(bytes: usize, mode: ReadMode) -> HalfUnits {
     HalfUnits(blocks(bytes, READ_UNIT_BYTES).saturating_mul(mode.half_units_per_block()))
 }
 
-/// Units for writing an item or index entry of so many bytes: at least one block, also for deleting a missing item.
+/// Units of a write of an item or index entry of this many bytes. A deletion of a missing item costs one
+/// block of 1 KB.
 pub fn write_units(bytes: usize, mode: WriteMode) -> HalfUnits {
     let half_units_per_block = match mode {
         WriteMode::Plain => 2,
@@ -74,7 +90,10 @@ pub fn write_units(bytes: usize, mode: WriteMode) -> HalfUnits {
 }
 
 fn blocks(bytes: usize, block_bytes: u64) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(block_bytes).max(1)
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    let blocks = bytes.div_ceil(block_bytes).max(1);
+    assert!(blocks.saturating_mul(block_bytes) >= bytes, "units are rounded up");
+    blocks
 }
 
 impl std::ops::AddAssign for Usage {
@@ -85,15 +104,17 @@ impl std::ops::AddAssign for Usage {
 }
 
 impl Usage {
+    /// A usage of read units only.
     pub fn reading(units: HalfUnits) -> Self {
         Self { read: units, ..Self::default() }
     }
 
+    /// A usage of write units only.
     pub fn writing(units: HalfUnits) -> Self {
         Self { write: units, ..Self::default() }
     }
 
-    /// Read and write units together: the plain `CapacityUnits`.
+    /// Read and write units together: the member `CapacityUnits`.
     pub fn units(self) -> HalfUnits {
         self.read + self.write
     }
@@ -106,10 +127,11 @@ impl TableUsage {
         for usage in self.local_indexes.values().chain(self.global_indexes.values()) {
             total += *usage;
         }
+        assert!(total.units() >= self.table.units(), "indexes never make a request cheaper");
         total
     }
 
-    /// Adds what another request, or another part of this one, used of the same table.
+    /// Adds the usage of another request, or of another part of this one, on the same table.
     pub fn merge(&mut self, other: Self) {
         self.table += other.table;
         for (name, usage) in other.local_indexes {
@@ -121,11 +143,14 @@ impl TableUsage {
     }
 }
 
-/// What one request used of one table. An index the request did not touch has no entry.
+/// The units that one request used of one table. An index that the request did not touch has no entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TableUsage {
+    /// Usage of the base table itself.
     pub table: Usage,
+    /// Usage of each local index, by index name.
     pub local_indexes: BTreeMap<String, Usage>,
+    /// Usage of each global index, by index name.
     pub global_indexes: BTreeMap<String, Usage>,
 }
 

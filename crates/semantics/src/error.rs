@@ -1,6 +1,6 @@
-//! The one error a client can see: a closed enum of kinds, a message, and what rides along.
+//! The error that a client sees: a closed enum of kinds, a message, and a detail.
 //!
-//! Texts are made in `messages`; HTTP statuses and type prefixes are the wire's business.
+//! Messages are in `messages`; HTTP statuses and the names of exceptions belong to the `wire` crate.
 
 use crate::codec::EncodedItem;
 use crate::messages::{cancellation, partiql};
@@ -8,62 +8,99 @@ use crate::messages::{cancellation, partiql};
 /// Every kind of error that the service answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
+    /// The caller may not use the resource.
     AccessDenied,
+    /// The condition of a write does not hold.
     ConditionalCheckFailed,
+    /// A PartiQL INSERT found an item with the same key.
     DuplicateItem,
+    /// A shard iterator is older than its lifetime.
     ExpiredIterator,
+    /// A client request token was reused with a different request.
     IdempotentParameterMismatch,
+    /// The signature lacks a required part.
     IncompleteSignature,
-    /// The service's own failure at a request that it lets through and cannot carry out.
+    /// The service accepts the request and then fails to execute it (observed for some empty settings).
     InternalFailure,
+    /// The server failed for a reason that the client cannot remove.
     InternalServerError,
+    /// The signature does not match the request.
     InvalidSignature,
+    /// An item collection of a table with local indexes would exceed its size limit.
     ItemCollectionSizeLimitExceeded,
+    /// An account or table quota is used up.
     LimitExceeded,
+    /// The request is not signed.
     MissingAuthenticationToken,
+    /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded,
+    /// The request's body exceeds the size limit.
     RequestEntityTooLarge,
+    /// The account is over its throughput quota.
     RequestLimitExceeded,
+    /// The table or index is in a state that does not permit the operation.
     ResourceInUse,
+    /// The table, index, stream or shard does not exist.
     ResourceNotFound,
+    /// The body is not JSON, or a member has the wrong JSON type.
     Serialization,
+    /// The server has no capacity for the request now.
     ServiceUnavailable,
+    /// The caller sends requests faster than the server allows.
     Throttling,
+    /// A transaction was cancelled; the detail has a reason for each action.
     TransactionCanceled,
+    /// Another transaction is writing the item.
     TransactionConflict,
+    /// The first request with this client request token is still running.
     TransactionInProgress,
+    /// The stream records asked for are past their retention.
     TrimmedDataAccess,
+    /// No operation has the requested name.
     UnknownOperation,
+    /// The access key is unknown.
     UnrecognizedClient,
+    /// The request breaks a rule of its operation.
     Validation,
 }
 
-/// Why one action of a cancelled transaction failed, or that it did not.
+/// The reason that a cancelled transaction gives for one of its actions.
 #[derive(Clone, Debug)]
 pub enum CancellationReason {
+    /// The action did not fail.
     None,
+    /// The action's condition does not hold.
     ConditionalCheckFailed {
+        /// The item the condition was evaluated on, if the client asked for it.
         item: Option<EncodedItem>,
     },
-    /// Of an INSERT whose key is taken.
+    /// An INSERT found an item with the same key.
     DuplicateItem,
+    /// The item's collection would exceed its size limit.
     ItemCollectionSizeLimitExceeded,
-    /// Of a statement whose table is not there.
+    /// The table of a statement does not exist.
     ResourceNotFound,
+    /// Another transaction is writing the item.
     TransactionConflict,
+    /// The table or index is over its provisioned throughput.
     ProvisionedThroughputExceeded {
+        /// The text the client reads.
         message: String,
     },
+    /// The account or table is over its quota.
     Throttling {
+        /// The text the client reads.
         message: String,
     },
+    /// The action breaks a rule that needs the table or the item.
     Validation {
+        /// The text the client reads.
         message: String,
     },
 }
 
 impl CancellationReason {
-    /// The code as clients match on it.
+    /// The code that clients match on.
     pub const fn code(&self) -> &'static str {
         match self {
             Self::None => "None",
@@ -91,7 +128,7 @@ impl CancellationReason {
         }
     }
 
-    /// The text beside the code; an action that did not fail has none.
+    /// The message next to the code; an action that did not fail has none.
     pub fn message(&self) -> Option<&str> {
         match self {
             Self::None => None,
@@ -107,12 +144,13 @@ impl CancellationReason {
     }
 }
 
-/// What an error carries beyond its message.
+/// Data that an error carries in addition to its message.
 #[derive(Clone, Debug, Default)]
 pub enum ErrorDetail {
+    /// Nothing beyond the message.
     #[default]
     None,
-    /// The item a failed condition was evaluated on, when the client asked for it.
+    /// The item a failed condition was evaluated on, if the client asked for it.
     Item(EncodedItem),
     /// One reason for each action of a cancelled transaction.
     Reasons(Vec<CancellationReason>),
@@ -121,22 +159,26 @@ pub enum ErrorDetail {
 /// An error as the client will see it.
 #[derive(Clone, Debug)]
 pub struct Error {
+    /// Decides the exception's name and the HTTP status.
     pub kind: ErrorKind,
+    /// The text the client reads; empty for an internal failure of the service.
     pub message: String,
-    /// Boxed: errors are rare and the `Result`s that may hold one are everywhere.
+    /// Boxed, to keep the many `Result`s small that rarely hold an error.
     pub detail: Box<ErrorDetail>,
 }
 
 impl Error {
+    /// An error without detail.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), detail: Box::default() }
     }
 
+    /// An error of kind [`ErrorKind::Validation`] without detail.
     pub fn validation(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Validation, message)
     }
 
-    /// The stored size of all items that the error carries: those on which conditions of a transaction failed can be many.
+    /// The stored size of all items that the error carries, in bytes. A cancelled transaction can carry many.
     pub fn stored_bytes(&self) -> usize {
         match &*self.detail {
             ErrorDetail::None => 0,
@@ -145,7 +187,7 @@ impl Error {
         }
     }
 
-    /// The same without the items that it carries, where there is no memory for them.
+    /// The same error without its items, for a caller that has no memory to render them.
     #[must_use]
     pub fn without_items(mut self) -> Self {
         match &mut *self.detail {
@@ -156,6 +198,7 @@ impl Error {
         self
     }
 
+    /// The same error with this detail.
     #[must_use]
     pub fn with_detail(mut self, detail: ErrorDetail) -> Self {
         *self.detail = detail;

@@ -1,7 +1,7 @@
-//! Key values and their place in the order of stored keys.
+//! Key values and their encodings in stored keys.
 //!
-//! It knows the types a key may have and encodings whose bytewise order is the values' order. It does not know tables,
-//! key schemas, or what else a stored key holds.
+//! It knows the types a key may have and encodings whose bytewise order is the values' order. It does not
+//! know tables, key schemas, or the other parts of a stored key.
 
 use crate::number::Number;
 use crate::schema::KeyType;
@@ -10,20 +10,27 @@ use crate::value::AttributeValue;
 /// One value of a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KeyValue {
+    /// A string, ordered by its UTF-8 bytes.
     S(String),
+    /// A number, ordered by value.
     N(Number),
+    /// Binary bytes, ordered bytewise.
     B(Vec<u8>),
 }
 
 /// One value of a key, borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyValueRef<'a> {
+    /// A string, ordered by its UTF-8 bytes.
     S(&'a str),
+    /// A number, ordered by value.
     N(Number),
+    /// Binary bytes, ordered bytewise.
     B(&'a [u8]),
 }
 
 impl KeyValue {
+    /// The value, borrowed.
     pub fn as_ref(&self) -> KeyValueRef<'_> {
         match self {
             Self::S(text) => KeyValueRef::S(text),
@@ -32,6 +39,7 @@ impl KeyValue {
         }
     }
 
+    /// The attribute value of the same type.
     pub fn to_value(&self) -> AttributeValue {
         match self {
             Self::S(text) => AttributeValue::S(text.clone()),
@@ -42,7 +50,7 @@ impl KeyValue {
 }
 
 impl<'a> KeyValueRef<'a> {
-    /// The key value of an attribute value, if it has a type that a key may have.
+    /// The key value of an attribute value. `None` for a type that no key may have.
     pub fn from_value(value: &'a AttributeValue) -> Option<Self> {
         match value {
             AttributeValue::S(text) => Some(Self::S(text)),
@@ -52,7 +60,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
-    /// The key value of a stored value, if it has a type that a key may have.
+    /// The key value of a stored value. `None` for a type that no key may have.
     pub const fn from_view(value: crate::codec::ValueRef<'a>) -> Option<Self> {
         match value {
             crate::codec::ValueRef::S(text) => Some(Self::S(text)),
@@ -62,6 +70,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
+    /// The type the value has.
     pub const fn key_type(&self) -> KeyType {
         match self {
             Self::S(_) => KeyType::S,
@@ -70,6 +79,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
+    /// Bytes the value counts for against the limits of key sizes.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::S(text) => text.len(),
@@ -78,7 +88,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
-    /// Whether it is an empty string or empty binary, which no key may be.
+    /// Whether the value is an empty string or binary, which no key may be.
     pub const fn is_empty(&self) -> bool {
         match self {
             Self::S(text) => text.is_empty(),
@@ -87,6 +97,7 @@ impl<'a> KeyValueRef<'a> {
         }
     }
 
+    /// The value, owned.
     pub fn to_owned(&self) -> KeyValue {
         match self {
             Self::S(text) => KeyValue::S((*text).to_owned()),
@@ -99,17 +110,19 @@ impl<'a> KeyValueRef<'a> {
 /// The key of one item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PrimaryKey {
+    /// The partition key's value.
     pub partition: KeyValue,
+    /// The sort key's value, if the table has a sort key.
     pub sort: Option<KeyValue>,
 }
 
-/// Where a partition key stands among all: 128 bits of BLAKE3 over its typed values.
+/// The position of a partition key in hash order: the first 128 bits of BLAKE3 over its typed values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartitionHash(pub [u8; 16]);
 
-/// Hashes the values of a partition key: several for an index with a key of several attributes.
+/// Hashes the values of a partition key; an index can have several.
 pub fn partition_hash<'a>(values: impl IntoIterator<Item = KeyValueRef<'a>>) -> PartitionHash {
-    // Gathered and hashed in one piece: a hasher that takes part by part costs twice as much for texts this short.
+    // Hashed in one piece: feeding a hasher part by part takes twice as long for inputs this short.
     let mut input = Vec::with_capacity(HASH_INPUT_BYTES);
     for value in values {
         let tag = match value {
@@ -128,36 +141,45 @@ pub fn partition_hash<'a>(values: impl IntoIterator<Item = KeyValueRef<'a>>) -> 
             }
         }
     }
+    assert!(!input.is_empty(), "a partition key has a value");
     let whole: [u8; 32] = blake3::hash(&input).into();
     let mut hash = [0; 16];
     hash.copy_from_slice(whole.first_chunk::<16>().expect("sixteen bytes are half of thirty-two"));
     PartitionHash(hash)
 }
 
-/// Room for the typed values of most keys.
+/// Bytes reserved for the typed values; enough for most keys.
 const HASH_INPUT_BYTES: usize = 64;
 
 /// Appends the length and the bytes.
 fn push_measured(input: &mut Vec<u8>, bytes: &[u8]) {
-    input.extend_from_slice(&u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_be_bytes());
+    let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    assert!(length < u32::MAX, "a key value's length fits its field, so that boundaries count in the hash");
+    input.extend_from_slice(&length.to_be_bytes());
     input.extend_from_slice(bytes);
 }
 
-/// Ends a string or binary component, and sorts before anything that could continue it.
+/// Ends a string or binary component. It sorts before every continuation of the component.
 const COMPONENT_END: [u8; 2] = [0x00, 0x01];
 /// Stands for a zero byte within a component.
 const ESCAPED_ZERO: [u8; 2] = [0x00, 0xFF];
 
-/// Appends one component: bytewise order is the value's order, and no component is a prefix of another of its type.
+// A value sorts before every longer value that starts with it, also where a zero byte follows.
+const _: () = assert!(COMPONENT_END[0] == ESCAPED_ZERO[0] && COMPONENT_END[1] < ESCAPED_ZERO[1]);
+
+/// Appends one component of a sort key. Bytewise order is the values' order, and no component is a prefix of
+/// another one of its type.
 pub fn encode_sort(value: KeyValueRef<'_>, out: &mut Vec<u8>) {
+    let start = out.len();
     match value {
         KeyValueRef::N(number) => number.encode_into(out),
         KeyValueRef::S(text) => encode_terminated(text.as_bytes(), out),
         KeyValueRef::B(bytes) => encode_terminated(bytes, out),
     }
+    assert!(out.len() - start >= sort_bytes(value), "a component is no shorter than its value and end marker");
 }
 
-/// How many bytes `encode_sort` appends; a string or binary value with zero bytes takes one more for each.
+/// Bytes that `encode_sort` appends for a value without zero bytes; each zero byte takes one more.
 pub fn sort_bytes(value: KeyValueRef<'_>) -> usize {
     match value {
         KeyValueRef::N(number) => number.encoded_bytes(),
@@ -171,7 +193,7 @@ fn encode_terminated(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&COMPONENT_END);
 }
 
-/// Appends the beginning that every string or binary component starting with these bytes has.
+/// Appends the common prefix of all string or binary components whose values start with these bytes.
 pub fn encode_sort_prefix(bytes: &[u8], out: &mut Vec<u8>) {
     out.reserve(bytes.len() + COMPONENT_END.len());
     let mut runs = bytes.split(|&byte| byte == 0);
@@ -182,13 +204,14 @@ pub fn encode_sort_prefix(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The smallest key greater than every key with that prefix; `None` when there is none.
+/// The smallest key that is greater than every key with this prefix; `None` if there is none.
 pub fn successor_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let kept = prefix.iter().rposition(|&byte| byte != 0xFF)?;
     let mut successor = prefix.get(..=kept)?.to_vec();
     if let Some(last) = successor.last_mut() {
         *last += 1;
     }
+    assert!(successor.as_slice() > prefix, "the end of a range follows its start");
     Some(successor)
 }
 
@@ -249,7 +272,7 @@ mod tests {
         }
 
         #[test]
-        fn what_follows_a_component_never_changes_its_order(
+        fn later_components_never_change_the_order_of_earlier_ones(
             one in small_bytes(), other in small_bytes(), tail in small_bytes(), other_tail in small_bytes()
         ) {
             prop_assume!(one != other);
@@ -279,9 +302,9 @@ mod tests {
         assert_eq!(hash(&[KeyValueRef::S("a")]), hash(&[KeyValueRef::S("a")]));
     }
 
-    /// Stored keys hold these bytes: they may never change.
+    /// Stored keys hold these bytes, so the hash function must not change.
     #[test]
-    fn partition_hashes_are_what_folders_hold() {
+    fn partition_hashes_stay_what_stored_keys_hold() {
         let number = Number::parse("-12.5").unwrap();
         let values =
             [KeyValueRef::S("customer#0000000042"), KeyValueRef::B(&[0, 255]), KeyValueRef::N(number)];

@@ -1,38 +1,43 @@
-//! Every limit DynamoDB defines, each with its source, the unit last in the name.
+//! Every limit and default quota that DynamoDB defines, each with its source and with the unit last in the
+//! name.
 //!
-//! It does not know where a limit is enforced.
+//! Bounds that parsers need and DynamoDB does not define are marked as our own. This file does not know where
+//! a limit is enforced. Bytes that one capacity unit covers are in [`crate::capacity`].
 
-/// An item, names and values together (developer guide: Constraints; observed: 409,600 exactly).
+/// Size of an item, names and values together (developer guide: Constraints; observed: exactly 409,600).
 pub const ITEM_BYTES_MAX: usize = 400 * 1024;
-/// What one update may write before it is refused as making its item too large; our own bound. Twice an item: faults that
-/// the service reports before the size are still found for items that are a little too large.
+/// Bytes that one update may write before it is refused as too large; our own bound. It is twice an item's
+/// limit, so that for slightly oversized items the faults that the service reports before the size are still
+/// found.
 pub const UPDATE_WRITTEN_BYTES_MAX: usize = 2 * ITEM_BYTES_MAX;
-/// A page of Query or Scan, before filtering (developer guide: Query.Pagination).
+/// Size of the rows of a Query or Scan page, before filtering (developer guide: Query.Pagination).
 pub const PAGE_BYTES_MAX: usize = 1024 * 1024;
-/// A partition-key value (developer guide: Constraints).
+/// Size of a partition key value (developer guide: Constraints).
 pub const PARTITION_KEY_BYTES_MAX: usize = 2048;
-/// A sort-key value (developer guide: Constraints).
+/// Size of a sort key value (developer guide: Constraints).
 pub const SORT_KEY_BYTES_MAX: usize = 1024;
-/// One expression before substitution (developer guide: Constraints).
+/// Size of one expression before substitution (developer guide: Constraints).
 pub const EXPRESSION_BYTES_MAX: usize = 4096;
-/// Levels of values in an attribute, the innermost included (developer guide: Constraints; observed: 31 lists around a
-/// scalar are stored, 32 are not).
+/// Levels of values in an attribute, the innermost included (developer guide: Constraints; observed: 31 lists
+/// around a scalar are stored, 32 are not).
 pub const NESTING_LEVELS_MAX: usize = 32;
-/// Levels of lists and maps that are read from a store; our own bound, so that damaged bytes cannot exhaust the stack.
+/// Levels of lists and maps that are decoded from stored bytes; our own bound, so that damaged bytes cannot
+/// exhaust the stack.
 pub const STORED_LEVELS_MAX: usize = 128;
 /// Items of one transaction (developer guide: Constraints).
 pub const TRANSACTION_ITEMS_MAX: usize = 100;
-/// Bytes of one transaction (developer guide: Constraints).
+/// Size of all items of one transaction (developer guide: Constraints).
 pub const TRANSACTION_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// A request's body (API reference: BatchWriteItem, 16 MB).
+/// Size of a request's body (API reference: BatchWriteItem, 16 MB).
 pub const REQUEST_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Keys of one BatchGetItem, all tables together (API reference: BatchGetItem).
+/// Keys in one BatchGetItem, all tables together (API reference: BatchGetItem).
 pub const BATCH_GET_KEYS_MAX: usize = 100;
-/// Writes of one BatchWriteItem, all tables together (API reference: BatchWriteItem).
+/// Writes in one BatchWriteItem, all tables together (API reference: BatchWriteItem).
 pub const BATCH_WRITES_MAX: usize = 25;
 /// Segments of a parallel scan (API reference: Scan.TotalSegments).
 pub const SCAN_SEGMENTS_MAX: u32 = 1_000_000;
-/// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide: Constraints).
+/// Operators in one expression: comparisons, BETWEEN, IN, AND, OR, NOT, + and - (developer guide:
+/// Constraints).
 pub const EXPRESSION_OPERATORS_MAX: usize = 300;
 /// Values in the list of IN (developer guide: Constraints).
 pub const EXPRESSION_IN_OPERANDS_MAX: usize = 100;
@@ -40,17 +45,13 @@ pub const EXPRESSION_IN_OPERANDS_MAX: usize = 100;
 pub const DOCUMENT_PATH_STEPS_MAX: usize = 32;
 /// The largest list index in a document path (observed).
 pub const DOCUMENT_PATH_INDEX_MAX: usize = 2_147_483_647;
-/// A placeholder, its `#` or `:` included (developer guide: Constraints).
+/// Size of a placeholder, its `#` or `:` included (developer guide: Constraints).
 pub const PLACEHOLDER_BYTES_MAX: usize = 255;
-/// An attribute's name (observed: 65,535 bytes are stored, 65,536 are not).
+/// Size of an attribute's name (observed: 65,535 bytes are stored, 65,536 are not).
 pub const ATTRIBUTE_NAME_BYTES_MAX: usize = 65_535;
-/// How deep the parser of expressions recurses; our own bound.
+/// Recursion depth of the expression parser; our own bound.
 pub const EXPRESSION_PARSER_DEPTH_MAX: usize = 310;
 
-// A value as deep as allowed, set at the end of the longest path, can be read back.
-const _: () = assert!(STORED_LEVELS_MAX > NESTING_LEVELS_MAX + DOCUMENT_PATH_STEPS_MAX);
-// Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser reads.
-const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);
 /// Tags of one table (API reference: `TagResource`).
 pub const TAGS_MAX: usize = 50;
 /// Characters of a tag's key (API reference: Tag).
@@ -61,21 +62,23 @@ pub const TAG_VALUE_CHARACTERS_MAX: usize = 256;
 pub const GLOBAL_INDEXES_MAX: usize = 20;
 /// Local secondary indexes of one table (developer guide: `ServiceQuotas`).
 pub const LOCAL_INDEXES_MAX: usize = 5;
-/// Bytes of one item collection of a table with local indexes, entries included (developer guide: LSI).
+/// Size of one item collection of a table with local indexes, entries included (developer guide: LSI).
 pub const LOCAL_COLLECTION_BYTES_MAX: u64 = 10 << 30;
-/// Partition attributes, and likewise sort attributes, of a global index's key (developer guide: multi-attribute keys).
+/// Partition attributes, and likewise sort attributes, of a global index's key (developer guide:
+/// multi-attribute keys).
 pub const INDEX_KEY_ATTRIBUTES_MAX: usize = 4;
 /// Attributes that all INCLUDE projections of a table name together (developer guide: `ServiceQuotas`).
 pub const PROJECTED_ATTRIBUTES_MAX: usize = 100;
-/// Units that one table may have provisioned (developer guide: `ServiceQuotas`).
+/// Read units, and likewise write units, that one table may have provisioned (developer guide:
+/// `ServiceQuotas`).
 pub const TABLE_UNITS_MAX: u64 = 40_000;
-/// How long a client request token is remembered (API reference: TransactWriteItems).
+/// Time for which a client request token is remembered (API reference: TransactWriteItems).
 pub const TRANSACTION_TOKEN_MS: u64 = 10 * 60 * 1000;
-/// What one BatchGetItem returns at most (API reference: BatchGetItem).
+/// Size of the items that one BatchGetItem returns (API reference: BatchGetItem).
 pub const BATCH_GET_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// A table's name (developer guide: naming rules).
+/// Length of a table's or an index's name at most (developer guide: naming rules).
 pub const TABLE_NAME_BYTES_MAX: usize = 255;
-/// Bytes that a table's or an index's name has at least.
+/// Length of a table's or an index's name at least (developer guide: naming rules).
 pub const TABLE_NAME_BYTES_MIN: usize = 3;
 /// Streams on one page of ListStreams (API reference: ListStreams).
 pub const STREAMS_PER_PAGE_MAX: usize = 100;
@@ -83,25 +86,72 @@ pub const STREAMS_PER_PAGE_MAX: usize = 100;
 pub const SHARDS_PER_PAGE_MAX: usize = 100;
 /// Records on one page of GetRecords (API reference: GetRecords).
 pub const STREAM_RECORDS_PER_PAGE_MAX: usize = 1000;
-/// What one GetRecords returns at most (API reference: GetRecords).
+/// Size of the records that one GetRecords returns (API reference: GetRecords).
 pub const STREAM_PAGE_BYTES_MAX: usize = 1024 * 1024;
-/// How long a stream record can be read (developer guide: Streams).
+/// Time for which a stream record can be read (developer guide: Streams).
 pub const STREAM_RETENTION_MS: u64 = 24 * 60 * 60 * 1000;
-/// How long a shard iterator can be used (API reference: GetShardIterator).
+/// Lifetime of a shard iterator (API reference: GetShardIterator).
 pub const SHARD_ITERATOR_MS: u64 = 15 * 60 * 1000;
-/// Write units that one partition takes in a second (developer guide: partition key design).
+/// Write units per second that one partition sustains (developer guide: partition key design).
 pub const PARTITION_WRITE_UNITS_MAX: u64 = 1000;
-/// Read units that one partition gives in a second (developer guide: partition key design).
+/// Read units per second that one partition sustains (developer guide: partition key design).
 pub const PARTITION_READ_UNITS_MAX: u64 = 3000;
-/// How long before now an item's time to live may lie (developer guide: Time to Live): five years.
+/// Age at which an expiry time is ignored: five years (developer guide: Time to Live).
 pub const TTL_PAST_SECONDS_MAX: u64 = 5 * 365 * 24 * 60 * 60;
-/// How long a table's time to live stays as it is after a change (API reference: UpdateTimeToLive).
+/// Time between two changes of a table's time to live (API reference: UpdateTimeToLive).
 pub const TTL_CHANGE_INTERVAL_MS: u64 = 60 * 60 * 1000;
-/// Reads that one PartiQL SELECT may be made of [developer guide: `ql-operators`, IN].
+/// Reads of partitions that one PartiQL SELECT may need (developer guide: `ql-operators`, IN).
 pub const PARTIQL_READS_MAX: usize = 50;
-/// Of these, those of one page [developer guide: `ql-operators`, IN].
+/// Reads of partitions on one page of a PartiQL SELECT (developer guide: `ql-operators`, IN).
 pub const PARTIQL_READS_PER_PAGE_MAX: usize = 10;
-/// Branches that a WHERE clause is spread into before its keys are given up; our own bound.
+/// Branches into which a WHERE clause is expanded to find its keys, before a scan is planned instead; our own
+/// bound.
 pub const PARTIQL_BRANCHES_MAX: usize = 1000;
-/// How deep the parser of PartiQL statements recurses; our own bound, beyond the 32 levels of values.
+/// Recursion depth of the PartiQL parser; our own bound, greater than the levels of a value.
 pub const PARTIQL_PARSER_DEPTH_MAX: usize = 64;
+/// Read units, and likewise write units, that all tables of an account may have provisioned in a region
+/// (developer guide: `ServiceQuotas`).
+pub const ACCOUNT_UNITS_MAX: u64 = 80_000;
+/// The largest number of units that a request may name; more is out of bounds before any quota (observed).
+pub const REQUESTED_UNITS_MAX: u64 = 1_000_000_000_000;
+/// Read units per second that a new on-demand table or index sustains (developer guide: on-demand capacity
+/// mode).
+pub const INITIAL_ON_DEMAND_READ_UNITS: u64 = 12_000;
+/// Write units per second that a new on-demand table or index sustains (developer guide: on-demand capacity
+/// mode).
+pub const INITIAL_ON_DEMAND_WRITE_UNITS: u64 = 4_000;
+/// Tables of one account in one region (developer guide: `ServiceQuotas`).
+pub const TABLES_MAX: usize = 2_500;
+/// Table names on one page of ListTables (API reference: ListTables).
+pub const TABLES_PER_PAGE_MAX: usize = 100;
+/// A gigabyte as item collections are measured (developer guide: `ItemCollections`).
+pub const GIGABYTE_BYTES: u64 = 1 << 30;
+/// Age at which the service closes a stream's shard (observed: about four hours).
+pub const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
+/// Lifetime of a presigned request: seven days (Signature Version 4: query parameters).
+pub const PRESIGNED_SECONDS_MAX: u64 = 7 * 24 * 60 * 60;
+/// Difference between a signed request's time and the server's clock (observed: the service's messages name
+/// it).
+pub const SIGNATURE_SKEW_SECONDS_MAX: u64 = 5 * 60;
+/// Violations of the service model that one error reports (observed).
+pub const VIOLATIONS_MAX: usize = 10;
+
+// A value as deep as allowed, set at the end of the longest path, can be read back.
+const _: () = assert!(STORED_LEVELS_MAX > NESTING_LEVELS_MAX + DOCUMENT_PATH_STEPS_MAX);
+// Parentheses that are not redundant need an operator each: no legal expression is deeper than the parser
+// reads.
+const _: () = assert!(EXPRESSION_PARSER_DEPTH_MAX > EXPRESSION_OPERATORS_MAX);
+// A literal as deep as a value can be is parsed, so that the fault of a deeper one is found.
+const _: () = assert!(PARTIQL_PARSER_DEPTH_MAX > NESTING_LEVELS_MAX);
+// Every page makes progress: it has room for the largest item.
+const _: () = assert!(PAGE_BYTES_MAX >= ITEM_BYTES_MAX);
+// A transaction fits in one request.
+const _: () = assert!(TRANSACTION_BYTES_MAX <= REQUEST_BYTES_MAX);
+// The largest batch of writes fits in one request.
+const _: () = assert!(BATCH_WRITES_MAX * ITEM_BYTES_MAX <= REQUEST_BYTES_MAX);
+// Several pages are enough for all reads of a statement.
+const _: () = assert!(PARTIQL_READS_PER_PAGE_MAX <= PARTIQL_READS_MAX && PARTIQL_READS_MAX < PARTIQL_BRANCHES_MAX);
+// A client can follow an iterator before its records are trimmed.
+const _: () = assert!(SHARD_ITERATOR_MS < STREAM_SHARD_OPEN_MS_MAX && STREAM_SHARD_OPEN_MS_MAX < STREAM_RETENTION_MS);
+// A new on-demand table is within the quota of a table, and that within the account's.
+const _: () = assert!(INITIAL_ON_DEMAND_READ_UNITS <= TABLE_UNITS_MAX && TABLE_UNITS_MAX <= ACCOUNT_UNITS_MAX);

@@ -7,23 +7,27 @@ use std::fmt;
 
 /// Significant digits a number may have (developer guide: Number).
 const DIGITS_MAX: u32 = 38;
-/// The greatest power of ten of a number's first digit (developer guide: Number).
+/// The largest power of ten that a number's first digit may stand for (developer guide: Number).
 const MAGNITUDE_MAX: i32 = 125;
-/// The smallest power of ten of a number's first digit (developer guide: Number).
+/// The smallest power of ten that a number's first digit may stand for (developer guide: Number).
 const MAGNITUDE_MIN: i32 = -130;
 
-/// What is wrong with a number.
+/// Why a number cannot be read or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NumberFault {
+    /// The text is not a decimal number.
     NotNumeric,
+    /// More than 38 significant digits.
     TooManyDigits,
+    /// The magnitude exceeds 9.99…E+125.
     Overflow,
+    /// The magnitude is below 1E-130 and not zero.
     Underflow,
 }
 
-/// A number, normalised: `± coefficient × 10^exponent`. Invariant: the coefficient is below 10^38 and does not end in a
-/// zero digit; zero is `+0 × 10^0`; the first digit's power of ten is within the service's range; `digits` is how many the
-/// coefficient has, and one for zero.
+/// A number, normalised: `± coefficient × 10^exponent`. Invariant: the coefficient is below 10^38 and does
+/// not end in a zero digit; zero is `+0 × 10^0`; the magnitude, the first digit's power of ten, is within the
+/// service's range; `digits` is the coefficient's number of digits, one for zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Number {
     negative: bool,
@@ -33,9 +37,11 @@ pub struct Number {
 }
 
 impl Number {
+    /// The number zero.
     pub const ZERO: Self = Self { negative: false, digits: 1, exponent: 0, coefficient: 0 };
 
-    /// What follows an encoded number, without reading it. `None` if none can end there.
+    /// The bytes after an encoded number, without decoding it. `None` if the bytes do not start with a
+    /// number.
     pub(crate) fn skip(bytes: &[u8]) -> Option<&[u8]> {
         let (&kind, rest) = bytes.split_first()?;
         let end = match kind {
@@ -48,7 +54,7 @@ impl Number {
         pairs.get(pairs.iter().position(|&byte| byte == end)? + 1..)
     }
 
-    /// Reads a decimal text: optional sign, digits with an optional point, optional exponent.
+    /// Parses a decimal text: optional sign, digits with an optional point, optional exponent.
     pub fn parse(text: &str) -> Result<Self, NumberFault> {
         let bytes = text.as_bytes();
         let (negative, rest) = match bytes {
@@ -76,7 +82,7 @@ impl Number {
         digits.finish(negative, exponent)
     }
 
-    /// Brings a sign, coefficient and exponent into the normal form, or says which limit they pass.
+    /// The normal form of a sign, coefficient and exponent. The fault names the limit that they exceed.
     fn normalised(negative: bool, mut coefficient: u128, mut exponent: i32) -> Result<Self, NumberFault> {
         if coefficient == 0 {
             return Ok(Self::ZERO);
@@ -98,13 +104,16 @@ impl Number {
             return Err(NumberFault::Underflow);
         }
         let exponent = i16::try_from(exponent).map_err(|_| NumberFault::Underflow)?;
+        assert!(u32::from(digits) <= DIGITS_MAX, "a number has at most 38 digits");
         Ok(Self { negative, digits, exponent, coefficient })
     }
 
+    /// Whether the number is zero.
     pub const fn is_zero(&self) -> bool {
         self.coefficient == 0
     }
 
+    /// Whether the number is less than zero.
     pub const fn is_negative(&self) -> bool {
         self.negative
     }
@@ -114,26 +123,27 @@ impl Number {
         i32::from(self.exponent) + i32::from(self.digits) - 1
     }
 
-    /// Sign, coefficient and decimal places of a number that has some, if the coefficient and its power of ten fit in 64
-    /// bits, as those of prices and measurements do.
+    /// Sign, coefficient and number of decimal places of a number with a fraction. `None` unless the
+    /// coefficient and its power of ten fit in 64 bits, as those of prices and measurements do.
     pub fn to_places(&self) -> Option<(bool, u64, u32)> {
         let places = u32::try_from(-self.exponent).ok().filter(|places| (1..=18).contains(places))?;
         Some((self.negative, u64::try_from(self.coefficient).ok()?, places))
     }
 
-    /// The value as an integer, if it is one and fits.
+    /// The value as an integer. `None` if it has a fraction or does not fit.
     pub fn to_i64(&self) -> Option<i64> {
         let scale = u32::try_from(self.exponent).ok()?;
         let absolute = i128::try_from(self.coefficient.checked_mul(power_of_ten(scale)?)?).ok()?;
         i64::try_from(if self.negative { -absolute } else { absolute }).ok()
     }
 
+    /// The number with the opposite sign; zero stays zero.
     #[must_use]
     pub const fn negated(self) -> Self {
         Self { negative: !self.negative && self.coefficient != 0, ..self }
     }
 
-    /// The exact sum. More than 38 digits are a fault, as the service answers them.
+    /// The exact sum. A sum of more than 38 digits is a fault, as the service never rounds.
     pub fn checked_add(self, other: Self) -> Result<Self, NumberFault> {
         if self.is_zero() {
             return Ok(other);
@@ -143,7 +153,9 @@ impl Number {
         }
         let (high, low) = if self.exponent >= other.exponent { (self, other) } else { (other, self) };
         let shift = u32::try_from(i32::from(high.exponent) - i32::from(low.exponent)).unwrap_or(u32::MAX);
-        // What does not fit has 39 digits or more, and the sum too: the lower number ends in another digit than zero.
+        assert!(shift < u32::MAX, "the number with the greater exponent is aligned to the other one");
+        // A number that does not fit has 39 digits or more, and so has the sum: the last digit of `low` is
+        // not zero.
         let Some(aligned) = power_of_ten(shift).and_then(|scale| high.coefficient.checked_mul(scale)) else {
             return Err(NumberFault::TooManyDigits);
         };
@@ -162,8 +174,8 @@ impl Number {
         self.checked_add(other.negated())
     }
 
-    /// Bytes the number counts for in an item's size: one, one for each two digits of the integer part and of the
-    /// fraction, zeros at the ends aside, and one for a minus sign (observed behaviour of the service).
+    /// Bytes the number counts for in an item's size (observed): one, one for each two digits of the integer
+    /// part and of the fraction without leading and trailing zeros, and one for a minus sign.
     pub fn size_bytes(&self) -> usize {
         if self.is_zero() {
             return 1;
@@ -173,15 +185,17 @@ impl Number {
         let integer_end = (digits + exponent).max(0);
         let integer_digits = if exponent >= 0 { digits } else { integer_end.min(digits) };
         let fraction_digits = digits - integer_digits;
-        // Pairs are counted from the decimal point, so a part may begin or end in the middle of a pair.
+        assert!(fraction_digits >= 0, "the integer part has no more digits than the number");
+        // Pairs are counted from the decimal point, so either part can have half a pair at its end.
         let pairs = |count: i32| usize::try_from((count + 1) / 2).unwrap_or(0);
         1 + pairs(integer_digits) + pairs(fraction_digits) + usize::from(self.negative)
     }
 
-    /// Appends a form whose bytewise order is the numbers' order and that tells where it ends.
+    /// Appends a form whose bytewise order is the numeric order and that is no prefix of another number's.
     ///
-    /// One byte of sign and kind; for others than zero two bytes of magnitude, then pairs of digits, each one more than
-    /// its value, ended by a zero byte. Negative numbers have all bytes after the first inverted.
+    /// Layout: one byte for sign and kind; unless the number is zero, two bytes of magnitude, then pairs of
+    /// digits, each stored as its value plus one, then a zero byte. Negative numbers have all bytes after the
+    /// first inverted.
     pub fn encode_into(&self, out: &mut Vec<u8>) {
         if self.is_zero() {
             out.push(KIND_ZERO);
@@ -190,10 +204,12 @@ impl Number {
         out.push(if self.negative { KIND_NEGATIVE } else { KIND_POSITIVE });
         let start = out.len();
         let biased = u16::try_from(self.magnitude() + MAGNITUDE_BIAS).unwrap_or(0);
+        assert!(biased > 0, "a number's magnitude is within the service's range");
         out.extend_from_slice(&biased.to_be_bytes());
         let padded = if self.digits.is_multiple_of(2) { self.coefficient } else { self.coefficient * 10 };
         push_pairs(padded, usize::from(self.digits.div_ceil(2)), out);
         out.push(0);
+        assert_eq!(out.len() - start + 1, self.encoded_bytes(), "a number takes the computed length");
         if self.negative {
             for byte in out.iter_mut().skip(start) {
                 *byte = !*byte;
@@ -206,7 +222,7 @@ impl Number {
         if self.is_zero() { 1 } else { 4 + usize::from(self.digits.div_ceil(2)) }
     }
 
-    /// Reads what `encode_into` wrote, and returns what follows it. `None` for anything else.
+    /// Decodes a number that `encode_into` wrote, and returns the bytes after it. `None` for any other bytes.
     pub fn decode(bytes: &[u8]) -> Option<(Self, &[u8])> {
         let (&kind, rest) = bytes.split_first()?;
         let mask = match kind {
@@ -238,23 +254,23 @@ impl Number {
     }
 }
 
-/// A number as `encode_into` wrote it, seen in place: enough to write it as text, without the arithmetic that reading it
-/// takes. Invariant: zero has no pairs; others have a first digit that is not zero, at most 38 digits, and a magnitude
-/// within the service's range.
+/// A number in its stored form, for rendering: printing it needs none of the arithmetic of decoding.
+/// Invariant: zero has no pairs; any other number has a first digit that is not zero, at most 38 digits, and
+/// a magnitude within the service's range.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredNumber<'a> {
-    /// What the bytes of pairs are combined with: all ones for a negative number.
+    /// XORed with each byte of the pairs: all ones for a negative number.
     mask: u8,
     /// The power of ten of the first digit.
     magnitude: i32,
     pairs: &'a [u8],
 }
 
-/// Digits of the longest coefficient, in whole pairs.
+/// Pairs of digits of the longest coefficient.
 const PAIRS_MAX: usize = 19;
 
 impl<'a> StoredNumber<'a> {
-    /// The number at the start of the bytes, and what follows it. `None` where `Number::decode` finds none.
+    /// The number at the start of the bytes and the bytes after it. `None` where `Number::decode` finds none.
     pub(crate) fn split(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (&kind, rest) = bytes.split_first()?;
         let mask = match kind {
@@ -277,13 +293,14 @@ impl<'a> StoredNumber<'a> {
 
     /// Appends plain decimal text, as `Number` displays itself.
     pub fn push_text(&self, out: &mut Vec<u8>) {
+        assert!(self.pairs.len() <= PAIRS_MAX, "a stored number has at most 38 digits");
         let mut buffer = [b'0'; 2 * PAIRS_MAX];
         for (place, pair) in buffer.chunks_exact_mut(2).zip(self.pairs) {
             let value = (pair ^ self.mask).wrapping_sub(1);
             place.copy_from_slice(&[b'0' + value / 10, b'0' + value % 10]);
         }
         let digits = buffer.get(..2 * self.pairs.len()).unwrap_or_default();
-        // An odd number of digits is filled up to whole pairs.
+        // A zero fills up an odd number of digits.
         let significant = digits.iter().rposition(|digit| *digit != b'0').map_or(0, |last| last + 1);
         let digits = digits.get(..significant).unwrap_or_default();
         if digits.is_empty() {
@@ -314,8 +331,8 @@ impl<'a> StoredNumber<'a> {
     }
 }
 
-/// Appends the first digits. Copying as many as the compiler knows and forgetting the rest is a few instructions; copying
-/// as many as there are is a call.
+/// Appends the first `count` digits. Copying a number of bytes known to the compiler and truncating takes a
+/// few instructions; copying a variable number takes a call.
 fn push_digits(digits: &[u8; 2 * PAIRS_MAX], count: usize, out: &mut Vec<u8>) {
     match digits.first_chunk::<16>() {
         Some(first) if count <= first.len() => {
@@ -333,7 +350,12 @@ const KIND_POSITIVE: u8 = 0x03;
 /// Makes every magnitude positive.
 const MAGNITUDE_BIAS: i32 = 1024;
 
-/// Ten to each power that fits.
+// The first byte orders negative numbers, zero and positive numbers.
+const _: () = assert!(KIND_NEGATIVE < KIND_ZERO && KIND_ZERO < KIND_POSITIVE);
+// Magnitudes are stored as positive numbers, so that their bytes have their order.
+const _: () = assert!(MAGNITUDE_BIAS + MAGNITUDE_MIN > 0);
+
+/// The powers of ten that fit in 128 bits.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which refuses what is out of bounds")]
 static POWERS_OF_TEN: [u128; 39] = {
     let mut powers = [1; 39];
@@ -349,13 +371,13 @@ fn power_of_ten(power: u32) -> Option<u128> {
     POWERS_OF_TEN.get(usize::try_from(power).ok()?).copied()
 }
 
-/// Appends the lowest pairs of digits, the highest first, each one more than its value.
+/// Appends the digits as so many pairs, highest first, each stored as its value plus one.
 fn push_pairs(digits: u128, pairs: usize, out: &mut Vec<u8>) {
     let start = out.len();
     out.resize(start + pairs, 0);
     let mut places = out.iter_mut().skip(start).rev();
     let mut left = digits;
-    // Nine pairs at a time fit 64 bits, whose division is much faster.
+    // Nine pairs at a time fit in 64 bits, whose division is much faster.
     while places.len() > 0 {
         let mut low = u64::try_from(left % NINE_PAIRS).unwrap_or(0);
         left /= NINE_PAIRS;
@@ -364,6 +386,7 @@ fn push_pairs(digits: u128, pairs: usize, out: &mut Vec<u8>) {
             low /= 100;
         }
     }
+    assert!(left == 0, "the pairs hold every digit");
 }
 
 const NINE_PAIRS: u128 = 1_000_000_000_000_000_000;
@@ -373,7 +396,8 @@ fn digit_count(coefficient: u128) -> u32 {
     coefficient.checked_ilog10().unwrap_or(0) + 1
 }
 
-/// Collects digits as they are read, leading zeros aside, trailing zeros held back until a later digit needs them.
+/// Collects digits as they are read. Leading zeros are dropped; trailing zeros are held back until another
+/// digit follows.
 #[derive(Default)]
 struct DigitReader {
     any: bool,
@@ -411,6 +435,7 @@ impl DigitReader {
     }
 
     fn finish(self, negative: bool, exponent: i64) -> Result<Number, NumberFault> {
+        assert!(self.significant <= DIGITS_MAX, "further digits are counted as an excess");
         if self.overfull {
             return Err(NumberFault::TooManyDigits);
         }
@@ -423,7 +448,7 @@ impl DigitReader {
     }
 }
 
-/// Zero is held to the range by the exponent it is written with (observed: 0e125 is zero, 0e126 and 0e-131 are not).
+/// Zero, if its written exponent is within the range (observed: 0e125 is zero, 0e126 and 0e-131 are faults).
 fn zero_written_with(exponent: i64) -> Result<Number, NumberFault> {
     if exponent > i64::from(MAGNITUDE_MAX) {
         return Err(NumberFault::Overflow);
@@ -434,7 +459,8 @@ fn zero_written_with(exponent: i64) -> Result<Number, NumberFault> {
     Ok(Number::ZERO)
 }
 
-/// An exponent's digits. Observed: one of more than 64 bits is no number at all, any other is a matter of the range.
+/// Parses an exponent. Observed: text with an exponent beyond 64 bits is not numeric; any other is checked by
+/// the range.
 fn parse_exponent(bytes: &[u8]) -> Result<i64, NumberFault> {
     let (negative, digits) = match bytes {
         [b'-', rest @ ..] => (true, rest),
@@ -488,7 +514,7 @@ impl PartialOrd for Number {
 }
 
 impl fmt::Display for Number {
-    /// Plain decimal, never an exponent: what the service answers.
+    /// Plain decimal without an exponent, as the service answers.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.negative {
             formatter.write_str("-")?;

@@ -1,6 +1,7 @@
-//! Typed answers, one struct for each operation's output; the wire renders them.
+//! Typed responses, one struct for each operation's output; the `wire` crate renders them.
 //!
-//! It does not know JSON. Items travel in their stored form, so that an answer is rendered without building trees.
+//! It does not know JSON. Items stay in their stored form, so that a response is rendered without building
+//! trees.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +14,14 @@ use crate::request::{UnprocessedItems, UnprocessedKeys};
 use crate::schema;
 use crate::sequence::SequenceNumber;
 
-/// Seconds since 1970, in milliseconds, as the service reports times.
+/// A time in milliseconds since 1970. The wire renders it in seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TimestampMs(pub u64);
+pub struct TimestampMs(
+    /// Milliseconds since 1970.
+    pub u64,
+);
 
-/// Whether an operation reads, writes or, in transactions, is reported with its direction.
+/// The members with which an operation reports consumed capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapacityForm {
     /// `CapacityUnits` alone: single-item and batch operations, Query, Scan.
@@ -28,375 +32,563 @@ pub enum CapacityForm {
     TransactWrite,
 }
 
-/// The capacity figure of one table; present only when the client asked for it.
+/// The consumed capacity of one table; present only if the client asked for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsumedCapacity {
     /// The table as the client named it.
     pub table_name: String,
+    /// Units of the table and of the indexes that the request touched.
     pub usage: TableUsage,
+    /// Which members the figure is rendered with.
     pub form: CapacityForm,
     /// `Total` or `Indexes`; never `None`.
     pub level: ReturnConsumedCapacity,
 }
 
-/// The size of one item collection; present only when asked for and the table has a local index.
+/// The size of one item collection; present only if asked for and the table has a local index.
 #[derive(Clone, Debug)]
 pub struct ItemCollectionMetrics {
+    /// The partition key of the collection.
     pub key: EncodedItem,
     /// Lower and upper bound in gigabytes.
     pub size_estimate_range_gb: [u32; 2],
 }
 
+/// The response of GetItem.
 #[derive(Clone, Debug)]
 pub struct GetItemOutput {
+    /// The item, or the parts that the projection selects; absent if there is none.
     pub item: Option<EncodedItem>,
+    /// Present if the client asked for it.
     pub consumed_capacity: Option<ConsumedCapacity>,
 }
 
-/// The answer of PutItem, UpdateItem and DeleteItem.
+/// The response of PutItem, UpdateItem and DeleteItem.
 #[derive(Clone, Debug)]
 pub struct WriteItemOutput {
+    /// The image that `ReturnValues` asked for.
     pub attributes: Option<EncodedItem>,
+    /// Present if the client asked for it.
     pub consumed_capacity: Option<ConsumedCapacity>,
+    /// Present if asked for and the table has a local index.
     pub item_collection_metrics: Option<ItemCollectionMetrics>,
 }
 
-/// The answer of Query and Scan.
+/// The response of Query and Scan.
 #[derive(Clone, Debug)]
 pub struct PageOutput {
     /// Absent for `Select: COUNT`.
     pub items: Option<Vec<EncodedItem>>,
+    /// Items that passed the filter.
     pub count: u64,
+    /// Rows evaluated, before the filter.
     pub scanned_count: u64,
+    /// Where the next page starts; absent on the last page.
     pub last_evaluated_key: Option<EncodedItem>,
+    /// Present if the client asked for it.
     pub consumed_capacity: Option<ConsumedCapacity>,
 }
 
+/// The response of BatchGetItem.
 #[derive(Clone, Debug)]
 pub struct BatchGetItemOutput {
-    /// Table as the client named it, to the items found.
+    /// The items found, by the table's name as the client wrote it.
     pub responses: Vec<(String, Vec<EncodedItem>)>,
+    /// What was not read, to be sent again.
     pub unprocessed_keys: UnprocessedKeys,
+    /// One figure for each table; present if the client asked for it.
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
 }
 
+/// The response of BatchWriteItem.
 #[derive(Clone, Debug)]
 pub struct BatchWriteItemOutput {
+    /// What was not written, to be sent again.
     pub unprocessed_items: UnprocessedItems,
+    /// Item collections written, by table; present if the client asked for them.
     pub item_collection_metrics: Option<Vec<(String, Vec<ItemCollectionMetrics>)>>,
+    /// One figure for each table; present if the client asked for it.
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
 }
 
+/// The response of TransactWriteItems.
 #[derive(Clone, Debug)]
 pub struct TransactWriteItemsOutput {
+    /// Item collections written, by table; present if the client asked for them.
     pub item_collection_metrics: Option<Vec<(String, Vec<ItemCollectionMetrics>)>>,
+    /// One figure for each table; present if the client asked for it.
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
 }
 
+/// The response of TransactGetItems.
 #[derive(Clone, Debug)]
 pub struct TransactGetItemsOutput {
     /// One for each Get, in order; `None` renders as an empty structure.
     pub responses: Vec<Option<EncodedItem>>,
+    /// One figure for each table; present if the client asked for it.
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
 }
 
+/// The state of a table (API reference: `TableDescription`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableStatus {
+    /// Not usable yet.
     Creating,
+    /// Usable, while a change is applied.
     Updating,
+    /// Not usable any more.
     Deleting,
+    /// Usable.
     Active,
 }
 
+/// The state of a global index (API reference: `GlobalSecondaryIndexDescription`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexStatus {
+    /// Being filled from the table.
     Creating,
+    /// Usable, while a change is applied.
     Updating,
+    /// Not usable any more.
     Deleting,
+    /// Usable.
     Active,
 }
 
+/// One attribute of a key and its role.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySchemaElement {
+    /// The attribute's name.
     pub attribute_name: String,
+    /// `HASH` or `RANGE`.
     pub key_type: KeyType,
 }
 
+/// A projection as descriptions report it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProjectionDescription {
+    /// Which attributes the index holds.
     pub projection_type: ProjectionType,
+    /// The attributes of an INCLUDE projection, absent for the other types.
     pub non_key_attributes: Option<Vec<String>>,
 }
 
+/// Provisioned units and their history; all zero for on-demand tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProvisionedThroughputDescription {
+    /// When the units were last increased.
     pub last_increase_date_time: Option<TimestampMs>,
+    /// When the units were last decreased.
     pub last_decrease_date_time: Option<TimestampMs>,
+    /// Decreases since midnight UTC.
     pub number_of_decreases_today: u64,
+    /// Read capacity units per second.
     pub read_capacity_units: u64,
+    /// Write capacity units per second.
     pub write_capacity_units: u64,
 }
 
+/// Ceilings of on-demand capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OnDemandThroughputDescription {
+    /// Read units per second at most; absent: no ceiling.
     pub max_read_request_units: Option<i64>,
+    /// Write units per second at most; absent: no ceiling.
     pub max_write_request_units: Option<i64>,
 }
 
+/// What a table or index can sustain at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmThroughputDescription<Status> {
+    /// Read units per second.
     pub read_units_per_second: u64,
+    /// Write units per second.
     pub write_units_per_second: u64,
+    /// Whether a change of the warm throughput is under way.
     pub status: Status,
 }
 
+/// A global index as DescribeTable reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GlobalSecondaryIndexDescription {
+    /// The index's name.
     pub index_name: String,
+    /// The index's key, partition attributes first.
     pub key_schema: Vec<KeySchemaElement>,
+    /// Which attributes the index holds.
     pub projection: ProjectionDescription,
+    /// The index's state.
     pub index_status: IndexStatus,
+    /// Whether the index is being filled; present while it is created.
     pub backfilling: Option<bool>,
+    /// The index's own provisioned units.
     pub provisioned_throughput: ProvisionedThroughputDescription,
+    /// Size of all entries in bytes.
     pub index_size_bytes: u64,
+    /// Number of entries.
     pub item_count: u64,
+    /// The index's ARN.
     pub index_arn: String,
+    /// Present if the index has ceilings.
     pub on_demand_throughput: Option<OnDemandThroughputDescription>,
+    /// Present once the index is usable.
     pub warm_throughput: Option<WarmThroughputDescription<IndexStatus>>,
 }
 
+/// A local index as DescribeTable reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalSecondaryIndexDescription {
+    /// The index's name.
     pub index_name: String,
+    /// The index's key, partition attribute first.
     pub key_schema: Vec<KeySchemaElement>,
+    /// Which attributes the index holds.
     pub projection: ProjectionDescription,
+    /// Size of all entries in bytes.
     pub index_size_bytes: u64,
+    /// Number of entries.
     pub item_count: u64,
+    /// The index's ARN.
     pub index_arn: String,
 }
 
+/// The billing mode and its last change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BillingModeSummary {
+    /// Provisioned or on demand.
     pub billing_mode: BillingMode,
+    /// When the table last became an on-demand table.
     pub last_update_to_pay_per_request_date_time: Option<TimestampMs>,
 }
 
+/// Whether a table has a stream, and of which images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamSpecification {
+    /// Whether changes are recorded.
     pub stream_enabled: bool,
+    /// The images that stream records hold.
     pub stream_view_type: Option<StreamViewType>,
 }
 
+/// The table class and its last change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableClassSummary {
+    /// Standard or infrequent access.
     pub table_class: TableClass,
+    /// When the class last changed.
     pub last_update_date_time: Option<TimestampMs>,
 }
 
+/// Encryption by a key of the account.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SseDescription {
     /// `ENABLED` or `UPDATING`.
     pub status: &'static str,
+    /// Always `KMS` for such a key.
     pub sse_type: Option<SseType>,
+    /// The key's ARN.
     pub kms_master_key_arn: Option<String>,
 }
 
-/// A table as CreateTable, DescribeTable, UpdateTable and DeleteTable report it. Absent members are not rendered.
+/// A table as CreateTable, DescribeTable, UpdateTable and DeleteTable report it. Absent members are not
+/// rendered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableDescription {
+    /// The key attributes of the table and its indexes.
     pub attribute_definitions: Option<Vec<schema::KeyAttribute>>,
+    /// The table's name.
     pub table_name: String,
+    /// The table's key, partition attribute first.
     pub key_schema: Option<Vec<KeySchemaElement>>,
+    /// The table's state.
     pub table_status: TableStatus,
+    /// When the table was created.
     pub creation_date_time: Option<TimestampMs>,
+    /// The table's provisioned units.
     pub provisioned_throughput: Option<ProvisionedThroughputDescription>,
+    /// Size of all items in bytes.
     pub table_size_bytes: u64,
+    /// Number of items.
     pub item_count: u64,
+    /// The table's ARN.
     pub table_arn: String,
+    /// A unique id: another table of the same name has another.
     pub table_id: String,
+    /// Present if the table is or was an on-demand table.
     pub billing_mode_summary: Option<BillingModeSummary>,
+    /// The local indexes, if there are any.
     pub local_secondary_indexes: Option<Vec<LocalSecondaryIndexDescription>>,
+    /// The global indexes, if there are any.
     pub global_secondary_indexes: Option<Vec<GlobalSecondaryIndexDescription>>,
+    /// Present while a stream is enabled.
     pub stream_specification: Option<StreamSpecification>,
+    /// The label of the newest stream, also after it was disabled.
     pub latest_stream_label: Option<String>,
+    /// The ARN of the newest stream, also after it was disabled.
     pub latest_stream_arn: Option<String>,
+    /// Present if a key of the account encrypts the table.
     pub sse_description: Option<SseDescription>,
+    /// Present if the class was ever set by a request.
     pub table_class_summary: Option<TableClassSummary>,
+    /// Whether DeleteTable is refused.
     pub deletion_protection_enabled: Option<bool>,
+    /// Present if the table has ceilings.
     pub on_demand_throughput: Option<OnDemandThroughputDescription>,
+    /// What the table can sustain at once; absent in the response of some operations.
     pub warm_throughput: Option<WarmThroughputDescription<TableStatus>>,
 }
 
+/// The response of ListTables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTablesOutput {
+    /// Table names in ascending order.
     pub table_names: Vec<String>,
+    /// The last name of the page; absent on the last page.
     pub last_evaluated_table_name: Option<String>,
 }
 
+/// The response of DescribeLimits: quotas in units per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DescribeLimitsOutput {
+    /// Read units that all tables may have provisioned together.
     pub account_max_read_capacity_units: u64,
+    /// Write units that all tables may have provisioned together.
     pub account_max_write_capacity_units: u64,
+    /// Read units that one table may have provisioned.
     pub table_max_read_capacity_units: u64,
+    /// Write units that one table may have provisioned.
     pub table_max_write_capacity_units: u64,
 }
 
+/// One row of DescribeEndpoints.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Endpoint {
+    /// Host name, without a scheme.
     pub address: String,
+    /// How long clients may remember the address, in minutes.
     pub cache_period_in_minutes: u64,
 }
 
+/// The response of ListTagsOfResource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListTagsOfResourceOutput {
+    /// Tags by their keys.
     pub tags: BTreeMap<String, String>,
+    /// Always absent: one page holds all tags.
     pub next_token: Option<String>,
 }
 
+/// The response of UpdateTimeToLive: the setting as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeToLiveSpecification {
+    /// Whether items expire.
     pub enabled: bool,
+    /// The attribute that holds the expiry in seconds since 1970.
     pub attribute_name: String,
 }
 
+/// The state of a table's time to live (API reference: `TimeToLiveDescription`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeToLiveStatus {
+    /// Being switched on.
     Enabling,
+    /// Items expire.
     Enabled,
+    /// Being switched off.
     Disabling,
+    /// Items do not expire.
     Disabled,
 }
 
+/// The response of DescribeTimeToLive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimeToLiveDescription {
+    /// The state of the setting.
     pub status: TimeToLiveStatus,
     /// Absent while disabled.
     pub attribute_name: Option<String>,
 }
 
-/// Whether a change made, altered or removed an item.
+/// The kind of change that a stream record describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamEvent {
+    /// The item did not exist before.
     Insert,
+    /// The item existed before and after.
     Modify,
+    /// The item exists no more.
     Remove,
 }
 
-/// On whose behalf an item changed.
+/// Who changed an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamIdentity {
-    /// A client's; the service then names nobody.
+    /// A client; the record then has no identity.
     Caller,
-    /// The service's own, because the item's time had come.
+    /// The service, because the item expired.
     TimeToLive,
 }
 
 /// One record of a stream.
 #[derive(Clone, Debug)]
 pub struct StreamRecord {
+    /// A unique id; a consumer that reads a record twice sees it again.
     pub event_id: String,
+    /// What happened to the item.
     pub event: StreamEvent,
+    /// Who changed the item.
     pub identity: StreamIdentity,
+    /// The region of the table.
     pub region: String,
+    /// When the change was committed.
     pub created: TimestampMs,
+    /// The item's primary key.
     pub keys: EncodedItem,
+    /// The item after the change, if the view has new images.
     pub new_image: Option<EncodedItem>,
+    /// The item before the change, if the view has old images.
     pub old_image: Option<EncodedItem>,
+    /// The record's place in its shard.
     pub sequence_number: SequenceNumber,
+    /// Size of the keys and images in bytes.
     pub size_bytes: u64,
+    /// The images that the stream's records hold.
     pub view: StreamViewType,
 }
 
+/// The response of GetRecords.
 #[derive(Clone, Debug)]
 pub struct GetRecordsOutput {
+    /// Records in the order of their sequence numbers.
     pub records: Vec<StreamRecord>,
     /// Absent at the end of a closed shard.
     pub next_shard_iterator: Option<String>,
 }
 
+/// The state of a stream (API reference: `StreamDescription`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStatus {
+    /// Being switched on.
     Enabling,
+    /// Changes are recorded.
     Enabled,
+    /// Being switched off.
     Disabling,
+    /// No more changes are recorded; the records are still readable.
     Disabled,
 }
 
+/// A shard as DescribeStream reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShardDescription {
+    /// The shard's id.
     pub shard_id: String,
+    /// The shard whose keys this one took over; absent if its records are gone.
     pub parent_shard_id: Option<String>,
+    /// The smallest number that a record of the shard can have.
     pub starting_sequence_number: SequenceNumber,
     /// Present once the shard is closed.
     pub ending_sequence_number: Option<SequenceNumber>,
 }
 
+/// The response of DescribeStream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamDescription {
+    /// The stream's ARN.
     pub stream_arn: String,
+    /// The stream's label: the time of its creation.
     pub stream_label: String,
+    /// The stream's state.
     pub status: StreamStatus,
+    /// The images that the records hold.
     pub view: StreamViewType,
+    /// When the stream was enabled.
     pub created: TimestampMs,
+    /// The name of the stream's table.
     pub table_name: String,
+    /// The key of the stream's table, partition attribute first.
     pub key_schema: Vec<KeySchemaElement>,
+    /// One page of the shards, parents before children.
     pub shards: Vec<ShardDescription>,
+    /// The last shard of the page; absent on the last page.
     pub last_evaluated_shard_id: Option<String>,
 }
 
+/// One row of ListStreams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamSummary {
+    /// The stream's ARN.
     pub stream_arn: String,
+    /// The name of the stream's table.
     pub table_name: String,
+    /// The stream's label: the time of its creation.
     pub stream_label: String,
 }
 
+/// The response of ListStreams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListStreamsOutput {
+    /// One page of the streams.
     pub streams: Vec<StreamSummary>,
+    /// The last stream of the page; absent on the last page.
     pub last_evaluated_stream_arn: Option<String>,
 }
 
-/// The answer of ExecuteStatement.
+/// The response of ExecuteStatement.
 #[derive(Clone, Debug)]
 pub struct ExecuteStatementOutput {
+    /// The rows of a read, or the image that RETURNING asked for.
     pub items: Vec<EncodedItem>,
+    /// Continues the read; absent on the last page.
     pub next_token: Option<String>,
+    /// Present if the client asked for it.
     pub consumed_capacity: Option<ConsumedCapacity>,
+    /// The key of the last row that was evaluated; absent on the last page.
     pub last_evaluated_key: Option<EncodedItem>,
 }
 
-/// What is wrong with one statement of a batch.
+/// The error of one statement of a batch.
 #[derive(Clone, Debug)]
 pub struct StatementError {
-    /// The code as this operation spells it, without the name of the service.
+    /// The code as BatchExecuteStatement spells it, without the prefix of the service.
     pub code: &'static str,
+    /// The text the client reads.
     pub message: String,
+    /// The item a failed condition was evaluated on, if the client asked for it.
     pub item: Option<EncodedItem>,
 }
 
-/// What one statement of a batch came to.
+/// The result of one statement of a batch.
 #[derive(Clone, Debug)]
 pub struct StatementResponse {
+    /// Absent if the statement succeeded.
     pub error: Option<StatementError>,
+    /// The table of the statement, as the statement names it.
     pub table_name: Option<String>,
+    /// The row of a read.
     pub item: Option<EncodedItem>,
 }
 
+/// The response of BatchExecuteStatement.
 #[derive(Clone, Debug)]
 pub struct BatchExecuteStatementOutput {
+    /// One for each statement, in the request's order.
     pub responses: Vec<StatementResponse>,
+    /// One figure for each table; present if the client asked for it.
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
 }
 
+/// The response of ExecuteTransaction.
 #[derive(Clone, Debug)]
 pub struct ExecuteTransactionOutput {
     /// One for each read; none for writes.
     pub responses: Vec<Option<EncodedItem>>,
+    /// One figure for each table; present if the client asked for it.
     pub consumed_capacity: Option<Vec<ConsumedCapacity>>,
 }
 
-/// The answer of any operation.
+/// The response of any operation.
+#[expect(missing_docs, reason = "each variant is the response of the operation of its name")]
 #[derive(Clone, Debug)]
 pub enum Response {
     BatchExecuteStatement(BatchExecuteStatementOutput),
@@ -414,7 +606,7 @@ pub enum Response {
     ExecuteTransaction(ExecuteTransactionOutput),
     GetItem(GetItemOutput),
     GetRecords(GetRecordsOutput),
-    /// The iterator.
+    /// The shard iterator.
     GetShardIterator(String),
     ListStreams(ListStreamsOutput),
     ListTables(ListTablesOutput),
@@ -432,7 +624,7 @@ pub enum Response {
 }
 
 impl Response {
-    /// The stored size of all items that the answer carries: what writing it out takes grows with it.
+    /// The stored size of all items in the response, in bytes. The memory for rendering grows with it.
     pub fn stored_bytes(&self) -> usize {
         match self {
             Self::BatchExecuteStatement(output) => {

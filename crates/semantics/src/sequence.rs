@@ -1,33 +1,36 @@
-//! Sequence numbers of stream records: decimal texts of one length, so that they sort as texts and as numbers.
+//! Sequence numbers of stream records: decimal texts of one length, so that they sort as texts and as
+//! numbers.
 //!
-//! It knows how a place in a log becomes a number, and nothing of shards.
+//! This file knows how a position in the change log becomes a number. It does not know shards.
 
 use std::fmt;
 
-/// What every number begins with, so that all have 23 digits (API reference: 21 to 40).
+/// Added to every number, so that all have 23 digits (API reference: 21 to 40).
 const BASE: u128 = 10_u128.pow(22);
-/// Numbers that one commit may take.
+/// Numbers reserved for the records of one commit.
 const PER_COMMIT: u128 = 1_000_000;
 
-/// A number that a consumer sees: greater for later records of a shard.
+/// The sequence number of a stream record. Later records of a shard have greater numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SequenceNumber(u128);
 
 impl SequenceNumber {
-    /// The number of a commit's record at a place within the commit. Places are far below a million: one commit writes
-    /// at most a hundred items.
+    /// The number of a commit's record with this index. One commit writes at most a hundred items, so indexes
+    /// stay far below a million.
     pub fn new(commit_version: u64, index: u32) -> Self {
-        let index = u128::from(index).min(PER_COMMIT - 1);
-        Self(BASE + u128::from(commit_version) * PER_COMMIT + index)
+        assert!(u128::from(index) < PER_COMMIT, "a commit has fewer records than reserved numbers");
+        let number = BASE + u128::from(commit_version) * PER_COMMIT + u128::from(index);
+        assert!(number < 10 * BASE, "sequence numbers have 23 digits");
+        Self(number)
     }
 
-    /// A number of the client's; it need not be one that was given out.
+    /// Parses a number that a client sent. It need not be the number of a record.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         digits.then(|| text.parse().ok()).flatten().map(Self)
     }
 
-    /// The commit and the place within it; numbers below all that are given out are at the very beginning.
+    /// The commit version and the index within the commit. Numbers below the first one count as the first.
     pub fn place(self) -> (u64, u32) {
         let offset = self.0.saturating_sub(BASE);
         let version = u64::try_from(offset / PER_COMMIT).unwrap_or(u64::MAX);
@@ -60,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_refused() {
+    fn texts_that_are_no_numbers_are_refused() {
         for text in ["", "-1", "1e9", "12a", " 1", &"9".repeat(40)] {
             assert_eq!(SequenceNumber::parse(text), None, "{text}");
         }

@@ -1,21 +1,21 @@
-//! How many bytes an item counts for.
+//! How many bytes items and values count for against limits and capacity.
 //!
-//! Source: developer guide, "DynamoDB item sizes and formats"; numbers as observed from the service. It knows trees; the
-//! codec has the same rules over stored bytes and a test that both agree.
+//! Source: developer guide, "DynamoDB item sizes and formats"; the sizes of numbers are observed. This file
+//! sizes trees; the codec has the same rules for stored bytes, and its tests check that both agree.
 
 use crate::value::{AttributeValue, Item};
 
-/// What a list or map costs beside its elements.
+/// Bytes that a list or map counts for in addition to its elements.
 pub const DOCUMENT_OVERHEAD_BYTES: usize = 3;
-/// What each element of a list or map costs beside itself.
+/// Bytes that each element of a list or map counts for in addition to itself.
 pub const ELEMENT_OVERHEAD_BYTES: usize = 1;
 
-/// An item: names and values.
+/// Size of an item in bytes: its attribute names and values.
 pub fn item_bytes(item: &Item) -> usize {
     item.iter().map(|(name, value)| name.len() + value_bytes(value)).sum()
 }
 
-/// One value without its name.
+/// Size of one value in bytes, without its attribute's name.
 pub fn value_bytes(value: &AttributeValue) -> usize {
     match value {
         AttributeValue::S(text) => text.len(),

@@ -1,6 +1,6 @@
-//! Attribute values as trees, and what can be wrong with one that a client sent.
+//! Attribute values as trees, and the faults of values that a client sends.
 //!
-//! It does not know how a value is stored (`codec`) or written on the wire (the `wire` crate).
+//! It does not know how a value is stored (`codec`) or rendered (the `wire` crate).
 
 use std::collections::BTreeMap;
 
@@ -13,37 +13,59 @@ use crate::number::{Number, NumberFault};
 /// An item: attribute name to value.
 pub type Item = BTreeMap<String, AttributeValue>;
 
-/// One attribute value. Invariant of sets: not empty, sorted, no duplicates; the set constructors keep it.
+/// One attribute value. Invariant: sets are not empty, sorted and without duplicates, as their constructors
+/// make them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AttributeValue {
+    /// String.
     S(String),
+    /// Number.
     N(Number),
+    /// Binary.
     B(Vec<u8>),
+    /// Boolean.
     Bool(bool),
+    /// Null.
     Null,
+    /// List.
     L(Vec<AttributeValue>),
+    /// Map.
     M(Item),
+    /// String set.
     Ss(Vec<String>),
+    /// Number set.
     Ns(Vec<Number>),
+    /// Binary set.
     Bs(Vec<Vec<u8>>),
 }
 
 /// The ten types a value can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ValueType {
+    /// String.
     S,
+    /// Number.
     N,
+    /// Binary.
     B,
+    /// Boolean.
     Bool,
+    /// Null.
     Null,
+    /// List.
     L,
+    /// Map.
     M,
+    /// String set.
     Ss,
+    /// Number set.
     Ns,
+    /// Binary set.
     Bs,
 }
 
 impl ValueType {
+    /// All types, scalars first.
     pub const ALL: [Self; 10] =
         [Self::S, Self::N, Self::B, Self::Bool, Self::Null, Self::L, Self::M, Self::Ss, Self::Ns, Self::Bs];
 
@@ -63,12 +85,13 @@ impl ValueType {
         }
     }
 
+    /// The type of this wire name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value_type| value_type.name() == name)
     }
 }
 
-/// What is wrong with a value that a client sent. Texts are in `messages::value`.
+/// The fault of a value that a client sent. Its message is in `messages::value`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueFault {
     /// `{}`: no type at all.
@@ -77,29 +100,38 @@ pub enum ValueFault {
     SeveralTypes,
     /// `{"NULL": false}`.
     NullNotTrue,
+    /// A number that cannot be read or stored.
     Number {
+        /// What is wrong with it.
         fault: NumberFault,
+        /// The number as the client wrote it.
         text: String,
     },
+    /// A set without members, of this type.
     EmptySet(ValueType),
-    /// The set as the client wrote it, rendered for the message.
+    /// A set with one member twice.
     DuplicateInSet {
+        /// The set's type.
         set_type: ValueType,
-        /// As the client wrote them, binary as base64.
+        /// The members as the client wrote them, binary ones as base64.
         members: Vec<String>,
     },
-    /// A null where a set has its members.
+    /// A null as a member of a string set.
     EmptyStringInSet,
+    /// An empty or null member of a binary set.
     EmptyBinaryInSet,
+    /// Deeper than [`NESTING_LEVELS_MAX`] by more than one level.
     TooDeep,
-    /// By one level. The former validation takes such a value among those of an expression (observed: 32 maps around a
-    /// text, in transactions), so the value is kept.
+    /// Deeper than [`NESTING_LEVELS_MAX`] by one level. The legacy validator accepts such a value among those
+    /// of an expression (observed: 32 maps around a text, in transactions), so the value is kept.
     TooDeepByOne(Box<AttributeValue>),
-    /// So deep that the present validation cannot read the request, and the former one answers it (observed: 63 maps).
+    /// So deep that the present validator cannot read the request and the legacy one answers it (observed: 63
+    /// maps).
     TooDeepToRead,
 }
 
 impl AttributeValue {
+    /// The type of the value.
     pub const fn value_type(&self) -> ValueType {
         match self {
             Self::S(_) => ValueType::S,
@@ -115,11 +147,12 @@ impl AttributeValue {
         }
     }
 
+    /// The type's name on the wire: `S`, `N`, `BOOL`, ….
     pub const fn type_name(&self) -> &'static str {
         self.value_type().name()
     }
 
-    /// Reads a number as a client writes it.
+    /// Parses a number as clients write it.
     pub fn number(text: &str) -> Result<Self, ValueFault> {
         Number::parse(text).map(Self::N).map_err(|fault| ValueFault::Number { fault, text: text.to_owned() })
     }
@@ -139,7 +172,7 @@ impl AttributeValue {
         sorted_set(members, ValueType::Bs, |bytes| BASE64.encode(bytes)).map(Self::Bs)
     }
 
-    /// Levels of values: a scalar is one, a list or a map one more than the deepest value inside it.
+    /// Nesting levels: one for a scalar; for a list or map one more than its deepest value.
     pub fn nesting_levels(&self) -> usize {
         match self {
             Self::L(elements) => 1 + elements.iter().map(Self::nesting_levels).max().unwrap_or(0),
@@ -148,14 +181,14 @@ impl AttributeValue {
         }
     }
 
-    /// Whether every set within is as the constructors make it: not empty, sorted, no duplicates.
-    pub(crate) fn has_true_sets(&self) -> bool {
+    /// Whether every set inside the value is as the constructors make it.
+    pub(crate) fn has_canonical_sets(&self) -> bool {
         match self {
-            Self::L(elements) => elements.iter().all(Self::has_true_sets),
-            Self::M(members) => members.values().all(Self::has_true_sets),
-            Self::Ss(members) => is_true_set(members),
-            Self::Ns(members) => is_true_set(members),
-            Self::Bs(members) => is_true_set(members),
+            Self::L(elements) => elements.iter().all(Self::has_canonical_sets),
+            Self::M(members) => members.values().all(Self::has_canonical_sets),
+            Self::Ss(members) => is_canonical_set(members),
+            Self::Ns(members) => is_canonical_set(members),
+            Self::Bs(members) => is_canonical_set(members),
             _ => true,
         }
     }
@@ -166,7 +199,7 @@ impl AttributeValue {
     }
 }
 
-fn is_true_set<T: Ord>(members: &[T]) -> bool {
+fn is_canonical_set<T: Ord>(members: &[T]) -> bool {
     !members.is_empty() && members.is_sorted_by(|one, next| one < next)
 }
 
@@ -178,18 +211,19 @@ fn sorted_set<T: Ord>(
     if members.is_empty() {
         return Err(ValueFault::EmptySet(set_type));
     }
-    if is_true_set(&members) {
+    if is_canonical_set(&members) {
         return Ok(members);
     }
     let duplicate = {
-        let mut places: Vec<&T> = members.iter().collect();
-        places.sort();
-        places.array_windows::<2>().any(|[one, next]| one == next)
+        let mut sorted: Vec<&T> = members.iter().collect();
+        sorted.sort();
+        sorted.array_windows::<2>().any(|[one, next]| one == next)
     };
     if duplicate {
         return Err(ValueFault::DuplicateInSet { set_type, members: members.iter().map(render).collect() });
     }
     members.sort();
+    assert!(is_canonical_set(&members), "a set is sorted and has no duplicates");
     Ok(members)
 }
 

@@ -1,4 +1,4 @@
-//! CreateTable: one row for each fault, the last column the message; the first fault in the service's order wins.
+//! CreateTable: one row for each fault, in the service's order; the last column is the message.
 
 use keywright_semantics::request::CreateTable;
 use keywright_semantics::request::parts::{

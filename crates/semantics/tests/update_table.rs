@@ -1,4 +1,4 @@
-//! UpdateTable: the faults that need no table, one row each, the last column the message.
+//! UpdateTable: one row for each fault that does not depend on the table; the last column is the message.
 
 use keywright_semantics::error::ErrorKind;
 use keywright_semantics::request::UpdateTable;
@@ -178,7 +178,7 @@ fn a_new_index_defines_its_own_key_attributes() {
 }
 
 #[test]
-fn empty_throughput_settings_are_ignored_beside_others_and_fail_alone() {
+fn empty_throughput_settings_are_ignored_with_other_changes_and_fail_alone() {
     let on_demand = OnDemandThroughputParts { max_read_request_units: None, max_write_request_units: None };
     let warm = WarmThroughputParts { read_units_per_second: None, write_units_per_second: None };
     let empty = Parts { on_demand_throughput: Some(on_demand), warm_throughput: Some(warm), ..nothing() };

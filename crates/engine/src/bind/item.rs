@@ -112,7 +112,7 @@ fn check_known_types(schema: &TableSchema, update: &Update) -> Result<(), BindFa
     for (name, actual) in update.known_types() {
         for index in &schema.indexes {
             let key = index.key.attributes().find(|attribute| attribute.name == name);
-            if let Some(key) = key.filter(|key| messages::key_type_name(key.key_type) != actual) {
+            if let Some(key) = key.filter(|key| key.key_type.name() != actual) {
                 let text = messages::index_key_type_mismatch(name, key.key_type, actual, &index.name);
                 return Err(BindFault::action(text));
             }

@@ -1,6 +1,9 @@
 //! DescribeTable, DescribeLimits, DescribeEndpoints, and a table's description as every operation on it answers.
 
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::{
+    ACCOUNT_UNITS_MAX, INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, TABLE_UNITS_MAX,
+};
 use keywright_semantics::request::DescribeTable;
 use keywright_semantics::request::parts::{
     BillingMode as BillingName, KeyType as KeyRole, ProjectionType, SseType, StreamViewType, TableClass,
@@ -24,7 +27,8 @@ use crate::env::Caller;
 use crate::stats::{Counted, Stats};
 
 /// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
-pub(crate) const INITIAL_ON_DEMAND: Warm = Warm { read_units: 12_000, write_units: 4_000 };
+pub(crate) const INITIAL_ON_DEMAND: Warm =
+    Warm { read_units: INITIAL_ON_DEMAND_READ_UNITS, write_units: INITIAL_ON_DEMAND_WRITE_UNITS };
 
 pub(crate) fn run<S: Store>(
     engine: &Engine<S>,
@@ -38,10 +42,10 @@ pub(crate) fn run<S: Store>(
 /// The service's default quotas of an account.
 pub(crate) fn limits() -> Response {
     Response::DescribeLimits(DescribeLimitsOutput {
-        account_max_read_capacity_units: 80_000,
-        account_max_write_capacity_units: 80_000,
-        table_max_read_capacity_units: 40_000,
-        table_max_write_capacity_units: 40_000,
+        account_max_read_capacity_units: ACCOUNT_UNITS_MAX,
+        account_max_write_capacity_units: ACCOUNT_UNITS_MAX,
+        table_max_read_capacity_units: TABLE_UNITS_MAX,
+        table_max_write_capacity_units: TABLE_UNITS_MAX,
     })
 }
 

@@ -1,7 +1,8 @@
 //! The stored form of items and values: compact, canonical, readable without building trees.
 //!
-//! Equal values have equal bytes: names and set members are sorted, numbers are in their order-preserving form. Readers
-//! never panic, whatever the bytes; bytes that are no item read as if they ended early. It does not know keys or tables.
+//! Equal values have equal bytes: names and set members are sorted, numbers are in their order-preserving
+//! form. Readers never panic: damaged bytes read as if the item ended early. This module does not know keys
+//! or tables.
 //!
 //! ```text
 //! item   = version 0x01, size in bytes as the service counts it (u32), map
@@ -21,8 +22,10 @@ use crate::limits::STORED_LEVELS_MAX;
 use crate::value::{AttributeValue, Item};
 
 const VERSION: u8 = 1;
-/// Version and size.
+/// The version byte and the item's size as a little-endian `u32`.
 const HEADER_BYTES: usize = 5;
+/// Bytes of a length or count at most: 35 bits, seven in each byte.
+const VARINT_BYTES_MAX: usize = 5;
 
 const TAG_S: u8 = 1;
 const TAG_N: u8 = 2;
@@ -39,7 +42,9 @@ const TAG_BS: u8 = 11;
 /// Why stored bytes are not an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodecFault {
+    /// The bytes end within the header.
     TooShort,
+    /// The version byte is not one this program writes.
     UnknownVersion(u8),
     /// The header is right, what follows is not.
     Malformed,
@@ -62,17 +67,18 @@ impl std::fmt::Display for CodecFault {
 
 impl std::error::Error for CodecFault {}
 
-/// An item in its stored form. Invariant: the header is right; contents that were not written by this module read as
-/// shorter items, never as a panic.
+/// An item in its stored form. Invariant: the header is complete and has a known version. Members that this
+/// module did not write read as a shorter item, never as a panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncodedItem(Bytes);
 
 impl EncodedItem {
+    /// Encodes a tree. Equal items give equal bytes.
     pub fn encode(item: &Item) -> Self {
         Self(write::item(item))
     }
 
-    /// Takes stored bytes after a look at the header; `validate` looks at the rest.
+    /// Takes stored bytes and checks their header; [`Self::validate`] checks the rest.
     pub fn from_stored(bytes: Bytes) -> Result<Self, CodecFault> {
         match bytes.first() {
             _ if bytes.len() <= HEADER_BYTES => Err(CodecFault::TooShort),
@@ -82,13 +88,14 @@ impl EncodedItem {
         }
     }
 
-    /// Whether every byte is as this module writes it: for recovery and fuzzing.
+    /// Checks that every byte is as this module writes it; for recovery and fuzzing.
     pub fn validate(&self) -> Result<(), CodecFault> {
         let item = self.decode();
-        let is_canonical = item.values().all(AttributeValue::has_true_sets) && Self::encode(&item) == *self;
+        let is_canonical = item.values().all(AttributeValue::has_canonical_sets) && Self::encode(&item) == *self;
         if is_canonical { Ok(()) } else { Err(CodecFault::Malformed) }
     }
 
+    /// The stored form: header and members.
     pub const fn as_bytes(&self) -> &Bytes {
         &self.0
     }
@@ -98,17 +105,20 @@ impl EncodedItem {
         MapRef::of_item(self.0.get(HEADER_BYTES..).unwrap_or_default())
     }
 
+    /// Decodes the whole item into a tree.
     pub fn decode(&self) -> Item {
         self.view().to_item()
     }
 
     /// The item's size as the service counts it.
     pub fn size_bytes(&self) -> usize {
+        assert!(self.0.len() > HEADER_BYTES, "an encoded item has a header and a count");
         let size =
             self.0.get(1..HEADER_BYTES).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
         usize::try_from(size).unwrap_or(usize::MAX)
     }
 
+    /// Whether the item has no attributes.
     pub fn is_empty(&self) -> bool {
         self.view().is_empty()
     }
@@ -119,6 +129,7 @@ impl EncodedItem {
 pub struct EncodedValue(Bytes);
 
 impl EncodedValue {
+    /// Encodes one value, without a header.
     pub fn encode(value: &AttributeValue) -> Self {
         Self(write::single_value(value))
     }
@@ -128,8 +139,9 @@ impl EncodedValue {
         &self.0
     }
 
+    /// The value, borrowed from the stored bytes.
     pub fn view(&self) -> ValueRef<'_> {
-        // Only `encode` makes one, so there always is a value.
+        // `encode` is the only constructor, so the bytes always hold a value.
         read::split_value(&self.0, STORED_LEVELS_MAX).map_or(ValueRef::Null, |(value, _)| value)
     }
 }

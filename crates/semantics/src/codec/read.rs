@@ -5,33 +5,47 @@ use std::cmp::Ordering;
 use super::write;
 use super::{
     EncodedItem, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S, TAG_SS, TAG_TRUE,
+    VARINT_BYTES_MAX,
 };
 use crate::limits::STORED_LEVELS_MAX;
 use crate::number::{Number, StoredNumber};
 use crate::size::{DOCUMENT_OVERHEAD_BYTES, ELEMENT_OVERHEAD_BYTES};
 use crate::value::{AttributeValue, Item, ValueType};
 
-/// One stored value, seen in place.
+/// One stored value, borrowed from the stored bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ValueRef<'a> {
+    /// UTF-8 text.
     S(&'a str),
+    /// A number, decoded.
     N(Number),
+    /// Binary bytes.
     B(&'a [u8]),
+    /// A boolean.
     Bool(bool),
+    /// The null value.
     Null,
+    /// A list, decoded as it is walked.
     L(ListRef<'a>),
+    /// A map, decoded as it is walked.
     M(MapRef<'a>),
+    /// A string set.
     Ss(StringSetRef<'a>),
+    /// A number set.
     Ns(NumberSetRef<'a>),
+    /// A binary set.
     Bs(BinarySetRef<'a>),
 }
 
-/// One stored value on its way to text: strings as their bytes, which are UTF-8 as they were when they were stored, and
-/// numbers not read.
+/// One stored value, for rendering: neither strings nor numbers are decoded. The bytes of strings are UTF-8,
+/// because they were when they were stored.
 #[derive(Clone, Copy, Debug)]
 pub enum StoredRef<'a> {
+    /// The bytes of a UTF-8 text.
     S(&'a [u8]),
+    /// A number in its stored form.
     N(StoredNumber<'a>),
+    /// A value of any other type.
     Other(ValueRef<'a>),
 }
 
@@ -61,7 +75,7 @@ macro_rules! document {
         pub struct $name<'a> {
             /// Count and members, as stored: equal documents have equal bytes.
             raw: &'a [u8],
-            /// Levels of lists and maps that may still be opened within.
+            /// Levels of lists and maps that may still be opened inside.
             levels: usize,
         }
 
@@ -84,10 +98,12 @@ macro_rules! counted {
                 self.raw
             }
 
+            /// How many members it has.
             pub fn len(&self) -> usize {
                 split_varint(self.raw).map_or(0, |(count, _)| count)
             }
 
+            /// Whether it has no members.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
@@ -118,7 +134,7 @@ set!(
 
 fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     match bytes.split_first()? {
-        // Nearly all lengths and counts.
+        // Nearly all lengths and counts are below 128.
         (&low, rest) if low & 0x80 == 0 => Some((usize::from(low), rest)),
         _ => split_long_varint(bytes),
     }
@@ -126,7 +142,7 @@ fn split_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
 
 fn split_long_varint(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let mut number = 0_usize;
-    for (place, &byte) in bytes.iter().enumerate().take(5) {
+    for (place, &byte) in bytes.iter().enumerate().take(VARINT_BYTES_MAX) {
         number |= usize::from(byte & 0x7F) << (7 * place);
         if byte & 0x80 == 0 {
             return Some((number, bytes.get(place + 1..)?));
@@ -145,7 +161,7 @@ fn split_text(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(blob).ok()?, rest))
 }
 
-/// The stored form of a number, not read.
+/// The stored form of a number, not decoded.
 fn split_number(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let rest = Number::skip(bytes)?;
     bytes.split_at_checked(bytes.len() - rest.len())
@@ -156,7 +172,7 @@ fn split_sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(usize::try_from(u32::from_le_bytes(*length)).ok()?)
 }
 
-/// The first value of the bytes, and what follows it. Lists and maps open one level each.
+/// The first value of the bytes and the bytes after it. Opening a list or map takes one of the levels.
 pub(super) fn split_value(bytes: &[u8], levels: usize) -> Option<(ValueRef<'_>, &[u8])> {
     let (&tag, rest) = bytes.split_first()?;
     let set = |view: fn(&[u8]) -> ValueRef<'_>| split_sized(rest).map(|(raw, after)| (view(raw), after));
@@ -180,7 +196,7 @@ pub(super) fn split_value(bytes: &[u8], levels: usize) -> Option<(ValueRef<'_>, 
     }
 }
 
-/// As `split_value`, without reading texts and numbers.
+/// Like `split_value`, without decoding texts and numbers.
 fn split_stored(bytes: &[u8], levels: usize) -> Option<(StoredRef<'_>, &[u8])> {
     match bytes.split_first()? {
         (&TAG_S, rest) => split_blob(rest).map(|(text, after)| (StoredRef::S(text), after)),
@@ -189,7 +205,7 @@ fn split_stored(bytes: &[u8], levels: usize) -> Option<(StoredRef<'_>, &[u8])> {
     }
 }
 
-/// What follows the first value of the bytes, found without reading the value.
+/// The bytes after the first value, found without decoding the value.
 fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
     let (&tag, rest) = bytes.split_first()?;
     match tag {
@@ -201,7 +217,7 @@ fn skip_value(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Walks members with a splitter until the count is used up or the bytes end.
+/// Yields members by means of `split` until the count is used up or the bytes end.
 fn walk<'a, T>(raw: &'a [u8], split: impl Fn(&'a [u8]) -> Option<(T, &'a [u8])>) -> impl Iterator<Item = T> {
     let (mut left, mut bytes) = split_varint(raw).unwrap_or_default();
     std::iter::from_fn(move || {
@@ -219,18 +235,20 @@ fn split_member(bytes: &[u8], levels: usize) -> Option<((&str, ValueRef<'_>), &[
 }
 
 impl<'a> ListRef<'a> {
+    /// The elements in order.
     pub fn iter(&self) -> impl Iterator<Item = ValueRef<'a>> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_value(bytes, levels))
     }
 
-    /// As `iter`, for writing text.
+    /// Like [`Self::iter`], for rendering.
     pub fn iter_stored(&self) -> impl Iterator<Item = StoredRef<'a>> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| split_stored(bytes, levels))
     }
 
-    /// The elements at these indexes, which ascend; those beyond the end are left out. The list is walked once.
+    /// The elements at these indexes, which must ascend; indexes beyond the end are left out. Walks the list
+    /// once.
     pub fn select<'i>(
         &self,
         indexes: impl IntoIterator<Item = &'i usize>,
@@ -241,6 +259,7 @@ impl<'a> ListRef<'a> {
             if index >= count {
                 return None;
             }
+            assert!(position <= index, "the chosen indexes ascend");
             while position < index {
                 bytes = skip_value(bytes)?;
                 position += 1;
@@ -249,6 +268,7 @@ impl<'a> ListRef<'a> {
         })
     }
 
+    /// The element at a zero-based index; `None` beyond the end.
     pub fn get(&self, index: usize) -> Option<ValueRef<'a>> {
         let (count, mut bytes) = split_varint(self.raw)?;
         if index >= count {
@@ -273,7 +293,7 @@ impl<'a> MapRef<'a> {
         walk(self.raw, move |bytes| split_member(bytes, levels))
     }
 
-    /// As `iter`, for writing text: names are the bytes of their UTF-8 text.
+    /// Like [`Self::iter`], for rendering: names are the bytes of their UTF-8 text.
     pub fn iter_stored(&self) -> impl Iterator<Item = (&'a [u8], StoredRef<'a>)> + use<'a> {
         let levels = self.levels;
         walk(self.raw, move |bytes| {
@@ -283,7 +303,7 @@ impl<'a> MapRef<'a> {
         })
     }
 
-    /// The member of that name: skips the values before it, stops at the first name after it.
+    /// The member of this name. Skips the values before it and stops at the first greater name.
     pub fn get(&self, name: &str) -> Option<ValueRef<'a>> {
         let (count, mut bytes) = split_varint(self.raw)?;
         for _ in 0..count {
@@ -297,11 +317,12 @@ impl<'a> MapRef<'a> {
         None
     }
 
+    /// Decodes all members into a tree.
     pub fn to_item(&self) -> Item {
         self.iter().map(|(name, value)| (name.to_owned(), value.to_value())).collect()
     }
 
-    /// An item of the members whose names are wanted. The values of the others are not read.
+    /// An item of the members whose names are wanted, copied as stored. The other values are skipped.
     pub fn encode_subset(&self, wanted: impl Fn(&str) -> bool) -> EncodedItem {
         let levels = self.levels;
         let members = || {
@@ -320,37 +341,43 @@ impl<'a> MapRef<'a> {
             length += member.len();
         }
         let mut out = write::begin_item(size, count, length);
+        let start = out.len();
         for (.., member) in members() {
             out.extend_from_slice(member);
         }
+        assert_eq!(out.len() - start, length, "the chosen members take the computed length");
         EncodedItem(out.into())
     }
 
-    /// As an item counts: names and values, no overhead.
+    /// Size of the members as an item counts them: names and values, without the overhead of a map.
     pub fn item_bytes(&self) -> usize {
         self.iter().map(|(name, value)| name.len() + value.size_bytes()).sum()
     }
 }
 
 impl<'a> StringSetRef<'a> {
+    /// The members in ascending byte order.
     pub fn iter(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         walk(self.raw, split_text)
     }
 
+    /// Whether the set has this member.
     pub fn contains(&self, member: &str) -> bool {
         walk(self.raw, split_blob).any(|other| other == member.as_bytes())
     }
 }
 
 impl<'a> NumberSetRef<'a> {
+    /// The members in ascending numeric order.
     pub fn iter(&self) -> impl Iterator<Item = Number> + use<'a> {
         walk(self.raw, Number::decode)
     }
 
+    /// Whether the set has this member, compared by value.
     pub fn contains(&self, member: Number) -> bool {
         let mut wanted = Vec::with_capacity(member.encoded_bytes());
         member.encode_into(&mut wanted);
-        // Members ascend, and so do their bytes: none that follows a greater one can be it.
+        // Members and their stored bytes ascend, so the search ends at the first greater member.
         walk(self.raw, split_number)
             .take_while(|other| *other <= wanted.as_slice())
             .any(|other| other == wanted)
@@ -358,16 +385,19 @@ impl<'a> NumberSetRef<'a> {
 }
 
 impl<'a> BinarySetRef<'a> {
+    /// The members in ascending byte order.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         walk(self.raw, split_blob)
     }
 
+    /// Whether the set has this member.
     pub fn contains(&self, member: &[u8]) -> bool {
         self.iter().any(|other| other == member)
     }
 }
 
 impl ValueRef<'_> {
+    /// The type of the value.
     pub const fn value_type(&self) -> ValueType {
         match self {
             Self::S(_) => ValueType::S,
@@ -383,11 +413,12 @@ impl ValueRef<'_> {
         }
     }
 
+    /// The type's name on the wire: `S`, `N`, `BOOL`, ….
     pub const fn type_name(&self) -> &'static str {
         self.value_type().name()
     }
 
-    /// As `size::value_bytes` counts the decoded value.
+    /// Size of the value, equal to `size::value_bytes` of the decoded value.
     pub fn size_bytes(&self) -> usize {
         match self {
             Self::S(text) => text.len(),
@@ -408,6 +439,7 @@ impl ValueRef<'_> {
         }
     }
 
+    /// Decodes the value into a tree.
     pub fn to_value(&self) -> AttributeValue {
         match self {
             Self::S(text) => AttributeValue::S((*text).to_owned()),

@@ -1,4 +1,4 @@
-//! Round trips, sizes, and bytes that are no item.
+//! Round trips, sizes, and damaged bytes.
 
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
@@ -34,7 +34,7 @@ fn item() -> impl Strategy<Value = Item> {
 
 proptest! {
     #[test]
-    fn items_come_back_as_they_were(item in item()) {
+    fn items_decode_to_the_encoded_tree(item in item()) {
         let encoded = EncodedItem::encode(&item);
         let stored = EncodedItem::from_stored(encoded.as_bytes().clone()).unwrap();
         prop_assert_eq!(stored.decode(), item.clone());
@@ -50,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn lookups_find_what_iteration_shows(item in item(), names in vec(".{0,4}", 0..8), list in vec(value(), 0..6)) {
+    fn lookups_and_iteration_agree(item in item(), names in vec(".{0,4}", 0..8), list in vec(value(), 0..6)) {
         let stored = EncodedItem::encode(&item);
         for name in names.iter().chain(item.keys()) {
             let seen = stored.view().iter().find(|(other, _)| other == name).map(|(_, value)| value);
@@ -64,13 +64,13 @@ proptest! {
     }
 
     #[test]
-    fn encodings_take_exactly_the_room_they_were_given(item in item()) {
+    fn encodings_fill_their_allocation_exactly(item in item()) {
         let tree = write::item_vec(&item);
         prop_assert_eq!(tree.len(), tree.capacity());
     }
 
     #[test]
-    fn a_builder_writes_what_encode_writes(item in item()) {
+    fn the_builder_and_encode_give_equal_bytes(item in item()) {
         let encoded = EncodedItem::encode(&item);
         let mut builder = EncodedItemBuilder::new();
         let members: Vec<_> = encoded.view().iter().collect();
@@ -128,7 +128,7 @@ fn damaged_sets_are_malformed() {
 }
 
 #[test]
-fn levels_without_end_read_as_cut_short() {
+fn excessive_levels_read_as_the_end_of_the_item() {
     let nested =
         |levels: usize| (0..levels).fold(AttributeValue::Null, |inner, _| AttributeValue::L(vec![inner]));
     let stored = |levels: usize| EncodedItem::encode(&Item::from([("a".to_owned(), nested(levels))]));
@@ -136,7 +136,7 @@ fn levels_without_end_read_as_cut_short() {
     assert_eq!(allowed.validate(), Ok(()));
     let too_deep = stored(crate::limits::STORED_LEVELS_MAX + 1);
     assert_eq!(too_deep.validate(), Err(CodecFault::Malformed));
-    // A list whose length covers the rest, over and over: far deeper than any stack.
+    // Nested lists whose lengths cover the rest, far deeper than any stack.
     let mut bytes = vec![VERSION, 0, 0, 0, 0, 1, 1, b'a'];
     let levels = 200_000_u32;
     for left in (0..levels).rev() {

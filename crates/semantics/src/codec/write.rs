@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::read::ValueRef;
 use super::{
-    EncodedItem, HEADER_BYTES, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S,
+    EncodedItem, HEADER_BYTES, VARINT_BYTES_MAX, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S,
     TAG_SS, TAG_TRUE, VERSION,
 };
 use crate::number::Number;
@@ -15,25 +15,33 @@ pub(super) fn item(item: &Item) -> Bytes {
     Bytes::from(item_vec(item))
 }
 
-/// As many bytes as the vector has room for.
+/// Encodes an item. The vector is full: `Bytes` takes a full vector without another allocation.
 pub(super) fn item_vec(item: &Item) -> Vec<u8> {
-    let mut out = begin_item(size::item_bytes(item), item.len(), members_length(item));
+    let length = members_length(item);
+    let size = size::item_bytes(item);
+    assert!(u32::try_from(size).is_ok(), "an item's size fits the header");
+    let mut out = begin_item(size, item.len(), length);
+    let start = out.len();
     members(item, &mut out);
+    assert_eq!(out.len() - start, length, "an item's members take the computed length");
     out
 }
 
 pub(super) fn single_value(value: &AttributeValue) -> Bytes {
-    let mut out = Vec::with_capacity(value_length(value));
+    let length = value_length(value);
+    let mut out = Vec::with_capacity(length);
     self::value(value, &mut out);
+    assert_eq!(out.len(), length, "a value takes the computed length");
     Bytes::from(out)
 }
 
-/// An item's header and count, in exactly the room that its members need too: full vectors become `Bytes` without
-/// another allocation.
+/// Starts an item with its header and member count. The vector has room for exactly `members_length` more
+/// bytes.
 pub(super) fn begin_item(size_bytes: usize, count: usize, members_length: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(HEADER_BYTES + varint_length(count) + members_length);
     out.push(VERSION);
     out.extend_from_slice(&u32::try_from(size_bytes).unwrap_or(u32::MAX).to_le_bytes());
+    assert_eq!(out.len(), HEADER_BYTES, "the header has its fixed length");
     varint(count, &mut out);
     out
 }
@@ -106,16 +114,18 @@ pub(super) fn value(value: &AttributeValue, out: &mut Vec<u8>) {
     }
 }
 
-/// The room for the length of a list, map or set.
+/// Bytes that hold the length of a list, map or set.
 const LENGTH_BYTES: usize = 4;
 
-/// Writes a tag, room for a length, the contents, and then the length.
+/// Writes a tag, a placeholder for the length, and the contents; then fills in the length of the contents.
 fn sized(tag: u8, out: &mut Vec<u8>, contents: impl FnOnce(&mut Vec<u8>)) {
     out.push(tag);
     let place = out.len();
     out.extend_from_slice(&[0; LENGTH_BYTES]);
     contents(out);
+    assert!(out.len() >= place + LENGTH_BYTES, "contents are only appended");
     let length = u32::try_from(out.len() - place - LENGTH_BYTES).unwrap_or(u32::MAX);
+    assert!(length < u32::MAX, "the length of a list, map or set fits its field");
     if let Some(room) = out.get_mut(place..place + LENGTH_BYTES) {
         room.copy_from_slice(&length.to_le_bytes());
     }
@@ -140,16 +150,17 @@ fn varint_length(number: usize) -> usize {
     usize::try_from(number.checked_ilog2().unwrap_or(0) / 7 + 1).unwrap_or(1)
 }
 
-/// Seven bits a byte, lowest first, the top bit set on all but the last.
+/// Appends a number with seven bits a byte, lowest bits first; the top bit is set on all bytes but the last.
 fn varint(number: usize, out: &mut Vec<u8>) {
     match u8::try_from(number) {
-        // Nearly all lengths and counts.
+        // Nearly all lengths and counts are below 128.
         Ok(low) if low & 0x80 == 0 => out.push(low),
         _ => long_varint(number, out),
     }
 }
 
 fn long_varint(mut number: usize, out: &mut Vec<u8>) {
+    assert!(varint_length(number) <= VARINT_BYTES_MAX, "readers find every byte of a length");
     loop {
         let low = u8::try_from(number & 0x7F).unwrap_or(0);
         number >>= 7;
@@ -161,33 +172,41 @@ fn long_varint(mut number: usize, out: &mut Vec<u8>) {
     }
 }
 
-/// Builds an item from views in any order, without trees. The last of two attributes with one name stays.
+/// Builds an item from borrowed values in any order, without trees. Of two attributes with one name the last
+/// counts.
 #[derive(Debug, Default)]
 pub struct EncodedItemBuilder<'a> {
     attributes: Vec<(&'a str, ValueRef<'a>)>,
 }
 
 impl<'a> EncodedItemBuilder<'a> {
+    /// A builder without attributes.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Adds an attribute, or replaces one of the same name.
     pub fn push(&mut self, name: &'a str, value: ValueRef<'a>) {
         self.attributes.push((name, value));
     }
 
+    /// Encodes the attributes in the order of their names.
     pub fn finish(mut self) -> EncodedItem {
         self.attributes.reverse();
         self.attributes.sort_by_key(|(name, _)| *name);
         self.attributes.dedup_by_key(|(name, _)| *name);
+        let is_canonical = self.attributes.is_sorted_by(|(one, _), (next, _)| one < next);
+        assert!(is_canonical, "names ascend and none repeats");
         let size = self.attributes.iter().map(|(name, value)| name.len() + value.size_bytes()).sum();
-        let length =
+        let length: usize =
             self.attributes.iter().map(|(name, value)| blob_length(name.len()) + value.stored_length()).sum();
         let mut out = begin_item(size, self.attributes.len(), length);
+        let start = out.len();
         for (name, value) in &self.attributes {
             blob(name.as_bytes(), &mut out);
             value.encode_into(&mut out);
         }
+        assert_eq!(out.len() - start, length, "an item's members take the computed length");
         EncodedItem(Bytes::from(out))
     }
 }

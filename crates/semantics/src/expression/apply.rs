@@ -1,10 +1,11 @@
-//! What an update makes of an item.
+//! Applies an update to an item.
 //!
-//! Every operand and every path is read from the old item first; only then the item is changed: values in place, then
-//! list elements beyond the end, then removals. So the indexes in an expression always mean the old item's elements.
+//! Every operand and every path is read from the old item first. Then the item is changed: values in place,
+//! list elements beyond the end, removals. So the indexes in an expression always mean the old item's
+//! elements.
 //!
-//! An expression of 4 KB can name one list of the item hundreds of times. So operands are borrowed, their sizes are
-//! added up, and nothing is copied for an update whose result could not be stored.
+//! An expression of 4 KB can name one list of the item hundreds of times. So operands are borrowed, their
+//! sizes are added up, and nothing is copied for an update whose result could not be stored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,33 +22,35 @@ use crate::number::{Number, NumberFault};
 use crate::size::value_bytes;
 use crate::value::{AttributeValue, Item};
 
-/// What an update made of an item, and which places it touched.
+/// The result of an update: the new item and the paths it touched.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Updated {
+    /// The whole item after the update.
     pub new: Item,
     touched: Vec<DocumentPath>,
 }
 
 impl Updated {
-    /// The places the update touched, in the order written.
+    /// The paths the update touched, in the order written.
     pub fn touched(&self) -> &[DocumentPath] {
         &self.touched
     }
 
-    /// The `UPDATED_OLD` image: what was at the touched places before, within the maps and lists that hold them.
+    /// The `UPDATED_OLD` image: the old values at the touched paths, within the maps and lists that hold
+    /// them.
     pub fn updated_old(&self, old: &Item) -> Item {
         ItemSelection::new(&self.touched).of_tree(old)
     }
 
-    /// The `UPDATED_NEW` image: what is at the touched places now. The places are read literally in the new item
-    /// (observed): an element appended beyond the end is not at the index it was given, and at a removed index stands
-    /// the element that moved up.
+    /// The `UPDATED_NEW` image: the new values at the touched paths. The paths are read literally in the new
+    /// item (observed): an element appended beyond the end is not at the index that the expression gave, and
+    /// a removed index shows the element that moved up.
     pub fn updated_new(&self, new: &Item) -> Item {
         ItemSelection::new(&self.touched).of_tree(new)
     }
 }
 
-/// A change whose value is known, at a place that exists.
+/// A change with its value, at a path whose parent exists.
 enum Step<'u, V> {
     Put(&'u DocumentPath, V),
     /// A list element beyond the list's end.
@@ -55,7 +58,7 @@ enum Step<'u, V> {
     Clear(&'u DocumentPath),
 }
 
-/// A value that an update writes, as long as it is only looked at.
+/// A value that an update writes, not yet copied.
 enum Written<'v> {
     Value(Cow<'v, AttributeValue>),
     /// `list_append`: the elements of lists, one list after the other.
@@ -63,17 +66,17 @@ enum Written<'v> {
 }
 
 impl<'v> Written<'v> {
-    /// The elements, if it is a list.
+    /// The elements of a list; a fault for a value of another type.
     fn into_elements(self) -> Result<Vec<&'v [AttributeValue]>, Fault> {
         match self {
             Self::Elements(lists) => Ok(lists),
-            // Only numbers and what ADD and DELETE make of sets are made anew, and `list_append` takes none of them.
+            // Owned values are sums and sets, and `list_append` takes neither.
             Self::Value(Cow::Borrowed(AttributeValue::L(list))) => Ok(vec![list]),
             Self::Value(_) => Err(Fault::new(messages::update_operand_type())),
         }
     }
 
-    /// Counts the value's bytes into what is left; `None` once more than that are written.
+    /// Subtracts the value's bytes from the budget; `None` if the budget does not suffice.
     fn count(&self, left: usize) -> Option<usize> {
         match self {
             Self::Value(value) => left.checked_sub(value_bytes(value)),
@@ -93,7 +96,8 @@ impl<'v> Written<'v> {
 }
 
 impl Update {
-    /// Applies the update to the old item, or to a new one that has only its key. All operands read the old item.
+    /// Applies the update to the old item, or to a new item that has only its key. All operands read the old
+    /// item.
     pub fn apply(&self, old: Option<&Item>, key: &Item) -> Result<Updated, Error> {
         let base = old.unwrap_or(key);
         let mut steps = Vec::with_capacity(self.actions.len());
@@ -187,7 +191,7 @@ impl Update {
     }
 }
 
-/// No update may write much more than an item can hold: it is refused before anything is copied.
+/// Refuses an update that writes much more than an item can hold, before anything is copied.
 fn check_written(steps: &[Step<'_, Written<'_>>]) -> Result<(), Error> {
     let mut left = UPDATE_WRITTEN_BYTES_MAX;
     for step in steps {
@@ -228,24 +232,26 @@ fn set_value<'v>(action: &'v Action, base: &'v Item) -> Result<Option<Written<'v
     Ok(Some(value))
 }
 
-/// A sum or difference that no number can hold. Observed: one with too many digits is told as one too large.
+/// A sum or difference that no number can hold. Observed: too many digits are reported as an overflow.
 fn number_fault(fault: NumberFault) -> Fault {
-    let told = match fault {
+    let reported = match fault {
         NumberFault::TooManyDigits => NumberFault::Overflow,
         NumberFault::NotNumeric | NumberFault::Overflow | NumberFault::Underflow => fault,
     };
-    Fault::new(crate::messages::value::number(told, ""))
+    Fault::new(crate::messages::value::number(reported, ""))
 }
 
 fn union<T: Ord + Clone>(left: &[T], right: &[T]) -> Vec<T> {
     let mut all: Vec<T> = left.iter().chain(right).cloned().collect();
     all.sort();
     all.dedup();
+    assert!(all.len() >= left.len().max(right.len()), "a union has every member of both sets");
     all
 }
 
 fn rest<T: Ord + Clone>(from: &[T], removed: &[T]) -> Option<Vec<T>> {
     let rest: Vec<T> = from.iter().filter(|member| removed.binary_search(member).is_err()).cloned().collect();
+    assert!(rest.len() + removed.len() >= from.len(), "each removed member takes away at most one");
     (!rest.is_empty()).then_some(rest)
 }
 
@@ -281,7 +287,7 @@ impl SetOperand {
     }
 }
 
-/// What is at the end of a path whose parent exists.
+/// The state of a path whose parent exists.
 #[derive(Clone, Copy)]
 enum Slot<'v> {
     Holds(&'v AttributeValue),
@@ -321,8 +327,8 @@ fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
             Step::Clear(path) => clears.push(path),
         }
     }
-    // Elements beyond the end are appended in the order of their indexes (guide), and removed ones taken from the
-    // back, so that no removal moves what another path means.
+    // Elements beyond the end are appended in the order of their indexes (developer guide). Removals run from
+    // the back, so that none moves an element that another path means.
     appends.sort_by_key(|(path, _)| *path);
     for (path, value) in appends {
         if let Some(Container::List(list, _)) = container(item, path) {
@@ -333,8 +339,8 @@ fn run(item: &mut Item, steps: Vec<Step<'_, AttributeValue>>) {
     clear_all(item, &clears);
 }
 
-/// Removes what is at these paths, the last one first. Elements of one list are removed in one pass: one by one, each
-/// would move all that follow it.
+/// Removes the values at these paths, the last one first. Elements of one list are removed in one pass:
+/// removed one by one, each would move all later ones.
 fn clear_all(item: &mut Item, paths: &[&DocumentPath]) {
     let mut elements: BTreeMap<(&str, &[PathStep]), Vec<usize>> = BTreeMap::new();
     for path in paths {
@@ -345,7 +351,7 @@ fn clear_all(item: &mut Item, paths: &[&DocumentPath]) {
             Some((PathStep::Field(_), _)) | None => clear_field(item, path),
         }
     }
-    // Paths do not overlap, but one list can lie within an element of another: its longer path comes first.
+    // Paths do not overlap, but one list can lie within an element of another: the longer path comes first.
     for ((attribute, parents), indexes) in elements.iter().rev() {
         if let Some(AttributeValue::L(list)) = follow_mut(item, attribute, parents) {
             remove_elements(list, indexes);
@@ -353,8 +359,10 @@ fn clear_all(item: &mut Item, paths: &[&DocumentPath]) {
     }
 }
 
-/// Takes elements out of a list; the indexes descend.
+/// Removes elements from a list; the indexes descend.
 fn remove_elements(list: &mut Vec<AttributeValue>, indexes: &[usize]) {
+    let descend = indexes.is_sorted_by(|one, next| one > next);
+    assert!(descend, "indexes to remove descend and none repeats");
     let mut wanted = indexes.iter().rev().peekable();
     let mut position = 0;
     list.retain(|_| {
@@ -373,7 +381,7 @@ fn follow_mut<'i>(root: &'i mut Item, attribute: &str, steps: &[PathStep]) -> Op
     })
 }
 
-/// What directly holds a path's value.
+/// The map or list that directly holds a path's value.
 enum Container<'i, 'p> {
     Map(&'i mut Item, &'p str),
     List(&'i mut Vec<AttributeValue>, usize),
@@ -392,7 +400,9 @@ fn container<'i, 'p>(root: &'i mut Item, path: &'p DocumentPath) -> Option<Conta
 }
 
 fn put(item: &mut Item, path: &DocumentPath, value: AttributeValue) {
-    match container(item, path) {
+    let container = container(item, path);
+    assert!(container.is_some(), "no change removes the parent of another path");
+    match container {
         Some(Container::Map(map, name)) => {
             map.insert(name.to_owned(), value);
         }

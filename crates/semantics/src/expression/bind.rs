@@ -1,7 +1,9 @@
-//! The second pass over a condition: placeholders are replaced, operands counted, compared and their types checked.
+//! The second pass over a condition: it replaces placeholders and checks the number, distinctness and types
+//! of operands.
 //!
-//! Each comparison or call is checked by itself, in the order written, and within it in the service's order: every
-//! placeholder first, then counts, then distinctness, then types. The parser and the first pass have run.
+//! Each comparison or call is checked by itself, in the order written. Within it the service's order holds:
+//! every placeholder first, then counts, then distinctness, then types. The parser and the first pass have
+//! run before.
 
 use std::cmp::Ordering;
 
@@ -43,7 +45,7 @@ impl Bound {
         raw.into_iter().map(|operand| Self::new(operand, placeholders)).collect()
     }
 
-    /// The type that is known without an item; a path may lead to any.
+    /// The type that is known without an item. A path has none: it can lead to any type.
     fn static_type(&self) -> Option<&'static str> {
         match self {
             Self::Path(_) => None,
@@ -58,7 +60,7 @@ impl Bound {
         check_count(*function, arguments.len())
     }
 
-    /// The operand, if what stands inside its functions has a type they take.
+    /// The operand, if the arguments of its functions have types that the functions take.
     fn into_operand(self) -> Result<Operand, Fault> {
         let (function, arguments) = match self {
             Self::Path(path) => return Ok(Operand::Path(path)),
@@ -217,7 +219,7 @@ fn only_path(function: Function, operands: Vec<Bound>) -> Result<DocumentPath, F
     let [operand] = exactly(function, operands)?;
     match operand {
         Bound::Path(path) => Ok(path),
-        // What stands inside is checked first, so `attribute_exists(size(:n))` complains about the number.
+        // Arguments are checked first, so the fault of `attribute_exists(size(:n))` is about the number.
         other => {
             other.into_operand()?;
             Err(Fault::new(messages::operand_not_a_path(function.name())))

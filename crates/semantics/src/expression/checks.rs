@@ -1,6 +1,7 @@
-//! The first pass over what was written: reserved words, list indexes, which functions exist and where they may stand.
+//! The first pass over a parsed expression: reserved words, list indexes, which functions exist and where
+//! they may stand.
 //!
-//! It runs over a whole expression, in the order written, before any placeholder is looked at.
+//! It runs over a whole expression, in the order written, before any placeholder is looked up.
 
 use super::fault::Fault;
 use super::functions::{Function, FunctionPlace};
@@ -57,12 +58,13 @@ pub(super) fn check_path(path: &RawPath<'_>) -> Result<(), Fault> {
     })
 }
 
-/// The number behind the digits of a list index, if it is within range.
+/// The value of a list index's digits, if it is within range.
 pub(super) fn index_value(digits: &str) -> Option<usize> {
     digits.parse().ok().filter(|index| *index <= DOCUMENT_PATH_INDEX_MAX)
 }
 
-/// Each section may be used once. Sections are read in the order in which they first appear, with their repetitions.
+/// Each section may be used once. Sections are read in the order in which they first appear, with their
+/// repetitions.
 pub(super) fn check_update(update: &RawUpdate<'_>) -> Result<(), Fault> {
     let mut seen: Vec<Section> = Vec::new();
     for (section, _) in &update.sections {
@@ -110,7 +112,7 @@ fn check_set_operand(operand: &RawOperand<'_>, nesting: Nesting) -> Result<(), F
             if function.place() != FunctionPlace::Update {
                 return Err(Fault::new(messages::function_not_in_update(call.name)));
             }
-            // Observed: of the two functions, only if_not_exists may stand inside another.
+            // Observed: only if_not_exists may be an argument of another function, list_append may not.
             if function == Function::ListAppend && nesting == Nesting::InFunction {
                 return Err(Fault::new(messages::function_misplaced(call.name)));
             }

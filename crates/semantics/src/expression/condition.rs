@@ -12,14 +12,14 @@ use super::{checks, parser};
 use crate::codec::{EncodedValue, MapRef, ValueRef};
 use crate::error::Error;
 
-/// Where a condition stands; it decides how its faults are introduced.
+/// The parameter that carries a condition; error messages name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConditionKind {
     /// `ConditionExpression`.
     Condition,
     /// `FilterExpression`.
     Filter,
-    /// `KeyConditionExpression`: see [`super::KeyCondition::from_condition`] for the rules beyond any condition's.
+    /// `KeyConditionExpression`. [`super::KeyCondition::from_condition`] checks its further rules.
     Key,
 }
 
@@ -37,13 +37,13 @@ impl ConditionKind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Operand {
     Path(DocumentPath),
-    /// A value of the request, encoded once so that it compares with stored ones as they are.
+    /// A value of the request, encoded once so that it can be compared with stored values.
     Value(EncodedValue),
     /// `size(…)` of a path or value.
     Size(Box<Operand>),
 }
 
-/// Looking at a value of the request takes at least so many steps.
+/// Steps that reading a value of the request takes at least.
 const COMPARISON_STEPS: usize = 16;
 
 impl Operand {
@@ -149,17 +149,17 @@ impl Condition {
         self.root.holds(item)
     }
 
-    /// How long evaluating it takes.
+    /// The work of evaluating the condition once.
     pub fn work(&self) -> Work {
         self.root.work()
     }
 
-    /// Every document path it mentions, in the order written.
+    /// Every document path of the condition, in the order written.
     pub fn paths(&self) -> Vec<&DocumentPath> {
         self.root.paths()
     }
 
-    /// The top-level attributes it mentions, each once, in the order written.
+    /// The top-level attributes of the condition, each once, in the order written.
     pub fn attributes(&self) -> Vec<&str> {
         path::distinct_attributes(self.paths())
     }
@@ -213,7 +213,7 @@ impl Expr {
         }
     }
 
-    /// Every document path it mentions, in the order written.
+    /// Every document path of the expression, in the order written.
     pub(crate) fn paths(&self) -> Vec<&DocumentPath> {
         let mut paths = Vec::new();
         self.collect_paths(&mut paths);
@@ -229,7 +229,7 @@ impl Expr {
         }
     }
 
-    /// How many operators and functions it consists of.
+    /// The number of operators and functions.
     pub(crate) fn operators(&self) -> usize {
         match self {
             Self::And(left, right) | Self::Or(left, right) => 1 + left.operators() + right.operators(),
@@ -250,7 +250,7 @@ impl Expr {
         }
     }
 
-    /// How tightly it binds; what binds less tightly needs parentheses inside it.
+    /// The precedence: an operand of lower precedence needs parentheses.
     const fn tightness(&self) -> u8 {
         match self {
             Self::Or(..) => 0,

@@ -1,6 +1,6 @@
-//! What conditions mean: comparisons and functions over values in their stored form.
+//! The meaning of conditions: comparisons and functions over values in their stored form.
 //!
-//! It does not know expressions as trees; `condition` asks it about resolved operands. `None` is a missing attribute.
+//! It does not know expressions as trees: `condition` resolves the operands. `None` is a missing attribute.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,8 @@ use super::lexer::Comparator;
 use crate::codec::ValueRef;
 use crate::number::Number;
 
-/// A comparison. A missing operand equals nothing, not even another missing one, and is ordered with nothing.
+/// A comparison. A missing operand is not equal to anything, not even to another missing one, and has no
+/// order.
 pub(super) fn compare(
     comparator: Comparator,
     left: Option<ValueRef<'_>>,
@@ -76,7 +77,8 @@ pub(super) fn contains(container: Option<ValueRef<'_>>, part: Option<ValueRef<'_
     }
 }
 
-/// `size`: UTF-16 units of a string (observed), bytes of a binary, members of a set, list or map; no other has one.
+/// `size`: UTF-16 units of a string (observed), bytes of a binary, members of a set, list or map. `None` for
+/// other types.
 pub(super) fn size(value: Option<ValueRef<'_>>) -> Option<Number> {
     let size = match value? {
         ValueRef::S(text) => text.encode_utf16().count(),

@@ -1,9 +1,9 @@
-//! What is wrong with one expression, before it is known which parameter carried it.
+//! The fault of one expression, before it is known which parameter carried the expression.
 
 use crate::error::Error;
 use crate::messages::expression as messages;
 
-/// The text of a fault, without the introduction that names the parameter.
+/// The text of a fault, without the prefix that names the parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault(String);
 
@@ -12,25 +12,26 @@ impl Fault {
         Self(text.into())
     }
 
-    /// The error a client sees, introduced by the parameter's name.
+    /// The error a client sees, with the parameter's name as its prefix.
     pub(super) fn in_parameter(self, parameter: &str) -> Error {
         Error::validation(messages::invalid_expression(parameter, &self.0))
     }
 
-    /// The error a client sees when no introduction belongs to it.
+    /// The error a client sees, for texts that have no prefix.
     pub(super) fn without_parameter(self) -> Error {
         Error::validation(self.0)
     }
 }
 
-/// Whether the text about an oversized expression says its size; only those of filters and conditions do (observed).
+/// Whether the message about a long expression gives the size; only those about filters and conditions do
+/// (observed).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SizeText {
     Plain,
     WithSize,
 }
 
-/// What is checked before an expression is read at all: it is not empty and not too long.
+/// Checks before parsing that an expression is neither empty nor too long.
 pub(super) fn check_size(text: &str, size_text: SizeText) -> Result<(), Fault> {
     if text.is_empty() {
         return Err(Fault::new(messages::empty_expression()));

@@ -1,6 +1,6 @@
-//! Key conditions: which items of a table or index a Query asks for.
+//! Key conditions: which items of a table or index a Query reads.
 //!
-//! It does not know the key: whether the attributes are the right ones is decided when a Query is bound to its index.
+//! It does not know the key: the attributes are compared with the key when a Query is bound to its index.
 
 use super::condition::{Condition, ConditionKind, Expr, Operand, parse_condition};
 use super::fault::Fault;
@@ -15,19 +15,27 @@ use crate::value::AttributeValue;
 /// What a key attribute must satisfy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyPredicate {
+    /// Equal to the value.
     Eq(AttributeValue),
+    /// Less than the value.
     Lt(AttributeValue),
+    /// Less than or equal to the value.
     Le(AttributeValue),
+    /// Greater than the value.
     Gt(AttributeValue),
+    /// Greater than or equal to the value.
     Ge(AttributeValue),
+    /// Between two values, both included.
     Between(AttributeValue, AttributeValue),
+    /// Starts with the value, a string or binary prefix.
     BeginsWith(AttributeValue),
-    /// A legacy operator that no key takes. Observed: it is told only when the table and the key are found.
+    /// A legacy operator that no key supports. Observed: it is reported only after the table and the key are
+    /// found.
     NotIndexable,
 }
 
 impl KeyPredicate {
-    /// The values it compares with.
+    /// The values that the attribute is compared with.
     pub fn operands(&self) -> impl Iterator<Item = &AttributeValue> {
         let (first, second) = match self {
             Self::Between(lower, upper) => (Some(lower), Some(upper)),
@@ -46,22 +54,27 @@ impl KeyPredicate {
 /// One attribute and its predicate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyClause {
+    /// The top-level attribute the clause is about.
     pub attribute: String,
+    /// What the attribute's value must satisfy.
     pub predicate: KeyPredicate,
 }
 
 /// The clauses of a key condition in the order written, no attribute twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyCondition {
+    /// One for each attribute, in the order written.
     pub clauses: Vec<KeyClause>,
 }
 
 impl KeyCondition {
-    /// Checks the rules that a `KeyConditionExpression` follows beyond those of any condition. The service does so
-    /// after every expression of the request is parsed and all placeholders are found used, hence the separate step.
+    /// Checks the rules of a `KeyConditionExpression` that other conditions do not have. This is a step of
+    /// its own because the service reports their faults after those of all other expressions and of unused
+    /// placeholders.
     pub fn from_condition(condition: &Condition) -> Result<Self, Error> {
         let mut clauses = Vec::new();
         collect(&condition.root, &mut clauses).map_err(Fault::without_parameter)?;
+        assert!(!clauses.is_empty(), "a key condition has a clause");
         Ok(Self { clauses })
     }
 
@@ -115,8 +128,9 @@ impl std::fmt::Display for KeyCondition {
     }
 }
 
-/// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A request with
-/// more expressions takes the two steps apart: [`parse_condition`] and [`KeyCondition::from_condition`].
+/// Parses a `KeyConditionExpression`, binds its placeholders and checks the rules of key conditions. A
+/// request with further expressions calls [`parse_condition`] and [`KeyCondition::from_condition`]
+/// separately.
 pub fn parse_key_condition(text: &str, placeholders: &mut Placeholders<'_>) -> Result<KeyCondition, Error> {
     KeyCondition::from_condition(&parse_condition(text, ConditionKind::Key, placeholders)?)
 }
@@ -165,7 +179,7 @@ fn require_first(subject: &Operand, operator: &str) -> Result<(), Fault> {
     }
 }
 
-/// The one attribute among the operands, which are looked at in the order written.
+/// The only attribute among the operands. Operands are checked in the order written.
 fn key_path<'o>(operands: &[&'o Operand]) -> Result<&'o DocumentPath, Fault> {
     let mut key = None;
     for operand in operands {

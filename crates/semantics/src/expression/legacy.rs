@@ -1,7 +1,8 @@
 //! The legacy request members that expressions replaced, desugared to the same types.
 //!
-//! `Expected`, `QueryFilter` and `ScanFilter` become conditions, `KeyConditions` a key condition, `AttributeUpdates` an
-//! update. They speak of top-level attributes only, and their texts are their own.
+//! `Expected`, `QueryFilter` and `ScanFilter` become conditions, `KeyConditions` a key condition,
+//! `AttributeUpdates` an update. They name top-level attributes only, and they have error messages of their
+//! own.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -46,7 +47,8 @@ pub fn filter(
     Ok(joined(clauses.collect::<Result<_, _>>().map_err(Fault::without_parameter)?, operator))
 }
 
-/// `KeyConditions`. How many the key takes is known only with the table: an index can have up to eight attributes.
+/// `KeyConditions`. Their number is checked later, with the table: the key of an index can have up to eight
+/// attributes.
 pub fn key_conditions(conditions: &[(String, ConditionParts)]) -> Result<KeyCondition, Error> {
     let clauses = conditions.iter().map(|(attribute, parts)| {
         let operands = parts.attribute_value_list.as_deref();
@@ -84,9 +86,9 @@ fn joined(clauses: Vec<Expr>, operator: Option<ConditionalOperator>) -> Option<C
     chained(clauses, join).map(|root| Condition { root })
 }
 
-/// Clauses read from left to right. A request may bring any number of legacy conditions (no answer of the service shows a
-/// bound), so chains of more clauses than an expression may have operators are halved: no tree is much deeper than one
-/// of an expression.
+/// Joins clauses from left to right. The number of legacy conditions has no known bound. So a chain of more
+/// clauses than an expression may have operators is halved, which keeps the tree about as shallow as that of
+/// an expression.
 fn chained(mut clauses: Vec<Expr>, join: fn(Box<Expr>, Box<Expr>) -> Expr) -> Option<Expr> {
     if clauses.len() <= EXPRESSION_OPERATORS_MAX {
         return clauses.into_iter().reduce(|left, right| join(Box::new(left), Box::new(right)));
@@ -143,7 +145,7 @@ fn valid(part: &ValuePart, wording: Wording) -> Result<&AttributeValue, Fault> {
     part.as_ref().map_err(|fault| Fault::new(crate::messages::value::fault(fault, wording)))
 }
 
-/// The operands, if they are as many and of the types that the operator takes.
+/// The operands, if their number and types are those that the operator takes.
 fn checked_operands(
     operator: ComparisonOperator,
     parts: Option<&[ValuePart]>,
@@ -177,7 +179,7 @@ fn checked_operands(
     Ok(operands)
 }
 
-/// The operand types of an operator; `None` is any.
+/// The operand types of an operator; `None` means any type.
 const fn allowed_types(operator: ComparisonOperator) -> Option<&'static [&'static str]> {
     match operator {
         ComparisonOperator::Eq

@@ -1,7 +1,7 @@
-//! Tokens of the expression language. One lexer serves every kind of expression, so `SET` is a keyword in a condition
-//! too, as it is for the service.
+//! Tokens of the expression language. One lexer serves every kind of expression, so `SET` is a keyword in a
+//! condition too, as in the service.
 //!
-//! It does not know which tokens may follow which.
+//! It does not know the grammar.
 
 use crate::messages;
 
@@ -26,7 +26,7 @@ pub(super) enum TokenKind {
     Dot,
     Plus,
     Minus,
-    /// A character that no expression has.
+    /// A character that begins no token.
     Unknown,
     End,
 }
@@ -68,7 +68,7 @@ impl Comparator {
     }
 }
 
-/// A token and where it stands in the text.
+/// A token and its position in the text, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token<'t> {
     pub(super) kind: TokenKind,
@@ -86,12 +86,13 @@ pub(super) struct Tokens<'t> {
 
 impl<'t> Tokens<'t> {
     pub(super) fn new(text: &'t str) -> Self {
-        // Names, placeholders and the spaces around them: a token for every third byte is more than most texts have.
+        // With names, placeholders and spaces, most texts have fewer tokens than one for every third byte.
         let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
         let mut rest = text.trim_start_matches(is_space);
         while let Some(first) = rest.chars().next() {
             let start = text.len() - rest.len();
             let (kind, length) = scan(rest, first);
+            assert!(length > 0, "every token takes some of the text");
             let (token, after) = rest.split_at(length);
             tokens.push(Token { kind, text: token, start, end: start + length });
             rest = after.trim_start_matches(is_space);
@@ -105,7 +106,8 @@ impl<'t> Tokens<'t> {
         self.before_end.get(position).copied().unwrap_or(self.end)
     }
 
-    /// The text of a syntax error at a position: the token, and the text from the token before it to the one after it.
+    /// The message of a syntax error at a position: the token, and the text from the token before to the
+    /// token after it.
     pub(super) fn syntax_error(&self, position: usize) -> String {
         let token = self.at(position);
         let first = if position > 0 { self.at(position - 1) } else { token };

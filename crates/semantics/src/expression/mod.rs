@@ -1,9 +1,9 @@
 //! The expression language: conditions, filters, projections, updates and key conditions.
 //!
-//! A text becomes tokens (`lexer`), then a tree of what was written (`parser`, `syntax`); a first pass checks names and
-//! functions (`checks`), a second replaces placeholders and checks operands (`bind`, `update`). The legacy request
-//! members are desugared to the same types (`legacy`). This module knows no table: which attributes are keys is the
-//! caller's business.
+//! A text becomes tokens (`lexer`), then a syntax tree (`parser`, `syntax`). A first pass checks names and
+//! functions (`checks`); a second one replaces placeholders and checks operands (`bind`, `update`). The
+//! legacy request members are desugared to the same types (`legacy`). This module does not know tables or
+//! which attributes are keys.
 
 mod apply;
 mod bind;

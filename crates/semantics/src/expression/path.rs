@@ -1,6 +1,6 @@
-//! Document paths: which place in an item an expression speaks of.
+//! Document paths: positions in an item that an expression names.
 //!
-//! It does not know how a path was written: placeholders are already replaced.
+//! Placeholders are already replaced here; how a path was written is not known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -23,7 +23,7 @@ pub enum PathStep {
 }
 
 impl PathStep {
-    /// What this step leads to from a value.
+    /// The value that this step leads to from another value.
     pub(super) fn follow<'v>(&self, value: &'v AttributeValue) -> Option<&'v AttributeValue> {
         match (value, self) {
             (AttributeValue::M(map), Self::Field(name)) => map.get(name),
@@ -33,10 +33,12 @@ impl PathStep {
     }
 }
 
-/// A place in an item: a top-level attribute and the steps below it.
+/// A position in an item: a top-level attribute and the steps below it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentPath {
+    /// The top-level attribute's name, with its placeholder replaced.
     pub attribute: String,
+    /// The steps below the attribute, outermost first; empty for the attribute itself.
     pub steps: Vec<PathStep>,
 }
 
@@ -51,7 +53,7 @@ impl DocumentPath {
         !self.steps.is_empty()
     }
 
-    /// The value at this place in an item's stored form.
+    /// The value at this path in an item's stored form.
     pub fn find<'v>(&self, item: MapRef<'v>) -> Option<ValueRef<'v>> {
         let top = item.get(&self.attribute)?;
         self.steps.iter().try_fold(top, |value, step| match (value, step) {
@@ -61,7 +63,7 @@ impl DocumentPath {
         })
     }
 
-    /// The value at this place in an item's tree.
+    /// The value at this path in an item's tree.
     pub(super) fn find_in_tree<'v>(&self, item: &'v Item) -> Option<&'v AttributeValue> {
         let top = item.get(&self.attribute)?;
         self.steps.iter().try_fold(top, |value, step| step.follow(value))
@@ -111,7 +113,7 @@ impl std::fmt::Display for DocumentPath {
 enum Clash {
     /// One is the other, or contains it.
     Overlap,
-    /// One takes for a map what the other takes for a list.
+    /// At one position, one path has a field and the other an index.
     Conflict,
 }
 

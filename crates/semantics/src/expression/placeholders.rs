@@ -1,6 +1,7 @@
-//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: checked, looked up, and the unused ones found.
+//! `ExpressionAttributeNames` and `ExpressionAttributeValues`: checks, lookup, and detection of unused
+//! placeholders.
 //!
-//! It does not know the expressions: they ask it, and it remembers what they asked for.
+//! It does not know expressions: it only records which placeholders they looked up.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::value::{AttributeValue, ValueFault};
 const NAMES: &str = "ExpressionAttributeNames";
 const VALUES: &str = "ExpressionAttributeValues";
 
-/// What a placeholder stands for, and whether an expression has asked for it.
+/// A placeholder, its replacement, and whether an expression uses it.
 #[derive(Debug)]
 struct Entry<'r, T> {
     placeholder: &'r str,
@@ -24,7 +25,8 @@ struct Entry<'r, T> {
     used: bool,
 }
 
-/// A value of the request. An expression may use it hundreds of times, so its copies are made once and shared.
+/// A value of the request. An expression may use it hundreds of times, so its copies are made once and
+/// shared.
 #[derive(Debug)]
 struct SharedValue<'r> {
     plain: &'r AttributeValue,
@@ -40,7 +42,8 @@ pub struct Placeholders<'r> {
 }
 
 impl<'r> Placeholders<'r> {
-    /// Checks both maps by themselves: not empty, keys of the form `#x` and `:x`, values without faults.
+    /// Checks both maps: they are not empty, their keys have the forms `#x` and `:x`, their values have no
+    /// faults.
     pub fn new(
         names: Option<&'r [(String, String)]>,
         values: Option<&'r AttributeMapPart>,
@@ -52,24 +55,24 @@ impl<'r> Placeholders<'r> {
         Ok(Self { names: sorted(names.unwrap_or_default()), values: sorted(values.unwrap_or_default()) })
     }
 
-    /// The attribute name behind a `#placeholder`.
+    /// The attribute name of a `#placeholder`.
     pub(super) fn name(&mut self, placeholder: &str) -> Result<&'r str, Fault> {
         let found = find(&mut self.names, placeholder).copied();
         found.ok_or_else(|| Fault::new(messages::name_undefined(placeholder)))
     }
 
-    /// The value behind a `:placeholder`.
+    /// The value of a `:placeholder`.
     pub(super) fn value(&mut self, placeholder: &str) -> Result<&'r AttributeValue, Fault> {
         self.shared(placeholder).map(|value| value.plain)
     }
 
-    /// The same, as a copy that all its uses share.
+    /// The value of a `:placeholder`, as a copy that all uses share.
     pub(super) fn value_copy(&mut self, placeholder: &str) -> Result<Arc<AttributeValue>, Fault> {
         let value = self.shared(placeholder)?;
         Ok(Arc::clone(value.copy.get_or_init(|| Arc::new(value.plain.clone()))))
     }
 
-    /// The same in its stored form, which all its uses share.
+    /// The value of a `:placeholder` in its stored form, which all uses share.
     pub(super) fn encoded_value(&mut self, placeholder: &str) -> Result<EncodedValue, Fault> {
         let value = self.shared(placeholder)?;
         Ok(value.encoded.get_or_init(|| EncodedValue::encode(value.plain)).clone())
@@ -79,7 +82,7 @@ impl<'r> Placeholders<'r> {
         find(&mut self.values, placeholder).ok_or_else(|| Fault::new(messages::value_undefined(placeholder)))
     }
 
-    /// Call it when every expression is parsed: fails if a placeholder was not used.
+    /// Fails if a placeholder was not used. To be called after every expression is parsed.
     pub fn finish(&self) -> Result<(), Error> {
         check_used(NAMES, &self.names)?;
         check_used(VALUES, &self.values)
@@ -170,11 +173,13 @@ fn check_used<T>(map: &str, entries: &[Entry<'_, T>]) -> Result<(), Error> {
         return Ok(());
     }
     let slots = hash_slots(entries.len());
+    assert!(slots.is_power_of_two(), "a mask selects a slot");
     unused.sort_by_key(|placeholder| hash(placeholder) & (slots - 1));
     Err(Error::validation(messages::placeholders_unused(map, &unused)))
 }
 
-/// The service names unused placeholders in the order of its own hash set (observed), so that order is part of the text.
+/// The hash by which the service orders unused placeholders in its message: that of `java.util.HashSet`
+/// (observed).
 fn hash(placeholder: &str) -> u32 {
     let hash = placeholder
         .encode_utf16()
@@ -182,7 +187,7 @@ fn hash(placeholder: &str) -> u32 {
     hash ^ (hash >> 16)
 }
 
-/// How many slots the service's hash set has for that many entries: a power of two, at least 16, filled to 3/4.
+/// The number of slots of the service's hash set: a power of two, at least 16, at most three quarters filled.
 fn hash_slots(entries: usize) -> u32 {
     let wanted = u32::try_from(entries / 3 * 4 + entries % 3 + 2).unwrap_or(u32::MAX / 2);
     wanted.next_power_of_two().max(16)

@@ -1,6 +1,6 @@
 //! Canonical texts: an expression printed so that parsing it again gives the same expression.
 //!
-//! Names that are plain identifiers stand as they are, others behind `#n0`, `#n1`, …; values behind `:v0`, `:v1`, ….
+//! Plain identifiers are printed as they are, other names as `#n0`, `#n1`, … and values as `:v0`, `:v1`, ….
 
 use super::lexer::{TokenKind, Tokens};
 use super::path::{DocumentPath, PathStep};
@@ -11,8 +11,11 @@ use crate::value::AttributeValue;
 /// An expression as text, with the placeholders the text uses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CanonicalText {
+    /// The expression.
     pub text: String,
+    /// `ExpressionAttributeNames`: placeholder and name.
     pub names: Vec<(String, String)>,
+    /// `ExpressionAttributeValues`: placeholder and value; no value is a fault.
     pub values: AttributeMapPart,
 }
 

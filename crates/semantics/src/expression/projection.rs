@@ -10,10 +10,11 @@ use super::{checks, parser};
 use crate::codec::{EncodedItem, MapRef};
 use crate::error::Error;
 
-/// Looking for one path takes about so many steps.
+/// Steps that finding one path takes, about.
 const PATH_STEPS: usize = 32;
 
-/// The paths a read returns. Invariant: at least one, none a prefix of another; `selection` is made from `paths`.
+/// The paths a read returns. Invariant: at least one, none a prefix of another; `selection` is made from
+/// `paths`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Projection {
     paths: Vec<DocumentPath>,
@@ -35,17 +36,17 @@ impl Projection {
         &self.paths
     }
 
-    /// The top-level attributes it mentions, each once, in the order written.
+    /// The top-level attributes of the paths, each once, in the order written.
     pub fn attributes(&self) -> Vec<&str> {
         path::distinct_attributes(&self.paths)
     }
 
-    /// The parts of the item that the paths lead to; elements of lists close up.
+    /// The parts of the item that the paths lead to. Chosen list elements move together.
     pub fn project(&self, item: MapRef<'_>) -> EncodedItem {
         self.selection.of_encoded(item)
     }
 
-    /// How long taking its parts of an item takes: the item is walked over twice, and each path is looked for.
+    /// The work of projecting an item: two walks over the item and a search for each path.
     pub fn work(&self) -> Work {
         Work::walks(2).and(Work::bytes(self.paths.len().saturating_mul(PATH_STEPS)))
     }

@@ -1,4 +1,4 @@
-//! The words that may not stand as attribute names in expressions.
+//! The words that may not be attribute names in expressions.
 //!
 //! Source: developer guide, "Reserved words". The list is not case-sensitive.
 
@@ -69,7 +69,7 @@ const RESERVED_WORDS: [&str; 573] = [
 /// The longest word of the list.
 const RESERVED_WORD_BYTES_MAX: usize = 14;
 
-/// The words as numbers that are in the words' order: comparing two of them is one instruction and no call.
+/// The words as numbers in the words' order: comparing two numbers takes no call.
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which refuses what is out of bounds")]
 static PACKED_WORDS: [u128; RESERVED_WORDS.len()] = {
     let mut packed = [0; RESERVED_WORDS.len()];
@@ -81,8 +81,8 @@ static PACKED_WORDS: [u128; RESERVED_WORDS.len()] = {
     packed
 };
 
-/// The bytes of a word, its letters in upper case, followed by zeros, which no word has. What is longer than any word
-/// becomes something that no word is.
+/// The bytes of a word in upper case, followed by zeros, which no word contains. A text longer than any word
+/// becomes a number that belongs to no word.
 const fn pack(word: &[u8]) -> u128 {
     if word.len() > RESERVED_WORD_BYTES_MAX {
         return u128::MAX;

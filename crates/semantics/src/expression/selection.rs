@@ -1,4 +1,4 @@
-//! Which parts of a document a set of paths leads to, as one tree, so that a document is walked once.
+//! The parts of a document that a set of paths leads to, as one tree, so that a document is walked once.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::path::{DocumentPath, PathStep};
 use crate::codec::{EncodedItem, EncodedItemBuilder, EncodedValue, MapRef, ValueRef};
 use crate::value::{AttributeValue, Item};
 
-/// What is selected of one value. List elements close up: `[2]` and `[0]` select a list of two.
+/// The selected parts of one value. List elements move together: `[2]` and `[0]` select a list of two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Selection {
     All,
@@ -14,7 +14,7 @@ enum Selection {
     Elements(BTreeMap<usize, Selection>),
 }
 
-/// What is selected of an item.
+/// The selected parts of an item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ItemSelection {
     attributes: BTreeMap<String, Selection>,
@@ -23,7 +23,7 @@ pub(super) struct ItemSelection {
 }
 
 impl ItemSelection {
-    /// Where paths overlap or conflict, the earlier one counts.
+    /// The selection of these paths. Where paths overlap or conflict, the earlier one counts.
     pub(super) fn new<'p>(paths: impl IntoIterator<Item = &'p DocumentPath>) -> Self {
         let mut attributes = BTreeMap::new();
         for path in paths {
@@ -96,7 +96,7 @@ fn extend(selection: &mut Selection, steps: &[PathStep]) {
     }
 }
 
-/// The selected part of a value, unless the paths lead nowhere.
+/// The selected part of a value; `None` if no path leads to a value.
 fn part_of_encoded(value: ValueRef<'_>, selection: &Selection) -> Option<AttributeValue> {
     match (selection, value) {
         (Selection::All, value) => Some(value.to_value()),

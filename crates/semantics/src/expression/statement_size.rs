@@ -1,7 +1,7 @@
-//! The size of an update by itself, in the rule that `UpdateItem` limits.
+//! The size of an update statement, which `UpdateItem` limits in addition to the item's size.
 //!
-//! All figures are measured at the service: what an update reads from the item costs its path only, what it brings along
-//! costs its bytes at every use.
+//! All figures are measured at the service. A value that an update reads from the item counts with its path
+//! only; a value of the request counts with its bytes at every use.
 
 use super::path::{DocumentPath, PathStep};
 use super::syntax::Arithmetic;

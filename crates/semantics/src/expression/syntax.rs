@@ -1,4 +1,4 @@
-//! What was written: expressions as trees of borrowed text, parentheses dropped, placeholders not yet replaced.
+//! The syntax tree of expressions: borrowed text without parentheses, with placeholders not yet replaced.
 //!
 //! It does not know whether names are reserved, functions exist or placeholders are defined.
 
@@ -14,7 +14,7 @@ pub(super) enum RawStep<'t> {
     Index(&'t str),
 }
 
-/// A path as written. The first step is no index.
+/// A path as written. Invariant: the first step is not an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RawPath<'t> {
     pub(super) first: RawStep<'t>,
@@ -109,7 +109,7 @@ impl Section {
     }
 }
 
-/// An update as written: sections in order, perhaps one of them twice.
+/// An update as written: sections in order. A section can occur twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RawUpdate<'t> {
     pub(super) sections: Vec<(Section, Vec<RawAction<'t>>)>,

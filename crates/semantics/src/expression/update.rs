@@ -1,4 +1,4 @@
-//! Updates: parsed and bound. `apply` says what they make of an item.
+//! Updates: parsed and bound. `apply` applies them to items.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::messages::expression as messages;
 use crate::value::AttributeValue;
 
-/// Which of the two languages an update was written in; they differ in texts and in what ADD adds.
+/// The language an update was written in. The two differ in error messages and in the types that ADD takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// `UpdateExpression`.
@@ -63,7 +63,7 @@ impl Change {
         }
     }
 
-    /// How many operands it reads.
+    /// The number of operands that the change reads.
     fn operands(&self) -> usize {
         match self {
             Self::Set(SetValue::Operand(operand)) => operand.count(),
@@ -73,7 +73,7 @@ impl Change {
     }
 }
 
-/// Taking an item apart and putting it together again takes as long as so many walks over it.
+/// Decoding an item and encoding it again takes as long as so many walks over it.
 const UPDATE_WALKS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -82,8 +82,8 @@ pub(crate) struct Action {
     pub(crate) change: Change,
 }
 
-/// An update with every placeholder bound. Invariant: its paths neither overlap nor conflict; the actions of one
-/// section stand together.
+/// An update with every placeholder bound. Invariant: its paths neither overlap nor conflict; the actions of
+/// one section stand together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
     pub(crate) actions: Vec<Action>,
@@ -98,12 +98,12 @@ impl Update {
         Ok(Self { actions, dialect: Dialect::Expression })
     }
 
-    /// The paths it changes, in the order written.
+    /// The paths that the update changes, in the order written.
     pub fn targets(&self) -> Vec<&DocumentPath> {
         self.actions.iter().map(|action| &action.path).collect()
     }
 
-    /// Every document path it mentions, operands included.
+    /// Every document path of the update, operands included.
     pub fn paths(&self) -> Vec<&DocumentPath> {
         let mut paths = Vec::new();
         for action in &self.actions {
@@ -120,12 +120,12 @@ impl Update {
         paths
     }
 
-    /// Whether it changes this top-level attribute or something below it.
+    /// Whether the update changes this top-level attribute or a part of it.
     pub fn touches_attribute(&self, name: &str) -> bool {
         self.actions.iter().any(|action| action.path.attribute == name)
     }
 
-    /// The attributes that get a value of a type known without the item, with that type's name.
+    /// The attributes whose new type is known without the item, each with the type's name.
     pub fn known_types(&self) -> impl Iterator<Item = (&str, &'static str)> {
         self.actions.iter().filter(|action| !action.path.is_nested()).filter_map(|action| {
             let known = match &action.change {
@@ -139,7 +139,7 @@ impl Update {
         })
     }
 
-    /// The attributes that are set to a value as the request gives it.
+    /// The attributes that are set to a value of the request.
     pub fn known_values(&self) -> impl Iterator<Item = (&str, &AttributeValue)> {
         self.actions.iter().filter(|action| !action.path.is_nested()).filter_map(|action| {
             match &action.change {
@@ -151,21 +151,20 @@ impl Update {
         })
     }
 
-    /// How long applying it takes.
+    /// The work of applying the update once.
     pub fn work(&self) -> Work {
         let operands: usize = self.actions.iter().map(|action| 1 + action.change.operands()).sum();
         Work::walks(UPDATE_WALKS.saturating_add(operands))
     }
 
-    /// Whether it makes an item where there is none: an update that only removes does not (observed).
+    /// Whether the update creates a missing item. An update that only removes does not (observed).
     pub fn creates_item(&self) -> bool {
         self.actions.is_empty()
             || self.actions.iter().any(|action| matches!(action.change, Change::Set(_) | Change::Add(_)))
     }
 
-    /// The statement's own size by the rule of `UpdateItem`, whose limit is the larger of this and of the finished item's
-    /// size. It does not depend on any item; transactions do not use it, and the legacy `AttributeUpdates` have none
-    /// (observed). See `statement_size`.
+    /// The statement's own size in bytes, without any item. `UpdateItem` limits the larger of this size and
+    /// the new item's size. Transactions ignore it, and the legacy `AttributeUpdates` have none (observed).
     pub fn statement_bytes(&self) -> usize {
         match self.dialect {
             Dialect::Expression => statement_size::of_update(&self.actions),
@@ -273,8 +272,8 @@ pub fn parse_update(text: &str, placeholders: &mut Placeholders<'_>) -> Result<U
     parse(text, placeholders).map_err(|fault| fault.in_parameter("UpdateExpression"))
 }
 
-/// The service's order (observed): the first pass, then the targets' names and how the targets relate, then the names
-/// of all actions from the last to the first, then their values and types, again from the last to the first.
+/// Checks in the service's order (observed): the first pass; names and overlaps of the targets; names in all
+/// actions from the last to the first; values and types, again from the last to the first.
 fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Fault> {
     check_size(text, SizeText::Plain)?;
     let raw = parser::update(text)?;
@@ -293,6 +292,7 @@ fn parse(text: &str, placeholders: &mut Placeholders<'_>) -> Result<Update, Faul
         actions.push(Action { path, change: bind_change(&action.change, placeholders)? });
     }
     actions.reverse();
+    assert_eq!(actions.len(), raw_actions.len(), "every action has its target");
     Ok(Update { actions, dialect: Dialect::Expression })
 }
 

@@ -1,12 +1,12 @@
-//! How long an expression takes on one item, known before it is evaluated.
+//! The work of an expression on one item, estimated before it is evaluated.
 //!
-//! The unit is a step: looking at one byte. The figures are upper estimates, made of what an expression names and of the size
-//! of the item it meets; the caller decides what to do about many steps. It knows no clock and no thread.
+//! The unit is a step: reading one byte. The figures are upper estimates from the expression's operators and
+//! the item's size; the caller decides what to do about many steps. This file knows no clock and no thread.
 
 /// The work of evaluating an expression once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// How often the whole item may be walked over.
+    /// Walks over the whole item, at most.
     walks: u64,
     /// Steps that do not depend on the item.
     fixed: u64,
@@ -32,13 +32,13 @@ impl Work {
         Self { walks: 0, fixed: steps }
     }
 
-    /// Both, one after the other.
+    /// The work of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self { walks: self.walks.saturating_add(other.walks), fixed: self.fixed.saturating_add(other.fixed) }
     }
 
-    /// Steps on an item of that size.
+    /// Steps on an item of this many bytes.
     pub fn steps(self, item_bytes: usize) -> u64 {
         let item_bytes = u64::try_from(item_bytes).unwrap_or(u64::MAX);
         self.walks.saturating_mul(item_bytes).saturating_add(self.fixed)

@@ -1,7 +1,8 @@
-//! Texts of the data plane that need a table's schema, its state or its items.
+//! Messages of data-plane operations about a table's schema, its state or its items.
 //!
-//! Sources: [S] the public conformance suite's recordings of the service, [D] recordings of older years that no newer
-//! one contradicts, [W] the developer guide and API reference, [O] ours, where no source gives the text.
+//! Sources: [S] the public conformance suite's recordings of the service, [D] recordings of older years that
+//! no newer one contradicts, [W] the developer guide and API reference, [O] ours, where no source gives the
+//! text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -18,7 +19,8 @@ pub const KEY_DOES_NOT_MATCH_SCHEMA: &str = "The provided key element does not m
 /// PutItem and its batch and transaction forms [S].
 pub const ITEM_TOO_LARGE: &str = "Item size has exceeded the maximum allowed size";
 
-/// An update whose result nests too deeply. Observed: shorter than what is said of a value of the request.
+/// An update whose result is nested too deeply. Observed: shorter than the message about a value of the
+/// request.
 pub const UPDATED_TOO_DEEP: &str = "Nesting Levels have exceeded supported limits";
 
 /// UpdateItem and its transaction form [S].
@@ -46,7 +48,8 @@ pub const BATCH_DUPLICATE_KEYS: &str = "Provided list of item keys contains dupl
 pub const GLOBAL_INDEX_NOT_CONSISTENT: &str =
     "Consistent reads are not supported on global secondary indexes";
 
-/// A key condition with an operator that its attribute does not take, or two conditions on a key of one attribute [D].
+/// A key condition with an operator that its attribute does not take, or two conditions on a key of one
+/// attribute [D].
 pub const KEY_CONDITION_NOT_SUPPORTED: &str = "Query key condition not supported";
 
 /// A key condition whose operand has another type than the key [S].
@@ -81,15 +84,6 @@ pub const PARTITION_KEY_TOO_LARGE: &str = "One or more parameter values were inv
 pub const SORT_KEY_TOO_LARGE: &str = "One or more parameter values were invalid: Aggregated size of all range keys \
      has exceeded the size limit of 1024 bytes";
 
-/// The name of a key type in texts.
-pub const fn key_type_name(key_type: KeyType) -> &'static str {
-    match key_type {
-        KeyType::S => "S",
-        KeyType::N => "N",
-        KeyType::B => "B",
-    }
-}
-
 /// An item without one of its table's keys [S].
 pub fn missing_key(name: &str) -> String {
     format!("{INVALID}Missing the key {name} in the item")
@@ -97,7 +91,7 @@ pub fn missing_key(name: &str) -> String {
 
 /// An item whose key has another type [S].
 pub fn key_type_mismatch(name: &str, expected: KeyType, actual: &str) -> String {
-    format!("{INVALID}Type mismatch for key {name} expected: {} actual: {actual}", key_type_name(expected))
+    format!("{INVALID}Type mismatch for key {name} expected: {} actual: {actual}", expected.name())
 }
 
 /// A key attribute's empty string or binary value [S].
@@ -109,10 +103,12 @@ pub fn empty_key_value(name: &str, kind: EmptyKind) -> String {
     )
 }
 
-/// What kind of value is empty.
+/// The type of an empty value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmptyKind {
+    /// A string of no bytes.
     String,
+    /// A binary value of no bytes.
     Binary,
 }
 
@@ -129,7 +125,7 @@ impl EmptyKind {
 pub fn index_key_type_mismatch(name: &str, expected: KeyType, actual: &str, index: &str) -> String {
     format!(
         "{INVALID}Type mismatch for Index Key {name} Expected: {} Actual: {actual} IndexName: {index}",
-        key_type_name(expected)
+        expected.name()
     )
 }
 
@@ -142,7 +138,7 @@ pub fn empty_index_key_value(name: &str, kind: EmptyKind, index: &str) -> String
     )
 }
 
-/// The same by an update, which names neither the index nor the attribute [S].
+/// An update that makes an index key attribute empty; the message names neither index nor attribute [S].
 pub fn updated_index_key_empty(kind: EmptyKind) -> String {
     format!(
         "One or more parameter values are not valid. The update expression attempted to update a secondary index key \
@@ -193,8 +189,8 @@ pub fn too_many_key_conditions(conditions: usize, attributes: usize) -> String {
     )
 }
 
-/// A partition key of several attributes that are not all given (reports of the service's users have the first words,
-/// the rest follows the text for sort attributes).
+/// A partition key of several attributes of which some are missing. Reports of the service's users have the
+/// first words; the rest follows the message about sort attributes.
 pub fn partition_needs_equality(missing: &[&str]) -> String {
     format!("HASH key attributes {} must have equality conditions specified in the query", missing.join(", "))
 }
@@ -213,7 +209,7 @@ pub fn filter_on_key(name: &str) -> String {
     format!("Filter Expression can only contain non-primary key attributes: Primary key attribute: {name}")
 }
 
-/// The same of the legacy `QueryFilter` [D].
+/// A legacy `QueryFilter` on a key of the table or index that is queried [D].
 pub fn legacy_filter_on_key(name: &str) -> String {
     format!("QueryFilter can only contain non-primary key attributes: Primary key attribute: {name}")
 }
@@ -231,8 +227,8 @@ pub fn not_projected(index: &str, attributes: &[&str]) -> String {
     format!("{INVALID}Global secondary index {index} does not project [{}]", attributes.join(", "))
 }
 
-/// Attributes of a Query's filter that an index does not hold (reports of the service's users: dynamodb-toolbox 1195,
-/// dynamodb-onetable 93).
+/// Attributes of a Query's filter that an index does not hold (reports of the service's users:
+/// dynamodb-toolbox 1195, dynamodb-onetable 93).
 pub fn filter_not_projected(index: &str, attributes: &[&str]) -> String {
     let attributes = attributes.join(", ");
     format!("{INVALID}Secondary index {index} does not project one or more filter attributes: [{attributes}]")

@@ -1,11 +1,12 @@
-//! Texts about expressions, their placeholders and the legacy members that say the same.
+//! Messages about expressions, their placeholders and the legacy members that expressions replaced.
 //!
-//! Texts about one expression come without the introduction that names the parameter: see [`invalid_expression`].
-//! Sources: "guide" is the developer guide, "observed" an answer of the service that is public in suites and issues.
+//! Messages about one expression come without the prefix that names the parameter: see
+//! [`invalid_expression`]. "Observed" marks a message of the service that is public in test suites and
+//! issues.
 
 use std::fmt::Display;
 
-/// Observed: every fault of one expression is introduced by the parameter that carried it.
+/// Observed: the message of every fault of one expression begins with the parameter that carried it.
 pub fn invalid_expression(parameter: &str, fault: &str) -> String {
     format!("Invalid {parameter}: {fault}")
 }
@@ -154,12 +155,12 @@ pub fn between_bounds_reversed(lower: &str, upper: &str) -> String {
     )
 }
 
-/// Observed: how a bound is named.
+/// Observed: the form of a bound in messages.
 pub fn between_bound(type_name: &str, value: &impl Display) -> String {
     format!("AttributeValue: {{{type_name}:{value}}}")
 }
 
-/// Observed: a binary value is named as the service's own buffer is.
+/// Observed: the form of a binary value in messages is that of a Java buffer.
 pub fn binary_buffer(bytes: usize) -> String {
     format!("java.nio.HeapByteBuffer[pos=0 lim={bytes} cap={bytes}]")
 }
@@ -218,7 +219,7 @@ pub fn name_empty(placeholder: &str) -> String {
     format!("ExpressionAttributeNames contains invalid value: Empty attribute name for key {placeholder}")
 }
 
-/// The length is observed, the words for it are those of the empty name.
+/// The length is observed; the wording follows that of the empty name.
 pub fn name_too_large(placeholder: &str) -> String {
     format!(
         "ExpressionAttributeNames contains invalid value: Attribute name is too large, must be less than 65536 bytes \
@@ -294,7 +295,7 @@ pub const fn key_repeated() -> &'static str {
     "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"
 }
 
-/// Observed: the introduction of many texts about legacy members.
+/// Observed: the prefix of many messages about legacy members.
 fn invalid_parameter(fault: &str) -> String {
     format!("One or more parameter values were invalid: {fault}")
 }

@@ -1,6 +1,6 @@
-//! The order in which the service names the members of a set: that of its hash table, which clients can see.
+//! The order in which the service's messages list the members of a set: that of its hash table.
 //!
-//! Source: answers of the service as public compatibility suites recorded them in 2026; they are in the order of
+//! Source: messages that public compatibility suites recorded in 2026. Their order is that of
 //! `java.util.HashSet`, whose table grows by doubling and whose hash of a text is documented.
 
 /// The names in the order in which a hash set of them, filled in the given order, lists them.
@@ -9,6 +9,7 @@ pub fn hash_ordered<'a>(names: &[&'a str]) -> Vec<&'a str> {
     while names.len() > usize::try_from(buckets / 4 * 3).unwrap_or(usize::MAX) {
         buckets = buckets.saturating_mul(2);
     }
+    assert!(buckets.is_power_of_two(), "a mask selects a bucket");
     let mut ordered = names.to_vec();
     ordered.sort_by_key(|name| bucket(name, buckets));
     ordered

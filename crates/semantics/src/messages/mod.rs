@@ -1,6 +1,6 @@
-//! The texts of the errors that clients see, one file for each area, each with its source.
+//! The error messages that clients see, one file for each area, each with its source.
 //!
-//! It does not know when a text is used.
+//! DynamoDB's messages are kept byte for byte. This module does not decide when a message is used.
 
 pub mod auth;
 pub mod cancellation;
@@ -18,8 +18,8 @@ pub mod transport;
 pub mod ttl;
 pub mod value;
 
-/// Which of its two generations of texts the service answers an operation with: it is moving one operation after the
-/// other (observed in us-east-1 in October 2026).
+/// The generation of the validator whose wording an operation has. The service is moving its operations to
+/// the present one (observed in us-east-1 in October 2026).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wording {
     /// PutItem, UpdateItem, DeleteItem, GetItem, BatchGetItem, Query.

@@ -1,7 +1,8 @@
-//! Texts about the shape of a request: wrong JSON types, and constraints of the service model.
+//! Messages about the shape of a request: wrong JSON types, and constraints of the service model.
 //!
-//! Sources: the type texts were recorded from the service by public client and emulator test suites; the constraint
-//! texts are those of the service framework that every SDK's users see ("1 validation error detected: …").
+//! Sources: public client and emulator test suites recorded the messages about types from the service. The
+//! messages about constraints are those of the service's framework, which users of every SDK see ("1
+//! validation error detected: …").
 
 /// A scalar where another type of scalar is expected: `NUMBER_VALUE cannot be converted to String`.
 pub fn cannot_be_converted(token: &str, expected: &str) -> String {
@@ -27,7 +28,7 @@ pub const UNEXPECTED_FIELD_TYPE: &str = "Unexpected field type";
 /// A scalar where an element of an array or a map is a structure.
 pub const UNEXPECTED_VALUE_TYPE: &str = "Unexpected value type in payload";
 
-/// Text that says neither true nor false.
+/// Text other than `true` or `false` where a boolean is expected.
 pub const UNEXPECTED_TOKEN: &str = "Unexpected token received from parser";
 
 /// A scalar where an element of an array or a map is itself an array or a map.
@@ -72,52 +73,60 @@ pub fn unechoed_violation(path: &str, constraint: &str) -> String {
     format!("Value at '{path}' failed to satisfy constraint: {constraint}")
 }
 
-/// An unknown `ConditionalOperator` in the present wording; the set is as the service has it.
+/// An unknown `ConditionalOperator` in the present wording; the value set is the service's.
 pub const CONDITIONAL_OPERATOR_UNKNOWN: &str =
     "Failed to satisfy constraint: Member must satisfy enum value set: [ALL, OR]";
 
-/// An unknown value of `ReturnValues`, as the present validation words it (the misspelling is the service's).
+/// An unknown value of `ReturnValues` in the present wording; the misspelling is the service's.
 pub const RETURN_VALUES_UNKNOWN: &str = "Failed to satisfy constraint: Member must satisfy enum value set: \
      [ALL_OLD, UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]";
 
-/// A member that is missed before any violation is looked for.
+/// A missing member that is reported before any violation.
 pub fn parameter_required(name: &str) -> String {
     format!("The parameter '{name}' is required but was not present in the request")
 }
 
+/// Constraint: the least number of characters or elements.
 pub fn length_at_least(min: i64) -> String {
     format!("Member must have length greater than or equal to {min}")
 }
 
+/// Constraint: the greatest number of characters or elements.
 pub fn length_at_most(max: i64) -> String {
     format!("Member must have length less than or equal to {max}")
 }
 
+/// Constraint: the least integer.
 pub fn value_at_least(min: i64) -> String {
     format!("Member must have value greater than or equal to {min}")
 }
 
+/// Constraint: the greatest integer.
 pub fn value_at_most(max: i64) -> String {
     format!("Member must have value less than or equal to {max}")
 }
 
+/// Constraint: the service model's pattern of a text.
 pub fn pattern(pattern: &str) -> String {
     format!("Member must satisfy regular expression pattern: {pattern}")
 }
 
+/// Constraint: the values of an enumeration, in the service's order.
 pub fn one_of(values: &[&str]) -> String {
     format!("Member must satisfy enum value set: [{}]", values.join(", "))
 }
 
-/// What an element of a list of scalars must satisfy.
+/// What every element of a list of scalars must satisfy.
 pub fn elements(constraints: &[String]) -> String {
     format!("Member must satisfy constraint: [{}]", constraints.join(", "))
 }
 
+/// What every key of a map must satisfy.
 pub fn map_keys(constraints: &[String]) -> String {
     format!("Map keys must satisfy constraint: [{}]", constraints.join(", "))
 }
 
+/// What every value of a map must satisfy.
 pub fn map_values(constraints: &[String]) -> String {
     format!("Map value must satisfy constraint: [{}]", constraints.join(", "))
 }

@@ -1,11 +1,12 @@
-//! What clients read when something is wrong with streams, shards and iterators.
+//! Messages about streams, shards and shard iterators.
 
-/// Observed (us-east-1) for a name that is no stream's.
+/// Observed (us-east-1): text that is not the ARN of a stream.
 pub const INVALID_ARN: &str = "Invalid StreamArn";
 
-/// Observed (us-east-1) for an iterator that was not given out.
+/// Observed (us-east-1): text that is no shard iterator of the service.
 pub const INVALID_ITERATOR: &str = "Invalid ShardIterator";
 
+/// Text that is no sequence number.
 pub const INVALID_SEQUENCE_NUMBER: &str = "Invalid SequenceNumber";
 
 /// The service model's text of `ExpiredIteratorException`.
@@ -14,6 +15,7 @@ pub const ITERATOR_EXPIRED: &str = "The provided iterator exceeds the maximum ag
 /// The service model's text of `TrimmedDataAccessException`.
 pub const TRIMMED: &str = "The data you are trying to access has been trimmed.";
 
+/// A shard iterator of type `AT_TIMESTAMP` without a time.
 pub const TIMESTAMP_MISSING: &str = "Timestamp must be provided when ShardIteratorType is AT_TIMESTAMP";
 
 /// Observed (us-east-1).
@@ -24,10 +26,12 @@ pub fn stream_not_found(arn: &str) -> String {
 /// Observed (us-east-1).
 pub const SHARD_NOT_FOUND: &str = "Requested resource not found: Shard does not exist";
 
+/// A shard iterator type that needs a sequence number, without one.
 pub fn sequence_number_missing(iterator_type: &str) -> String {
     format!("SequenceNumber must be provided when ShardIteratorType is {iterator_type}")
 }
 
+/// A shard iterator type that takes no sequence number, with one.
 pub fn sequence_number_unwanted(iterator_type: &str) -> String {
     format!("SequenceNumber must not be provided when ShardIteratorType is {iterator_type}")
 }

@@ -1,6 +1,6 @@
-//! What clients read when a transaction's request is wrong, whatever the tables.
+//! Messages about requests of transactions, for faults that do not depend on tables.
 //!
-//! Source: the service's answers in us-east-1 as public compatibility suites recorded them in 2026.
+//! Source: messages of the service in us-east-1 that public compatibility suites recorded in 2026.
 
 /// One element of a transaction with several actions.
 pub const SEVERAL_ACTIONS: &str = "TransactItems can only contain one of Check, Put, Update or Delete";

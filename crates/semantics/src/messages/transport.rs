@@ -1,16 +1,17 @@
-//! What clients read when a request fails before or beside its operation.
+//! Messages about requests that fail outside of their operation.
 
-/// Ours alone: the service lets every page in, because it verifies every signature.
+/// Our own message: the service permits every origin, because it verifies every signature.
 pub const FOREIGN_PAGE: &str =
     "Web pages of this origin may not use the database: name it with --cors-origin";
 
-/// Ours alone: a page that gives its own name this machine's address is recognised by that name alone.
+/// Our own message. A page can give its own host name this machine's address (DNS rebinding); only the name
+/// shows it.
 pub const FOREIGN_HOST: &str = "The database is not known by the host name of this request: if the name is yours, allow it with --allowed-host";
 
-/// Ours alone: which of two would count is not for the client to guess.
+/// Our own message: it must not depend on the server which of two headers counts.
 pub const REPEATED_HEADER: &str =
     "The request has more than one Host, Origin or Sec-Fetch-Site header: send each at most once";
-/// A request for which there is no memory now (API reference: Common errors). Clients send it again.
+/// The server has no memory for the request now (API reference: Common errors). Clients retry.
 pub const BUSY: &str = "The request has failed due to a temporary failure of the server.";
 
 /// A defect of ours (API reference: Common errors).

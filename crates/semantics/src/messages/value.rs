@@ -1,6 +1,6 @@
-//! What clients read when an attribute value is wrong.
+//! Messages about attribute values.
 //!
-//! Source: the service's answers as public compatibility suites recorded them.
+//! Source: messages of the service that public compatibility suites recorded.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -12,7 +12,7 @@ use crate::value::{ValueFault, ValueType};
 const TOO_DEEP: &str = "Nesting Levels have exceeded supported limits: \
      Attributes in the item have nested levels beyond supported limit";
 
-/// The text of a value's fault.
+/// The message of a value's fault.
 pub fn fault(fault: &ValueFault, wording: Wording) -> String {
     match fault {
         ValueFault::Empty => {
@@ -25,10 +25,10 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
         ValueFault::NullNotTrue => {
             "One or more parameter values were invalid: Null attribute value types must have the value of true".to_owned()
         }
-        ValueFault::Number { fault: NumberFault::NotNumeric, text } if text.is_empty() => not_numeric_nothing(wording),
+        ValueFault::Number { fault: NumberFault::NotNumeric, text } if text.is_empty() => empty_number(wording),
         ValueFault::Number { fault, text } => match wording {
             Wording::Present => number(*fault, text),
-            Wording::Legacy => number(formerly(*fault, text), text),
+            Wording::Legacy => number(legacy_fault(*fault, text), text),
         },
         ValueFault::EmptySet(set_type) => match set_type {
             ValueType::Ss => {
@@ -41,7 +41,7 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
         },
         ValueFault::DuplicateInSet { set_type, members } => match wording {
             Wording::Present => duplicate_in_set(*set_type, members),
-            Wording::Legacy => duplicate_in_set_formerly(*set_type, members),
+            Wording::Legacy => legacy_duplicate_in_set(*set_type, members),
         },
         ValueFault::EmptyStringInSet => {
             "One or more parameter values were invalid: An string set may not have a null string as a member".to_owned()
@@ -55,9 +55,10 @@ pub fn fault(fault: &ValueFault, wording: Wording) -> String {
     }
 }
 
-/// How the former validation judges a number out of range: it reads it as Java's `BigDecimal`, whose scale has 32 bits.
-/// A magnitude that leaves them counts as tiny (observed: 1e2147483647); an exponent that leaves them is none.
-fn formerly(fault: NumberFault, text: &str) -> NumberFault {
+/// The legacy validator's fault of a number out of range. It parses numbers as Java's `BigDecimal`, whose
+/// scale has 32 bits: a magnitude beyond them counts as tiny (observed: 1e2147483647), and an exponent beyond
+/// them is not numeric.
+fn legacy_fault(fault: NumberFault, text: &str) -> NumberFault {
     let exponent = text.split_once(['e', 'E']).and_then(|(_, exponent)| exponent.parse::<i64>().ok());
     match (fault, exponent) {
         (NumberFault::Overflow, Some(exponent)) if exponent == i64::from(i32::MAX) => NumberFault::Underflow,
@@ -70,7 +71,7 @@ fn formerly(fault: NumberFault, text: &str) -> NumberFault {
     }
 }
 
-fn not_numeric_nothing(wording: Wording) -> String {
+fn empty_number(wording: Wording) -> String {
     let colon = match wording {
         Wording::Present => ": ",
         Wording::Legacy => "",
@@ -78,8 +79,8 @@ fn not_numeric_nothing(wording: Wording) -> String {
     format!("The parameter cannot be converted to a numeric value{colon}")
 }
 
-/// Observed: members up to the first repeated one are sorted, the rest is as it was sent, all are quoted; a binary set
-/// lacks spaces, and a set of numbers its members.
+/// Observed: the members before the first repeated one are sorted, the others stay in the client's order, and
+/// all are quoted. The message of a binary set lacks spaces, and that of a number set lacks the members.
 fn duplicate_in_set(set_type: ValueType, members: &[String]) -> String {
     let repeated = members
         .iter()
@@ -102,8 +103,9 @@ fn duplicate_in_set(set_type: ValueType, members: &[String]) -> String {
     format!("One or more parameter values were invalid: {collection}")
 }
 
-/// Observed: a binary set lacks a space, and a set of numbers the introduction, the members and the full stop.
-fn duplicate_in_set_formerly(set_type: ValueType, members: &[String]) -> String {
+/// Observed: the message of a binary set lacks a space, and that of a number set the prefix, the members and
+/// the full stop.
+fn legacy_duplicate_in_set(set_type: ValueType, members: &[String]) -> String {
     let rendered = members.join(", ");
     match set_type {
         ValueType::Ns => "Input collection contains duplicates".to_owned(),
@@ -116,7 +118,7 @@ fn duplicate_in_set_formerly(set_type: ValueType, members: &[String]) -> String 
     }
 }
 
-/// The text of a number's fault.
+/// The message of a number's fault; `text` is the number as the client wrote it.
 pub fn number(fault: NumberFault, text: &str) -> String {
     match fault {
         NumberFault::NotNumeric => format!("The parameter cannot be converted to a numeric value: {text}"),
@@ -143,21 +145,21 @@ mod tests {
     type Make = fn() -> Result<AttributeValue, ValueFault>;
 
     #[test]
-    fn the_former_validation_reads_exponents_of_32_bits() {
-        for (number, present, former) in [
+    fn the_legacy_validator_reads_exponents_of_32_bits() {
+        for (number, present, legacy) in [
             ("1e126", NumberFault::Overflow, NumberFault::Overflow),
             ("1e2147483647", NumberFault::Overflow, NumberFault::Underflow),
             ("1e2147483648", NumberFault::Overflow, NumberFault::NotNumeric),
             ("1e-99999999999", NumberFault::Underflow, NumberFault::NotNumeric),
         ] {
-            let told = |wording| fault(&AttributeValue::number(number).unwrap_err(), wording);
-            assert_eq!(told(Wording::Present), super::number(present, number), "{number}");
-            assert_eq!(told(Wording::Legacy), super::number(former, number), "{number}");
+            let message = |wording| fault(&AttributeValue::number(number).unwrap_err(), wording);
+            assert_eq!(message(Wording::Present), super::number(present, number), "{number}");
+            assert_eq!(message(Wording::Legacy), super::number(legacy, number), "{number}");
         }
     }
 
     #[test]
-    fn members_of_a_set_are_told_as_they_were_sent() {
+    fn messages_list_the_members_of_a_set_as_they_were_sent() {
         let text = |value: Result<AttributeValue, ValueFault>, wording| fault(&value.unwrap_err(), wording);
         let strings = || AttributeValue::string_set(vec!["b".to_owned(), "a".to_owned(), "b".to_owned()]);
         let binaries = || AttributeValue::binary_set(vec![vec![0xff], vec![0], vec![0]]);
@@ -179,9 +181,9 @@ mod tests {
                 "Input collection contains duplicates",
             ),
         ];
-        for (value, present, former) in rows {
+        for (value, present, legacy) in rows {
             assert_eq!(text(value(), Wording::Present), present);
-            assert_eq!(text(value(), Wording::Legacy), former);
+            assert_eq!(text(value(), Wording::Legacy), legacy);
         }
     }
 }

@@ -36,10 +36,10 @@ fn overlapping_numbers() -> impl Strategy<Value = (Number, Number)> {
     )
 }
 
-/// What a text means, read by the other library: the value, or why the service refuses it.
+/// The value that the other library reads from a text, or the fault that the service reports.
 fn read_exactly(text: &str) -> Result<BigDecimal, NumberFault> {
     let value: BigDecimal = text.parse().map_err(|_| NumberFault::NotNumeric)?;
-    // The service holds zero to the range by the exponent that it is written with.
+    // The service checks the range of zero by its written exponent.
     let exponent: i64 = text.split_once(['e', 'E']).map_or(0, |(_, exponent)| exponent.parse().unwrap());
     match exponent {
         126.. if value == 0 => Err(NumberFault::Overflow),
@@ -99,7 +99,7 @@ fn numbers_print_in_plain_decimal() {
 }
 
 #[test]
-fn faults_are_told_apart() {
+fn each_malformed_text_has_its_fault() {
     assert_eq!(number(&format!("0.{}1e2000001", "0".repeat(2_000_000))), number("1"));
     for (text, fault) in [
         ("", NumberFault::NotNumeric),
@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_mean_what_another_library_reads(
+    fn texts_parse_to_the_value_that_bigdecimal_reads(
         text in prop_oneof!["[-+]?[0-9]{1,3}(\\.[0-9]{1,3})?([eE][-+]?[0-9]{1,3})?", "-?0{0,3}[0-9]{30,45}0{0,99}",
             "-?0\\.0{0,99}[0-9]{30,45}0{0,9}(e-?[0-9]{1,2})?"]
     ) {
@@ -250,7 +250,7 @@ proptest! {
     }
 }
 
-/// What the stored form in place says about bytes: the text and how much is left.
+/// The text of a stored number at the start of the bytes, and the number of bytes after it.
 fn stored(bytes: &[u8]) -> Option<(String, usize)> {
     let (number, rest) = StoredNumber::split(bytes)?;
     let mut text = Vec::new();

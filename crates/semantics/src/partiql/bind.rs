@@ -1,4 +1,4 @@
-//! What was written, with its parameters, to a statement.
+//! From a syntax tree and parameters to a statement.
 
 use super::condition::document_path;
 use super::syntax::{Descending, RawSelect, RawStatement, Returned, Source, Step, Term, TermKind};
@@ -46,7 +46,7 @@ pub(super) fn bind(
     }
 }
 
-/// The table that an UPDATE or DELETE changes: never through an index.
+/// The table that an UPDATE or DELETE changes; an index is a fault.
 fn written_table(source: &Source) -> Result<TableRef, PartiqlFault> {
     if source.index.is_some() {
         return Err(PartiqlFault::new(messages::WRITE_ON_INDEX));
@@ -79,7 +79,7 @@ fn where_of(scope: Scope<'_>, condition: Option<&Term>) -> Result<Option<Where>,
     condition.map(|condition| scope.clause(condition).map(Where::new)).transpose()
 }
 
-/// The columns of an answer have names of their own.
+/// The columns of a SELECT, whose names must differ.
 fn columns_of(scope: Scope<'_>, terms: &[Term]) -> Result<Vec<Column>, PartiqlFault> {
     let mut columns: Vec<Column> = Vec::with_capacity(terms.len());
     for term in terms {
@@ -92,7 +92,7 @@ fn columns_of(scope: Scope<'_>, terms: &[Term]) -> Result<Vec<Column>, PartiqlFa
     Ok(columns)
 }
 
-/// A column bears the last name of its path.
+/// A column, named after the last name in its path.
 fn column_of(scope: Scope<'_>, term: &Term) -> Result<Column, PartiqlFault> {
     let TermKind::Path(path) = &term.kind else {
         return Err(PartiqlFault::new(messages::unexpected_path_component(&scope.place(term.span))));
@@ -136,7 +136,7 @@ const fn kind_of(term: &Term) -> &'static str {
     }
 }
 
-/// How many parameters a statement has.
+/// The number of parameters in a statement.
 fn parameters_of(raw: &RawStatement) -> usize {
     let mut last = 0;
     let mut count = |term: &Term| walk(term, &mut last);

@@ -1,4 +1,4 @@
-//! SET and REMOVE, as the update that the native requests have.
+//! From SET and REMOVE clauses to the update type of the native requests.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::messages::{expression as expression_messages, partiql as messages};
 use crate::value::AttributeValue;
 
 impl Scope<'_> {
-    /// The update that the clauses say together.
+    /// The update of all clauses together.
     pub(super) fn update(&self, changes: &[RawChange]) -> Result<Update, PartiqlFault> {
         let actions = changes.iter().map(|change| match change {
             RawChange::Remove(target) => Ok(Action { path: self.target(target)?, change: Change::Remove }),
@@ -57,7 +57,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The members that `set_add` or `set_delete` of the target names.
+    /// The members that `set_add` or `set_delete` adds to or removes from the target.
     fn set_members(
         &self,
         target: &DocumentPath,
@@ -80,7 +80,7 @@ impl Scope<'_> {
         if matches!(value, AttributeValue::Ss(_) | AttributeValue::Ns(_) | AttributeValue::Bs(_)) {
             return Ok(value);
         }
-        // The service names the place of the first argument here.
+        // The service's message has the position of the first argument here.
         let place = self.place(first.span);
         Err(PartiqlFault::new(messages::set_function_value(function, &place)))
     }
@@ -118,7 +118,7 @@ impl Scope<'_> {
     }
 }
 
-/// A literal must have the type that the operator or function takes.
+/// Checks that a literal has the type that the operator or function takes.
 fn check_literal(operator: &str, operand: &SetOperand, wanted: &str) -> Result<(), PartiqlFault> {
     match operand {
         SetOperand::Value(value) if value.type_name() != wanted => {

@@ -1,4 +1,4 @@
-//! What stands behind WHERE, as the condition that the native requests have.
+//! From a WHERE clause to the condition type of the native requests.
 
 use super::PartiqlFault;
 use super::syntax::{Binary, Path, Step, Term, TermKind, TypeName};
@@ -9,7 +9,7 @@ use crate::limits::{DOCUMENT_PATH_STEPS_MAX, EXPRESSION_IN_OPERANDS_MAX, EXPRESS
 use crate::messages::{expression as expression_messages, partiql as messages};
 use crate::value::{AttributeValue, ValueType};
 
-/// A written path as the expressions have it.
+/// The document path of a parsed path.
 pub(super) fn document_path(path: &Path) -> Result<DocumentPath, PartiqlFault> {
     let steps: Vec<PathStep> = path
         .steps
@@ -25,17 +25,18 @@ pub(super) fn document_path(path: &Path) -> Result<DocumentPath, PartiqlFault> {
     Ok(DocumentPath { attribute: path.first.clone(), steps })
 }
 
-/// The functions that are true or false.
+/// The functions whose result is a truth value.
 const TESTS: [&str; 5] =
     ["attribute_exists", "attribute_not_exists", "attribute_type", "begins_with", "contains"];
 
 impl Scope<'_> {
-    /// What stands behind WHERE. No answer of the service tells its bound on operators; this is the one of expressions.
+    /// The condition of a WHERE clause. The service's bound on operators is not known; this is that of
+    /// expressions.
     pub(super) fn clause(&self, term: &Term) -> Result<Expr, PartiqlFault> {
         self.condition(term).and_then(checked)
     }
 
-    /// A condition.
+    /// The condition of a term.
     pub(super) fn condition(&self, term: &Term) -> Result<Expr, PartiqlFault> {
         match &term.kind {
             TermKind::Not(inner) => Ok(Expr::Not(Box::new(self.condition(inner)?))),
@@ -113,7 +114,8 @@ impl Scope<'_> {
         Ok(Expr::In { subject, list })
     }
 
-    /// A condition compared with something: it is a truth value, equal to another of the same (observed).
+    /// A condition compared with another operand. Observed: it is a truth value and equals the same truth
+    /// value.
     fn truth(&self, holds: &Expr, comparator: Comparator, other: &Term) -> Result<Expr, PartiqlFault> {
         let not = |expr: Expr| Expr::Not(Box::new(expr));
         let both = |left: Expr, right: Expr| Expr::And(Box::new(left), Box::new(right));
@@ -186,7 +188,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A function that is true or false.
+    /// A function whose result is a truth value.
     fn test(&self, call: &Term, name: &str, arguments: &[Term]) -> Result<Expr, PartiqlFault> {
         let lower = name.to_ascii_lowercase();
         match (lower.as_str(), arguments) {
@@ -240,7 +242,7 @@ impl Scope<'_> {
     }
 }
 
-/// Whether a term is true or false by its form.
+/// Whether a term is a condition by its syntax.
 fn is_condition(term: &Term) -> bool {
     match &term.kind {
         TermKind::Not(_) | TermKind::In { .. } | TermKind::Between { .. } | TermKind::Is { .. } => true,
@@ -250,7 +252,7 @@ fn is_condition(term: &Term) -> bool {
     }
 }
 
-/// Truth values compared are written out: what stands for them may not have more operators than an expression.
+/// Comparisons of truth values are expanded. The expansion may not have more operators than an expression.
 fn checked(expr: Expr) -> Result<Expr, PartiqlFault> {
     check_operators(expr.operators()).map(|()| expr)
 }
@@ -278,12 +280,12 @@ fn count(function: &str, arguments: &[Term]) -> PartiqlFault {
     PartiqlFault::new(expression_messages::operand_count(function, arguments.len()))
 }
 
-/// Only texts, numbers and binary values have an order.
+/// Checks that a literal has an order: only texts, numbers and binary values do.
 fn check_ordered(operator: &str, operand: &Operand) -> Result<(), PartiqlFault> {
     check_literal(operator, operand, |type_name| matches!(type_name, "S" | "N" | "B"))
 }
 
-/// A literal must have a type that the operator or function takes.
+/// Checks that a literal has a type that the operator or function takes.
 fn check_literal(
     operator: &str,
     operand: &Operand,

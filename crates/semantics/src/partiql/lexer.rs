@@ -1,19 +1,19 @@
-//! Statement text to tokens.
+//! From the text of a statement to tokens.
 //!
-//! It knows comments, quotes and numbers, and no grammar.
+//! It knows comments, quotes and numbers. It does not know the grammar.
 
 use crate::messages::partiql as messages;
 
 use super::PartiqlFault;
 
-/// Where something stands in the statement, in bytes.
+/// A range of bytes in the statement's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Span {
     pub start: usize,
     pub end: usize,
 }
 
-/// Line, column and length, each counted in characters from 1.
+/// Line, column and length of a range, as messages have them: in characters, line and column from 1.
 pub(super) fn place(text: &str, span: Span) -> String {
     let before = text.get(..span.start).unwrap_or_default();
     let line = before.matches('\n').count() + 1;
@@ -113,6 +113,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, PartiqlFault> {
         } else {
             token(first, rest)?
         };
+        assert!(length > 0, "every token takes some of the text");
         found.push(Token { kind, span: Span { start, end: start + length } });
         rest = rest.get(length..).unwrap_or_default();
     }

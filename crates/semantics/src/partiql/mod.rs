@@ -1,7 +1,8 @@
-//! PartiQL: statements as text to the same conditions, updates and items that the native requests have.
+//! PartiQL: statements become the same conditions, updates and items that the native requests have.
 //!
-//! A text becomes tokens (`lexer`), a tree of what was written (`parser`, `syntax`), and with its parameters a statement
-//! (`bind`). Which attributes are keys is not known here; `Where` answers questions about them for whoever knows.
+//! A text becomes tokens (`lexer`), then a syntax tree (`parser`, `syntax`), and with its parameters a
+//! statement (`bind`). Which attributes are keys is not known here: a caller that knows the key asks
+//! [`Where`].
 
 mod bind;
 mod changes;
@@ -24,7 +25,7 @@ use crate::value::{AttributeValue, Item};
 pub use reads::{Access, Read};
 pub use where_clause::{KeyForms, KeyMatch, Where};
 
-/// Why a statement is refused, as the client reads it.
+/// Why a statement is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartiqlFault(String);
 
@@ -33,6 +34,7 @@ impl PartiqlFault {
         Self(text.into())
     }
 
+    /// The text the client reads.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -50,46 +52,83 @@ impl From<Error> for PartiqlFault {
     }
 }
 
-/// One column of a SELECT: its name in the answer, and where it comes from.
+/// One column of a SELECT.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
+    /// The attribute's name in the response.
     pub name: String,
+    /// Where the value comes from in the item.
     pub path: DocumentPath,
 }
 
-/// A SELECT, or what EXISTS asks about.
+/// A SELECT, also the one inside of EXISTS.
 #[derive(Clone, Debug)]
 pub struct Select {
+    /// The table of the FROM clause.
     pub table: TableRef,
+    /// The index of the FROM clause.
     pub index: Option<String>,
-    /// Whole items if absent.
+    /// The columns; absent: whole items.
     pub columns: Option<Vec<Column>>,
+    /// The WHERE clause.
     pub condition: Option<Where>,
-    /// By which attributes, the first first; nothing if there is no such clause.
+    /// The ORDER BY clause: attributes and their directions; empty without such a clause.
     pub order: Vec<(String, SortOrder)>,
 }
 
-/// Which image of an item a write answers with.
+/// The image of an item that a write returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returning {
+    /// No item.
     Nothing,
+    /// The whole item before the write.
     AllOld,
+    /// The whole item after the write.
     AllNew,
+    /// The changed attributes, before the write.
     ModifiedOld,
+    /// The changed attributes, after the write.
     ModifiedNew,
 }
 
 /// A statement with its parameters in place.
 #[derive(Clone, Debug)]
 pub enum Statement {
+    /// Reads rows.
     Select(Select),
-    Insert { table: TableRef, item: Item },
-    Update { table: TableRef, update: Update, condition: Option<Where>, returning: Returning },
-    Delete { table: TableRef, condition: Option<Where>, returning: Returning },
+    /// Puts an item whose key must not exist.
+    Insert {
+        /// The table of the INTO clause.
+        table: TableRef,
+        /// The whole item.
+        item: Item,
+    },
+    /// Updates the one item that the WHERE clause names.
+    Update {
+        /// The table of the statement.
+        table: TableRef,
+        /// The SET and REMOVE clauses together.
+        update: Update,
+        /// The WHERE clause: the key and what the item must satisfy.
+        condition: Option<Where>,
+        /// The RETURNING clause.
+        returning: Returning,
+    },
+    /// Deletes the one item that the WHERE clause names.
+    Delete {
+        /// The table of the FROM clause.
+        table: TableRef,
+        /// The WHERE clause: the key and what the item must satisfy.
+        condition: Option<Where>,
+        /// The RETURNING clause.
+        returning: Returning,
+    },
+    /// Checks in a transaction that an item satisfies a condition.
     Exists(Select),
 }
 
 impl Statement {
+    /// The table the statement reads or writes.
     pub const fn table(&self) -> &TableRef {
         match self {
             Self::Select(select) | Self::Exists(select) => &select.table,
@@ -98,12 +137,12 @@ impl Statement {
     }
 }
 
-/// Reads a statement and puts its parameters in.
+/// Parses a statement and binds its parameters, one for each question mark.
 pub fn prepare(text: &str, parameters: &[AttributeValue]) -> Result<Statement, PartiqlFault> {
     bind::bind(text, parser::parse(text)?, parameters)
 }
 
-/// The canonical text of a statement: reading it again gives the same text.
+/// The canonical text of a statement: parsing and printing it again gives the same text.
 pub fn canonical(text: &str) -> Result<String, PartiqlFault> {
     parser::parse(text).map(|statement| statement.to_string())
 }

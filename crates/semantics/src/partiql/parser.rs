@@ -1,6 +1,7 @@
-//! Tokens to a tree of what was written.
+//! From tokens to a syntax tree.
 //!
-//! Recursive descent, one function for each level of the grammar. Names are not looked up here and values not read.
+//! Recursive descent, with one function for each level of the grammar. Names and values are not resolved
+//! here.
 
 use crate::limits::{DOCUMENT_PATH_INDEX_MAX, PARTIQL_PARSER_DEPTH_MAX};
 use crate::messages::partiql as messages;
@@ -12,7 +13,7 @@ use super::syntax::{
     TypeName,
 };
 
-/// Words that begin or join clauses: no name without quotes may be one of them.
+/// Words that begin or join clauses. They are names only in quotes.
 const CLAUSE_WORDS: [&str; 16] = [
     "select",
     "from",
@@ -33,7 +34,7 @@ const CLAUSE_WORDS: [&str; 16] = [
 ];
 /// Words that join terms.
 const OPERATOR_WORDS: [&str; 6] = ["and", "or", "in", "between", "is", "like"];
-/// Words of the language that cannot stand behind a dot without quotes.
+/// Further words of the language that need quotes after a dot.
 const DOT_WORDS: [&str; 22] = [
     "inner", "outer", "left", "right", "full", "cross", "join", "on", "using", "natural", "case", "when",
     "then", "else", "end", "cast", "distinct", "exists", "having", "limit", "union", "values",
@@ -45,11 +46,12 @@ fn malformed<T>(detail: &str) -> Parsed<T> {
     Err(PartiqlFault::new(messages::not_well_formed(detail)))
 }
 
-/// The statement that a text says.
+/// Parses the text of one statement.
 pub(super) fn parse(text: &str) -> Parsed<RawStatement> {
     let tokens = tokens(text)?;
     let mut parser = Parser { text, tokens, at: 0, parameters: 0, depth: 0 };
     let statement = parser.statement()?;
+    assert_eq!(parser.depth, 0, "every term that was opened is closed");
     parser.take_symbol(Symbol::Semicolon);
     if parser.peek().is_some() {
         return malformed(messages::LEFTOVER);
@@ -63,7 +65,7 @@ struct Parser<'t> {
     at: usize,
     /// Parameters met so far.
     parameters: usize,
-    /// How many terms are open around the present one: what is read is never a deeper tree than this allows.
+    /// The number of open terms around the present one; it bounds the depth of the tree.
     depth: usize,
 }
 
@@ -227,7 +229,7 @@ impl Parser<'_> {
         Ok(RawStatement::Delete { source, condition, returned })
     }
 
-    /// A table, and an index of it behind a dot.
+    /// A table, or a table and an index joined by a dot.
     fn source(&mut self, otherwise: &str) -> Parsed<Source> {
         let table = self.table(otherwise)?;
         let index = if self.take_symbol(Symbol::Dot) {
@@ -254,7 +256,8 @@ impl Parser<'_> {
         }
     }
 
-    /// How many rows are wanted stands in the request and not in the statement; the service names the place of the number.
+    /// Refuses LIMIT: the limit is a member of the request. The service's message has the position of the
+    /// number.
     fn refuse_limit(&self) -> Parsed<()> {
         match self.tokens.get(self.at + 1) {
             Some(Token { kind: TokenKind::Number(_) | TokenKind::Symbol(Symbol::Parameter), span })
@@ -530,7 +533,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The number behind one sign or several.
+    /// The number after one or more signs.
     fn signed_number(&mut self, mut is_negative: bool) -> Parsed<String> {
         loop {
             match self.next().map(|token| token.kind) {
@@ -593,7 +596,7 @@ impl Parser<'_> {
         }
     }
 
-    /// What stands in the brackets of a path.
+    /// The index or name in the brackets of a path.
     fn bracketed(&mut self) -> Parsed<Step> {
         let is_negative = self.take_symbol(Symbol::Minus);
         let span = self.span();
@@ -654,7 +657,7 @@ fn binary(operator: Binary, left: Term, right: Term) -> Term {
     Term { kind: TermKind::Binary { operator, left: Box::new(left), right: Box::new(right) }, span }
 }
 
-/// Operands of one operator as a tree of little depth: it does not matter to AND and OR how they are grouped.
+/// Joins the operands of AND or OR into a balanced tree: grouping does not change their result.
 fn joined(operator: Binary, mut operands: Vec<Term>) -> Parsed<Term> {
     while operands.len() > 1 {
         let mut pairs = Vec::with_capacity(operands.len().div_ceil(2));

@@ -1,5 +1,5 @@
-//! How a SELECT gets at its rows: the WHERE clause spread over its ORs and INs of key attributes, each branch a read of one
-//! partition.
+//! The access path of a SELECT: the WHERE clause is expanded over the ORs and INs of key attributes, and each
+//! branch reads one partition.
 //!
 //! Source: the service's answers as public compatibility suites recorded them in 2026.
 
@@ -7,37 +7,39 @@ use super::PartiqlFault;
 use super::where_clause::{all_of, equality, membership, predicate};
 use crate::expression::{Condition, Expr, KeyPredicate};
 use crate::limits::{PARTIQL_BRANCHES_MAX, PARTIQL_READS_MAX};
-use crate::messages::data_plane::key_type_name;
 use crate::messages::partiql as messages;
 use crate::schema::KeyAttribute;
 use crate::value::AttributeValue;
 
-/// How a SELECT gets at its rows.
+/// The access path of a SELECT.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// All rows, each looked at.
+    /// Reads all rows and filters them.
     Scan(Option<Condition>),
-    /// These reads of partitions; whoever binds them refuses those that overlap.
+    /// Reads these partitions. The caller that binds the reads refuses those that overlap.
     Reads(Vec<Read>),
 }
 
-/// One partition, and what is wanted of it.
+/// The read of one partition.
 #[derive(Clone, Debug)]
 pub struct Read {
+    /// The partition key's value.
     pub partition: AttributeValue,
-    /// All of them hold for the sort key.
+    /// Conditions on the sort key, all of which hold.
     pub sort: Vec<KeyPredicate>,
+    /// The rest of the WHERE clause, evaluated on each row.
     pub filter: Option<Condition>,
 }
 
-/// What a term says about the key.
+/// A condition on a key attribute.
 #[derive(Clone, Debug)]
 enum KeyTerm {
     Partition(AttributeValue),
     Sort(KeyPredicate),
 }
 
-/// A branch under construction: its key terms by their places, and what is left to filter.
+/// A branch of the WHERE clause: indexes into [`Spreader::terms`], and the conditions that are left to the
+/// filter.
 #[derive(Clone, Debug, Default)]
 struct Branch<'e> {
     keys: Vec<usize>,
@@ -48,11 +50,11 @@ struct Spreader<'k> {
     partition: &'k KeyAttribute,
     sort: Option<&'k KeyAttribute>,
     terms: Vec<KeyTerm>,
-    /// There were more branches than are followed.
+    /// Whether there are more than [`PARTIQL_BRANCHES_MAX`] branches.
     is_over: bool,
 }
 
-/// The reads that a condition means for this key.
+/// The access path of a condition for this key.
 pub(super) fn spread(
     root: &Expr,
     partition: &KeyAttribute,
@@ -77,10 +79,11 @@ pub(super) fn spread(
         if !is_shared || !reads.iter().zip(&branches).any(is_filtered) {
             kept.push(Read { filter: all_of(&branch.filters), ..read.clone() });
         } else if !kept.iter().any(|other| other.partition == read.partition) {
-            // A branch that a range of sort keys cannot stand for makes its partition be read whole (observed).
+            // Observed: one branch that is no range of sort keys makes the whole partition be read.
             kept.push(Read { sort: Vec::new(), filter: whole(), ..read.clone() });
         }
     }
+    assert!(kept.len() <= reads.len(), "branches of one partition are joined, never multiplied");
     Ok(Access::Reads(kept))
 }
 
@@ -111,7 +114,7 @@ impl Spreader<'_> {
         }
     }
 
-    /// Every branch of one side with every branch of the other.
+    /// The combinations of each branch on the left with each branch on the right.
     fn product<'e>(&mut self, left: Vec<Branch<'e>>, right: &[Branch<'e>]) -> Vec<Branch<'e>> {
         if left.len().saturating_mul(right.len()) > PARTIQL_BRANCHES_MAX {
             self.is_over = true;
@@ -129,7 +132,8 @@ impl Spreader<'_> {
         found
     }
 
-    /// What a term says about the key, once for each value of an IN; nothing if it says what only a filter can.
+    /// The conditions on the key in a term, one for each value of an IN. `None` if the term is left to the
+    /// filter.
     fn key_terms(&self, expr: &Expr) -> Option<Vec<KeyTerm>> {
         let is_sort = |name: &str| self.sort.is_some_and(|sort| sort.name == name);
         if let Some((_, value)) = equality(expr).filter(|(name, _)| *name == self.partition.name) {
@@ -154,7 +158,7 @@ impl Spreader<'_> {
         }
     }
 
-    /// Whether every way to fulfil the condition says which partition.
+    /// Whether every branch of the condition names a partition.
     fn pins_partition(&self, expr: &Expr) -> bool {
         match expr {
             Expr::And(left, right) => self.pins_partition(left) || self.pins_partition(right),
@@ -176,7 +180,7 @@ impl Spreader<'_> {
                     let text = messages::key_value_type(&attribute.name, value.type_name());
                     return Err(PartiqlFault::new(text));
                 }
-                if value.type_name() != key_type_name(attribute.key_type) {
+                if value.type_name() != attribute.key_type.name() {
                     return Err(PartiqlFault::new(messages::key_type_mismatch(&attribute.name)));
                 }
             }
@@ -184,7 +188,7 @@ impl Spreader<'_> {
         Ok(())
     }
 
-    /// The read of a branch that says which partition, and says it once.
+    /// The read of a branch. `None` unless the branch names exactly one partition.
     fn read(&self, branch: &Branch<'_>) -> Option<Read> {
         let mut partition: Option<&AttributeValue> = None;
         let mut sort = Vec::new();
@@ -198,7 +202,7 @@ impl Spreader<'_> {
         Some(Read { partition: partition?.clone(), sort, filter: None })
     }
 
-    /// Whether a branch asks something of the sort key that is no range.
+    /// Whether a branch filters by the sort key with a condition that is no range.
     fn filters_sort(&self, branch: &Branch<'_>) -> bool {
         let Some(sort) = self.sort else { return false };
         branch.filters.iter().any(|expr| expr.paths().iter().any(|path| path.attribute == sort.name))

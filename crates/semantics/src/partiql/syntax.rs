@@ -1,4 +1,4 @@
-//! What a statement says, as it was written: trees with places, nothing looked up and nothing replaced.
+//! The syntax tree of statements, with positions. Names are not resolved and parameters not replaced.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -47,7 +47,7 @@ impl Binary {
         }
     }
 
-    /// How tightly it binds.
+    /// The precedence: an operand of lower precedence needs parentheses.
     const fn tightness(self) -> u8 {
         match self {
             Self::Or => 0,
@@ -63,7 +63,7 @@ impl Binary {
     }
 }
 
-/// What IS asks for.
+/// The type that IS tests for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TypeName {
     Missing,
@@ -137,11 +137,11 @@ pub(super) enum TermKind {
 #[derive(Clone, Debug)]
 pub(super) struct Term {
     pub kind: TermKind,
-    /// Of a call, its name; else all of it.
+    /// The range of a call's name; of any other term, the whole range.
     pub span: Span,
 }
 
-/// Places are no part of what is said.
+/// Terms are compared without their positions.
 impl PartialEq for Term {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -158,11 +158,11 @@ pub(super) struct Source {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RawSelect {
-    /// Everything if absent.
+    /// The columns; absent: `*`.
     pub columns: Option<Vec<Term>>,
     pub source: Source,
     pub condition: Option<Term>,
-    /// Nothing if there is no such clause.
+    /// The ORDER BY clause; empty without one.
     pub order: Vec<(Term, Descending)>,
 }
 
@@ -213,7 +213,7 @@ pub(super) enum RawStatement {
         returned: Option<Returned>,
     },
     Exists(RawSelect),
-    /// An expression on its own: nothing the service carries out.
+    /// An expression without a statement, which the service does not execute.
     Expression(Term),
 }
 

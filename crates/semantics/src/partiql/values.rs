@@ -1,4 +1,4 @@
-//! Literals and parameters to attribute values.
+//! From literals and parameters to attribute values.
 
 use super::PartiqlFault;
 use super::lexer::{Span, place};
@@ -10,7 +10,7 @@ use crate::messages::{partiql as messages, value as value_messages};
 use crate::number::{Number, NumberFault};
 use crate::value::{AttributeValue, Item, ValueFault, ValueType};
 
-/// What values and places are read from.
+/// The statement's text, for positions, and its parameters.
 #[derive(Clone, Copy)]
 pub(super) struct Scope<'s> {
     pub text: &'s str,
@@ -26,7 +26,7 @@ impl<'s> Scope<'s> {
         self.parameters.get(place).ok_or_else(|| PartiqlFault::new(messages::PARAMETER_COUNT))
     }
 
-    /// The value of a literal or parameter, at the root of an attribute.
+    /// The value of a literal or parameter that is a whole attribute.
     pub(super) fn value(&self, term: &Term) -> Result<AttributeValue, PartiqlFault> {
         match &term.kind {
             TermKind::Parameter(place) => self.parameter(*place).cloned(),
@@ -34,7 +34,7 @@ impl<'s> Scope<'s> {
         }
     }
 
-    /// The value of a literal within `depth` others: parameters do not stand in literals (observed).
+    /// The value of a literal inside `depth` other ones. Observed: literals cannot contain parameters.
     fn literal(&self, term: &Term, path: &str, depth: usize) -> Result<AttributeValue, PartiqlFault> {
         if depth >= NESTING_LEVELS_MAX {
             return Err(PartiqlFault::new(messages::nested_too_deep(path)));
@@ -59,7 +59,7 @@ impl<'s> Scope<'s> {
         })
     }
 
-    /// The item that an INSERT brings.
+    /// The item of an INSERT.
     pub(super) fn item(&self, term: &Term) -> Result<Item, PartiqlFault> {
         let item = match &term.kind {
             TermKind::Struct(members) => members_of(members, "root", |_, term| self.value(term))?,
@@ -75,7 +75,7 @@ impl<'s> Scope<'s> {
         Ok(item)
     }
 
-    /// A set has members of one kind, texts or numbers.
+    /// The set of a bag, whose members are all texts or all numbers.
     fn set(&self, elements: &[Term], path: &str, depth: usize) -> Result<AttributeValue, PartiqlFault> {
         if elements.is_empty() {
             return Err(PartiqlFault::new(messages::EMPTY_BAG));
@@ -112,7 +112,7 @@ impl<'s> Scope<'s> {
     }
 }
 
-/// Members by their names, none twice.
+/// The members of a map by their names; a repeated name is a fault.
 fn members_of(
     members: &[(String, Term)],
     path: &str,
@@ -127,7 +127,7 @@ fn members_of(
     Ok(found)
 }
 
-/// A number as the service reads it: an exponent or a scale beyond 32 bits is no literal at all.
+/// Parses a number like the service: a literal with an exponent or a scale beyond 32 bits is malformed.
 fn number(text: &str, path: &str) -> Result<Number, PartiqlFault> {
     let unreadable = || PartiqlFault::new(messages::not_well_formed(""));
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));

@@ -1,4 +1,4 @@
-//! Questions about a WHERE clause by whoever knows the key: which one item it names, and what it says besides.
+//! The WHERE clause, for callers that know the key: the item that it names, and its further conditions.
 
 use super::PartiqlFault;
 use super::reads::{Access, spread};
@@ -12,18 +12,18 @@ pub struct Where {
     root: Expr,
 }
 
-/// What a WHERE clause says of the attributes of a key.
+/// The part of a WHERE clause that names key attributes, and the rest of it.
 #[derive(Clone, Debug)]
 pub struct KeyMatch {
-    /// The value that each is to equal, as far as one is named; of several the first.
+    /// The value that the clause names for each key attribute: the first one, if there are several.
     pub key: Item,
-    /// An attribute that is to equal another value too.
+    /// A key attribute for which the clause names two values.
     pub contradicted: Option<String>,
-    /// The conditions beside.
+    /// The conditions that are no equalities of key attributes.
     pub rest: Option<Condition>,
 }
 
-/// What counts as an equality of a key attribute.
+/// The syntax that names the value of a key attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyForms {
     /// `=` only.
@@ -42,7 +42,7 @@ impl Where {
         Condition { root: self.root.clone() }
     }
 
-    /// What it says of the attributes of a key.
+    /// Splits the clause into the values of these key attributes and the rest.
     pub fn key_match(&self, key: &[&str], forms: KeyForms) -> KeyMatch {
         let mut found = Item::new();
         let mut contradicted = None;
@@ -65,7 +65,7 @@ impl Where {
         KeyMatch { key: found, contradicted, rest: all_of(&rest) }
     }
 
-    /// How rows are found whose key has this partition attribute and this sort attribute.
+    /// The access path of the clause for a key of these attributes.
     pub fn access(
         &self,
         partition: &KeyAttribute,
@@ -118,7 +118,7 @@ pub(super) fn equality(expr: &Expr) -> Option<(&str, AttributeValue)> {
     attribute(left).zip(value(right)).or_else(|| attribute(right).zip(value(left)))
 }
 
-/// One predicate on a top-level attribute that a range of sort keys can stand for.
+/// A predicate on a top-level attribute that is a range of sort keys.
 pub(super) fn predicate(expr: &Expr) -> Option<(&str, KeyPredicate)> {
     match expr {
         Expr::Compare { comparator, left, right } => {

@@ -15,27 +15,34 @@ use crate::value::Item;
 
 const OPERATION: &str = "BatchGetItem";
 
-/// The keys asked of one table.
+/// The keys to read from one table.
 #[derive(Clone, Debug)]
 pub struct BatchGetTable {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The primary keys, in the client's order, none twice.
     pub keys: Vec<Item>,
+    /// The parts of each item to return; absent: whole items.
     pub projection: Option<Projection>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
-    /// What the client wrote, to be given back for keys that were not read; its `keys` are those above, in order.
+    /// The client's own parts, to return those that were not read. Their `keys` are those above, in the same
+    /// order.
     pub parts: KeysAndAttributesParts,
 }
 
-/// A BatchGetItem valid as far as can be told without the tables.
+/// A BatchGetItem validated as far as that is possible without the tables.
 #[derive(Clone, Debug)]
 pub struct BatchGetItem {
+    /// At least one table, with at most [`BATCH_GET_KEYS_MAX`] keys together.
     pub tables: Vec<BatchGetTable>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 
 impl BatchGetItem {
-    /// Understands the parts table by table, in the service's order of checks. Observed: repeated keys are told before
-    /// a missing table, so they are looked for here.
+    /// Validates the parts table by table, in the service's order of checks. Observed: repeated keys are
+    /// reported before a missing table, so this check is here.
     pub fn validate(parts: BatchGetItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             let violation = shape::unechoed_violation("RequestItems", &shape::length_at_least(1));
@@ -47,7 +54,7 @@ impl BatchGetItem {
         for (name, table) in parts.request_items {
             tables.push(BatchGetTable::validate(&name, table, &mut keys_left)?);
         }
-        // Observed: it is refused; in which words and when is not recorded.
+        // Observed: the service refuses this; its message and the order of checks are not recorded.
         if is_mixed {
             let text = messages::mixed_parameters(&["AttributesToGet"], &["ProjectionExpression"]);
             return Err(Error::validation(text));
@@ -78,18 +85,19 @@ impl BatchGetTable {
         )?;
         placeholders.finish()?;
         let keys = distinct_keys(&parts, keys_left)?;
+        assert_eq!(keys.len(), parts.keys.len(), "each key has its part");
         Ok(Self { table, keys, projection, consistency: Consistency::of(parts.consistent_read), parts })
     }
 }
 
-/// Whether one table is asked in the legacy dialect and another in expressions.
+/// Whether the request has the legacy dialect for one table and expressions for another.
 fn mixes_dialects(parts: &BatchGetItemParts) -> bool {
     let tables = || parts.request_items.iter().map(|(_, table)| table);
     tables().any(|table| table.attributes_to_get.is_some())
         && tables().any(|table| table.projection_expression.is_some())
 }
 
-/// The keys, each once, as long as the batch takes any.
+/// The keys, none twice. Each takes one of the keys that the batch may still have.
 fn distinct_keys(parts: &KeysAndAttributesParts, keys_left: &mut usize) -> Result<Vec<Item>, Error> {
     let mut seen = BTreeSet::new();
     let keys = parts.keys.iter().map(|part| {

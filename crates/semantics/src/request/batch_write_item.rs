@@ -16,30 +16,37 @@ const OPERATION: &str = "BatchWriteItem";
 /// One put or delete.
 #[derive(Clone, Debug)]
 pub enum BatchWrite {
+    /// Puts this whole item.
     Put(Item),
+    /// Deletes the item with this primary key.
     Delete(Item),
 }
 
 /// The writes to one table.
 #[derive(Clone, Debug)]
 pub struct BatchWriteTable {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The writes in the client's order.
     pub writes: Vec<BatchWrite>,
-    /// What the client wrote, in the same order, to be given back for writes that were not made.
+    /// The client's own parts, in the same order, to return those that were not written.
     pub parts: Vec<WriteRequestParts>,
 }
 
-/// A BatchWriteItem valid as far as can be told without the tables.
+/// A BatchWriteItem validated as far as that is possible without the tables.
 #[derive(Clone, Debug)]
 pub struct BatchWriteItem {
+    /// At least one table, with at most [`BATCH_WRITES_MAX`] writes together.
     pub tables: Vec<BatchWriteTable>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the response carries the sizes of item collections.
     pub metrics: ReturnItemCollectionMetrics,
 }
 
 impl BatchWriteItem {
-    /// Understands the parts table by table, in the service's order of checks. Observed: a missing table is answered
-    /// before repeated keys, and after large items.
+    /// Validates the parts table by table, in the service's order of checks. Observed: a missing table is
+    /// reported before repeated keys and after large items, so repeated keys are checked later.
     pub fn validate(parts: BatchWriteItemParts) -> Result<Self, Error> {
         if parts.request_items.is_empty() {
             return Err(Error::validation(messages::request_items_required(OPERATION)));
@@ -62,22 +69,24 @@ impl BatchWriteTable {
     fn validate(name: &str, parts: Vec<WriteRequestParts>) -> Result<Self, Error> {
         let table = TableRef::parse(name)?;
         if parts.iter().any(|part| part.put_request.is_some() == part.delete_request.is_some()) {
-            // Observed: the service says it as it says it of an attribute value, even when there is none.
+            // Observed: the service has the message of an attribute value here, even if there is no action at
+            // all.
             return Err(Error::validation(value_messages::fault(&ValueFault::SeveralTypes, Wording::Legacy)));
         }
         let writes = parts.iter().filter_map(|part| match (&part.put_request, &part.delete_request) {
-            (Some(put), _) => Some(sense_put(&put.item)),
+            (Some(put), _) => Some(validate_put(&put.item)),
             (None, Some(delete)) => {
                 Some(checks::item_ref(&delete.key, Wording::Legacy).map(BatchWrite::Delete))
             }
             (None, None) => None,
         });
-        let writes = writes.collect::<Result<_, _>>()?;
+        let writes = writes.collect::<Result<Vec<_>, _>>()?;
+        assert_eq!(writes.len(), parts.len(), "each write has its part");
         Ok(Self { table, writes, parts })
     }
 }
 
-fn sense_put(part: &AttributeMapPart) -> Result<BatchWrite, Error> {
+fn validate_put(part: &AttributeMapPart) -> Result<BatchWrite, Error> {
     let item = checks::item_ref(part, Wording::Legacy)?;
     checks::check_item_size(&item)?;
     Ok(BatchWrite::Put(item))

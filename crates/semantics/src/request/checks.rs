@@ -1,6 +1,6 @@
-//! The checks that several operations share; each operation's `validate` says in which order.
+//! The checks that several operations share. Each operation's `validate` decides their order.
 //!
-//! It does not know tables, nor which check comes when.
+//! They do not know tables.
 
 use std::num::NonZeroU32;
 
@@ -17,7 +17,7 @@ use crate::messages::{Wording, data_plane, item as messages, shape, value as val
 use crate::size::item_bytes;
 use crate::value::{Item, ValueFault};
 
-/// One request member of the legacy dialect or of the expressions, and whether the request has it.
+/// A request member of the legacy dialect or of the expressions, and whether the request has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
     name: &'static str,
@@ -30,7 +30,7 @@ impl Member {
     }
 }
 
-/// Everything a request says in either dialect. Lists are in the order in which messages name their members.
+/// The members of a request in either dialect. Lists are in the order in which messages name the members.
 #[derive(Debug)]
 pub(super) struct Dialects<'r> {
     pub legacy: &'r [Member],
@@ -43,7 +43,7 @@ pub(super) struct Dialects<'r> {
     pub wording: Wording,
 }
 
-/// What an operation without such a map says of it.
+/// The member of an operation that has no `ExpressionAttributeValues`.
 pub(super) const NO_VALUES: Member = Member { name: "ExpressionAttributeValues", present: false };
 
 pub(super) fn names(map: Option<&Vec<(String, String)>>) -> Member {
@@ -55,7 +55,7 @@ pub(super) fn values(map: Option<&AttributeMapPart>) -> Member {
 }
 
 impl Dialects<'_> {
-    /// Only one dialect, and placeholders only beside an expression that could use them.
+    /// A request has only one dialect, and placeholders only together with an expression that can use them.
     pub(super) fn check(&self) -> Result<(), Error> {
         let any = |members: &[Member]| members.iter().any(|member| member.present);
         let has_expression = any(self.projection) || any(self.expressions);
@@ -82,14 +82,14 @@ fn present(members: &[Member]) -> Vec<&'static str> {
     members.iter().filter(|member| member.present).map(|member| member.name).collect()
 }
 
-/// The validation that answers a PutItem, UpdateItem or DeleteItem with these values. Observed: the former one answers
-/// those with a value that the present one cannot read.
+/// The wording of the faults of a PutItem, UpdateItem or DeleteItem with these values. Observed: the legacy
+/// validator answers requests with a value that the present one cannot read.
 pub(super) fn wording_for<'p>(mut values: impl Iterator<Item = &'p ValuePart>) -> Wording {
     let unreadable = |value: &ValuePart| matches!(value, Err(ValueFault::TooDeepToRead));
     if values.any(unreadable) { Wording::Legacy } else { Wording::Present }
 }
 
-/// Every value of such a map.
+/// Every value of an attribute map.
 pub(super) fn each_value(part: Option<&AttributeMapPart>) -> impl Iterator<Item = &ValuePart> {
     part.into_iter().flatten().map(|(_, value)| value)
 }
@@ -110,10 +110,10 @@ pub(super) fn enveloped(error: Error, wording: Wording) -> Error {
     }
 }
 
-/// An item or a key: names first, then values, the first fault wins.
+/// An item or a key. Names are checked before values; the first fault is the error.
 pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Error> {
     check_names(&part)?;
-    // One by one: `collect` would put them into a list first, to sort it.
+    // Inserted one by one: `collect` would first make a list and sort it.
     let mut item = Item::new();
     for (name, value) in part {
         item.insert(name, value.map_err(|fault| value_error(&fault, wording))?);
@@ -121,7 +121,8 @@ pub(super) fn item(part: AttributeMapPart, wording: Wording) -> Result<Item, Err
     Ok(item)
 }
 
-/// The size of a whole item. Recorded of PutItem and BatchWriteItem in older years: it is looked at before the table.
+/// Checks the size of a whole item. Older recordings of PutItem and BatchWriteItem show that it precedes the
+/// table.
 pub(super) fn check_item_size(item: &Item) -> Result<(), Error> {
     if item_bytes(item) > ITEM_BYTES_MAX {
         return Err(Error::validation(data_plane::ITEM_TOO_LARGE));
@@ -129,7 +130,7 @@ pub(super) fn check_item_size(item: &Item) -> Result<(), Error> {
     Ok(())
 }
 
-/// The same for an item that is also given back as it was sent.
+/// Like [`item`], for parts that are kept to be returned to the client.
 pub(super) fn item_ref(part: &AttributeMapPart, wording: Wording) -> Result<Item, Error> {
     check_names(part)?;
     let values = part.iter().map(|(name, value)| match value {
@@ -143,7 +144,7 @@ fn check_names(part: &AttributeMapPart) -> Result<(), Error> {
     part.iter().try_for_each(|(name, _)| check_name(name))
 }
 
-/// An attribute's name as any request names it.
+/// Checks the name of an attribute.
 pub(super) fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() {
         return Err(Error::validation(messages::EMPTY_ATTRIBUTE_NAME));
@@ -158,21 +159,23 @@ fn value_error(fault: &ValueFault, wording: Wording) -> Error {
     Error::validation(value_messages::fault(fault, wording))
 }
 
-/// A starting key. Observed: numbers, sets of numbers and repeated members are told without an introduction.
+/// A starting key. Observed: faults of numbers, sets of numbers and repeated members are reported without a
+/// prefix.
 pub(super) fn starting_key(part: Option<AttributeMapPart>, wording: Wording) -> Result<Option<Item>, Error> {
     let Some(part) = part else { return Ok(None) };
     let values = part.into_iter().map(|(name, value)| Ok((name, value?)));
     let item = values.collect::<Result<Item, ValueFault>>().map_err(|fault| {
         let text = value_messages::fault(&fault, wording);
-        Error::validation(if is_told_plainly(&fault) { text } else { messages::starting_key_invalid(&text) })
+        let text = if has_prefix(&fault) { messages::starting_key_invalid(&text) } else { text };
+        Error::validation(text)
     })?;
     Ok(Some(item))
 }
 
-fn is_told_plainly(fault: &ValueFault) -> bool {
+fn has_prefix(fault: &ValueFault) -> bool {
     match fault {
-        ValueFault::Number { .. } | ValueFault::DuplicateInSet { .. } => true,
-        ValueFault::EmptySet(set_type) => *set_type == crate::value::ValueType::Ns,
+        ValueFault::Number { .. } | ValueFault::DuplicateInSet { .. } => false,
+        ValueFault::EmptySet(set_type) => *set_type != crate::value::ValueType::Ns,
         ValueFault::Empty
         | ValueFault::SeveralTypes
         | ValueFault::NullNotTrue
@@ -180,11 +183,11 @@ fn is_told_plainly(fault: &ValueFault) -> bool {
         | ValueFault::EmptyBinaryInSet
         | ValueFault::TooDeep
         | ValueFault::TooDeepByOne(_)
-        | ValueFault::TooDeepToRead => false,
+        | ValueFault::TooDeepToRead => true,
     }
 }
 
-/// `ReturnValues` of the operations that know no new item.
+/// `ReturnValues` of the operations that have no new image to return.
 pub(super) fn return_old(value: Option<ReturnValue>) -> Result<ReturnOld, Error> {
     match value {
         None | Some(ReturnValue::None) => Ok(ReturnOld::None),
@@ -204,7 +207,7 @@ pub(super) const fn on_condition_failure(
     }
 }
 
-/// The legacy `Expected`, then the operator that joins its conditions.
+/// Validates the legacy `Expected`, then the operator that joins its conditions.
 pub(super) fn expected(
     conditions: Option<&Vec<(String, ExpectedAttributeValueParts)>>,
     operator: Option<ConditionalOperator>,
@@ -216,7 +219,7 @@ pub(super) fn expected(
     Ok(condition)
 }
 
-/// The legacy `QueryFilter` or `ScanFilter`, then the operator that joins its conditions.
+/// Validates the legacy `QueryFilter` or `ScanFilter`, then the operator that joins its conditions.
 pub(super) fn filter(
     conditions: Option<&Vec<(String, ConditionParts)>>,
     operator: Option<ConditionalOperator>,
@@ -228,7 +231,8 @@ pub(super) fn filter(
     Ok(filter)
 }
 
-/// `ConditionalOperator` joins at least two conditions. Observed: it is looked at after the conditions themselves.
+/// `ConditionalOperator` joins at least two conditions. Observed: it is checked after the conditions
+/// themselves.
 fn check_operator(operator: Option<ConditionalOperator>, conditions: usize) -> Result<(), Error> {
     match (operator, conditions) {
         (Some(_), 0) => Err(Error::validation(messages::OPERATOR_WITHOUT_CONDITIONS)),
@@ -237,7 +241,7 @@ fn check_operator(operator: Option<ConditionalOperator>, conditions: usize) -> R
     }
 }
 
-/// A condition or filter that the request may have.
+/// Parses the condition or filter of a request, if there is one.
 pub(super) fn condition(
     text: Option<&String>,
     kind: ConditionKind,
@@ -246,7 +250,7 @@ pub(super) fn condition(
     text.map(|text| parse_condition(text, kind, placeholders)).transpose()
 }
 
-/// A projection of either dialect: `attributes_to_get` has been checked.
+/// The projection of either dialect. `attributes_to_get` has been checked before.
 pub(super) fn projection(
     text: Option<&String>,
     attributes: Option<&Vec<String>>,
@@ -266,7 +270,7 @@ pub(super) fn check_attributes_to_get(names: Option<&Vec<String>>) -> Result<(),
     repeated.map_or(Ok(()), |name| Err(Error::validation(messages::attribute_repeated(name))))
 }
 
-/// What decides whether a `Select` goes together with the rest of a Query or Scan.
+/// The members of a Query or Scan that decide whether its `Select` is allowed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Selection<'r> {
     pub select: Option<Select>,
@@ -276,7 +280,7 @@ pub(super) struct Selection<'r> {
 }
 
 impl Selection<'_> {
-    /// The mode, or what it does not go together with.
+    /// The mode, or the message that names the conflicting member.
     pub(super) fn mode(self) -> Result<Option<SelectMode>, String> {
         let Some(select) = self.select else { return Ok(None) };
         let parameter = match (self.projection_expression, self.attributes_to_get) {
@@ -303,8 +307,8 @@ impl Selection<'_> {
     }
 }
 
-/// A page's `Limit`, at least 1; one beyond every page means the same as the largest. Query and Scan differ in how they
-/// word a violation.
+/// A page's `Limit`, at least 1. Limits beyond 32 bits are cut, because no page is that long. Query and Scan
+/// word a violation differently.
 pub(super) fn limit(
     value: Option<i64>,
     violation: fn(i64, &str) -> String,
@@ -317,7 +321,8 @@ pub(super) fn limit(
     }
 }
 
-/// A number outside the bounds of the service model, for callers that have not looked at them before.
+/// The error of a number outside the service model's bounds, for callers that have not checked the request's
+/// shape.
 pub(super) fn out_of_bounds(path: &str, value: i64, constraint: &str) -> Error {
     let violation = shape::echoed_violation(&value.to_string(), path, constraint);
     Error::validation(shape::violations(&[violation]))

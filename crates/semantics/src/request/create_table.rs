@@ -1,7 +1,7 @@
-//! CreateTable: its typed request, and every rule that needs no other table.
+//! CreateTable: its typed request, and every rule that needs no existing table.
 //!
-//! The checks run in the service's order, the first fault wins: capacity, keys, local indexes, global indexes, stream,
-//! encryption, on-demand and warm throughput, tags.
+//! The checks run in the service's order, and the first fault is the error: capacity, keys, local indexes,
+//! global indexes, stream, encryption, on-demand and warm throughput, tags.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::parts::{
     ProjectionParts, ProjectionType, ScalarAttributeType, SseSpecificationParts, SseType,
     StreamSpecificationParts, StreamViewType, TableClass,
 };
-use super::tags::sense_tags;
+use super::tags::validate_tags;
 use super::throughput::{OnDemandThroughput, Throughput, WarmThroughput};
 use crate::error::Error;
 use crate::limits::{
@@ -23,49 +23,64 @@ use crate::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Pr
 /// A new index and its capacity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewIndex {
+    /// Name, key and projection.
     pub schema: IndexSchema,
     /// Only for global indexes of provisioned tables.
     pub throughput: Option<Throughput>,
+    /// Ceilings of on-demand capacity; only for global indexes of on-demand tables.
     pub on_demand: Option<OnDemandThroughput>,
+    /// What the client wants the index to sustain at once; only for global indexes.
     pub warm: Option<WarmThroughput>,
 }
 
-/// A CreateTable that would make a table if none of its name exists.
+/// A valid CreateTable. Invariant: one partition attribute and at most one sort attribute in the table's key;
+/// provisioned units exactly for provisioned tables.
 #[derive(Clone, Debug)]
 pub struct CreateTable {
+    /// The table's name, without an ARN.
     pub name: String,
-    /// As the client listed them.
+    /// `AttributeDefinitions`, as the client listed them.
     pub definitions: Vec<KeyAttribute>,
+    /// The table's primary key.
     pub key: KeySchema,
     /// Local ones first.
     pub indexes: Vec<NewIndex>,
+    /// `PROVISIONED` unless the client chose.
     pub billing: BillingMode,
     /// Present exactly for provisioned tables.
     pub throughput: Option<Throughput>,
+    /// Ceilings of on-demand capacity; only for on-demand tables.
     pub on_demand: Option<OnDemandThroughput>,
+    /// What the client wants the table to sustain at once.
     pub warm: Option<WarmThroughput>,
+    /// The images that stream records hold; absent: no stream.
     pub stream: Option<StreamViewType>,
+    /// Absent: the standard class.
     pub class: Option<TableClass>,
-    /// The key that encrypts the table, when it is not the service's own.
+    /// The key of the account that encrypts the table; absent: the service's own key.
     pub encryption: Option<EncryptionKey>,
+    /// Whether DeleteTable is refused until the protection is taken away.
     pub deletion_protection: bool,
+    /// At most [`crate::limits::TAGS_MAX`] tags by their keys.
     pub tags: BTreeMap<String, String>,
 }
 
-/// A key of the account's own: by id, or the service-managed one.
+/// A key of the account: one that the client names, or the one that the service manages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EncryptionKey {
+    /// The key's id, ARN or alias; absent: the key that the service manages for the account.
     pub key_id: Option<String>,
 }
 
 impl CreateTable {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: CreateTableParts) -> Result<Self, Error> {
-        let (billing, throughput) = sense_capacity(&parts)?;
-        let definitions = sense_definitions(parts.attribute_definitions.as_deref().unwrap_or_default());
+        let (billing, throughput) = validate_capacity(&parts)?;
+        let definitions = validate_definitions(parts.attribute_definitions.as_deref().unwrap_or_default());
         let key_parts = parts.key_schema.as_deref().unwrap_or_default();
         let local_parts = parts.local_secondary_indexes.as_deref();
         let global_parts = parts.global_secondary_indexes.as_deref();
-        let key = sense_table_key(key_parts, &definitions)?;
+        let key = validate_table_key(key_parts, &definitions)?;
         check_global_keys_distinct(global_parts.unwrap_or_default())?;
         check_definitions_used(&definitions, key_parts, local_parts, global_parts)?;
         if local_parts.is_some_and(<[_]>::is_empty) {
@@ -74,18 +89,21 @@ impl CreateTable {
         if global_parts.is_some_and(<[_]>::is_empty) {
             return Err(invalid("List of GlobalSecondaryIndexes is empty"));
         }
-        let mut indexes = sense_local_indexes(local_parts.unwrap_or_default(), &key, &definitions)?;
-        indexes.extend(sense_global_indexes(global_parts.unwrap_or_default(), billing, &definitions)?);
+        let mut indexes = validate_local_indexes(local_parts.unwrap_or_default(), &key, &definitions)?;
+        indexes.extend(validate_global_indexes(global_parts.unwrap_or_default(), billing, &definitions)?);
         check_index_set(&indexes)?;
-        let stream = sense_stream(parts.stream_specification.as_ref())?;
-        let encryption = sense_encryption(parts.sse_specification.as_ref())?;
-        let on_demand = sense_on_demand(&parts, billing)?;
+        let stream = validate_stream(parts.stream_specification.as_ref())?;
+        let encryption = validate_encryption(parts.sse_specification.as_ref())?;
+        let on_demand = validate_on_demand(&parts, billing)?;
         let warm = parts
             .warm_throughput
             .as_ref()
-            .map(|asked| WarmThroughput::sense_new(asked, throughput, "table"))
+            .map(|asked| WarmThroughput::validate_new(asked, throughput, "table"))
             .transpose()?;
-        sense_index_ceilings(global_parts.unwrap_or_default(), billing, &mut indexes)?;
+        validate_index_ceilings(global_parts.unwrap_or_default(), billing, &mut indexes)?;
+        assert_eq!(key.partition.len(), 1, "a table's key has one partition attribute");
+        assert!(key.sort.len() <= 1, "a table's key has at most one sort attribute");
+        assert_eq!(billing == BillingMode::Provisioned, throughput.is_some(), "only provisioned tables have units");
         Ok(Self {
             name: parts.table_name,
             definitions,
@@ -99,11 +117,11 @@ impl CreateTable {
             class: parts.table_class,
             encryption,
             deletion_protection: parts.deletion_protection_enabled.unwrap_or(false),
-            tags: sense_tags(parts.tags.unwrap_or_default())?,
+            tags: validate_tags(parts.tags.unwrap_or_default())?,
         })
     }
 
-    /// The schema as the engine keeps it.
+    /// The schema of the new table.
     pub fn schema(&self) -> TableSchema {
         TableSchema {
             key: self.key.clone(),
@@ -116,7 +134,7 @@ fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
 }
 
-fn sense_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throughput>), Error> {
+fn validate_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throughput>), Error> {
     let billing = parts.billing_mode.or(parts.table_throughput_mode).unwrap_or(BillingMode::Provisioned);
     match (billing, &parts.provisioned_throughput) {
         (BillingMode::PayPerRequest, Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
@@ -126,7 +144,7 @@ fn sense_capacity(parts: &CreateTableParts) -> Result<(BillingMode, Option<Throu
     }
 }
 
-pub(super) fn sense_definitions(parts: &[AttributeDefinitionParts]) -> Vec<KeyAttribute> {
+pub(super) fn validate_definitions(parts: &[AttributeDefinitionParts]) -> Vec<KeyAttribute> {
     let key_type = |part: &AttributeDefinitionParts| match part.attribute_type {
         ScalarAttributeType::S => KeyType::S,
         ScalarAttributeType::N => KeyType::N,
@@ -138,7 +156,7 @@ pub(super) fn sense_definitions(parts: &[AttributeDefinitionParts]) -> Vec<KeyAt
         .collect()
 }
 
-/// The faults that a list of key elements can have before its roles are looked at.
+/// Checks that every key element is defined, before the roles are checked.
 fn check_defined(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<(), Error> {
     if key.len() > definitions.len() {
         return Err(Error::validation(table::KEY_WITHOUT_DEFINITION));
@@ -153,7 +171,7 @@ fn check_defined(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) ->
 }
 
 /// A key of one partition attribute and at most one sort attribute.
-fn sense_simple_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
+fn validate_simple_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
     check_defined(key, definitions)?;
     if let [first, second] = key
         && first.attribute_name == second.attribute_name
@@ -170,7 +188,7 @@ fn sense_simple_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute])
 }
 
 fn split_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> KeySchema {
-    let of_role = |role: KeyRole| {
+    let of_role = |role: KeyRole| -> Vec<KeyAttribute> {
         let elements = key.iter().filter(move |element| element.key_type == role);
         elements
             .filter_map(|element| {
@@ -179,22 +197,24 @@ fn split_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Key
             .cloned()
             .collect()
     };
-    KeySchema { partition: of_role(KeyRole::Hash), sort: of_role(KeyRole::Range) }
+    let split = KeySchema { partition: of_role(KeyRole::Hash), sort: of_role(KeyRole::Range) };
+    assert_eq!(split.attributes().count(), key.len(), "every key element has a definition");
+    split
 }
 
-fn sense_table_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
-    sense_simple_key(key, definitions)
+fn validate_table_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
+    validate_simple_key(key, definitions)
 }
 
 /// A global index's key: up to four partition and four sort attributes.
-pub(super) fn sense_global_key(
+pub(super) fn validate_global_key(
     key: &[KeySchemaElementParts],
     definitions: &[KeyAttribute],
 ) -> Result<KeySchema, Error> {
     let roles = |role: KeyRole| key.iter().filter(|element| element.key_type == role).count();
     let plain = key.len() <= 2 && roles(KeyRole::Hash) <= 1 && roles(KeyRole::Range) <= 1;
     if plain {
-        return sense_simple_key(key, definitions);
+        return validate_simple_key(key, definitions);
     }
     check_defined(key, definitions)?;
     if key.first().is_none_or(|first| first.key_type != KeyRole::Hash) {
@@ -216,7 +236,7 @@ pub(super) fn sense_global_key(
     Ok(split_key(key, definitions))
 }
 
-/// Observed: an attribute that an index's key names twice is told before definitions that no key uses.
+/// Observed: an attribute that an index's key names twice is reported before definitions that no key uses.
 fn check_global_keys_distinct(parts: &[GlobalSecondaryIndexParts]) -> Result<(), Error> {
     for part in parts {
         let key = &part.key_schema;
@@ -232,7 +252,7 @@ const fn repeated_key_attribute(key: &[KeySchemaElementParts]) -> &'static str {
     if key.len() == 2 { table::SAME_HASH_AND_RANGE } else { table::DUPLICATE_KEY_ATTRIBUTE }
 }
 
-/// Every definition must be of a key attribute, and be there once.
+/// Checks that every definition is of a key attribute and that none repeats.
 fn check_definitions_used(
     definitions: &[KeyAttribute],
     key: &[KeySchemaElementParts],
@@ -259,7 +279,7 @@ fn check_definitions_used(
     }
 }
 
-fn sense_local_indexes(
+fn validate_local_indexes(
     parts: &[LocalSecondaryIndexParts],
     table_key: &KeySchema,
     definitions: &[KeyAttribute],
@@ -269,7 +289,7 @@ fn sense_local_indexes(
     }
     let mut indexes = Vec::with_capacity(parts.len());
     for part in parts {
-        let key = sense_simple_key(&part.key_schema, definitions)?;
+        let key = validate_simple_key(&part.key_schema, definitions)?;
         if key.sort.is_empty() {
             return Err(invalid(table::local_without_sort_key(&part.index_name)));
         }
@@ -287,14 +307,14 @@ fn sense_local_indexes(
             name: part.index_name.clone(),
             kind: IndexKind::Local,
             key,
-            projection: sense_projection(&part.projection)?,
+            projection: validate_projection(&part.projection)?,
         };
         indexes.push(NewIndex { schema, throughput: None, on_demand: None, warm: None });
     }
     Ok(indexes)
 }
 
-fn sense_global_indexes(
+fn validate_global_indexes(
     parts: &[GlobalSecondaryIndexParts],
     billing: BillingMode,
     definitions: &[KeyAttribute],
@@ -304,8 +324,8 @@ fn sense_global_indexes(
         let schema = IndexSchema {
             name: part.index_name.clone(),
             kind: IndexKind::Global,
-            key: sense_global_key(&part.key_schema, definitions)?,
-            projection: sense_projection(&part.projection)?,
+            key: validate_global_key(&part.key_schema, definitions)?,
+            projection: validate_projection(&part.projection)?,
         };
         let throughput = match (billing, &part.provisioned_throughput) {
             (BillingMode::PayPerRequest, Some(_)) => {
@@ -322,7 +342,7 @@ fn sense_global_indexes(
     Ok(indexes)
 }
 
-pub(super) fn sense_projection(parts: &ProjectionParts) -> Result<Projection, Error> {
+pub(super) fn validate_projection(parts: &ProjectionParts) -> Result<Projection, Error> {
     let Some(projection_type) = parts.projection_type else {
         return Err(invalid(table::UNKNOWN_PROJECTION));
     };
@@ -341,7 +361,7 @@ pub(super) fn sense_projection(parts: &ProjectionParts) -> Result<Projection, Er
     }
 }
 
-/// Names once each, and no more indexes and projected attributes than a table may have.
+/// Checks that index names are distinct, and the limits of indexes and projected attributes of a table.
 fn check_index_set(indexes: &[NewIndex]) -> Result<(), Error> {
     let mut names = BTreeSet::new();
     if let Some(duplicate) = indexes.iter().find(|index| !names.insert(index.schema.name.as_str())) {
@@ -357,7 +377,8 @@ fn check_index_set(indexes: &[NewIndex]) -> Result<(), Error> {
     check_projected_attributes(indexes.iter().map(|index| &index.schema))
 }
 
-/// The INCLUDE lists of all indexes together, a name counted once for each index that names it.
+/// Checks the limit of the INCLUDE lists of all indexes together. A name counts once for each index that
+/// names it.
 pub fn check_projected_attributes<'a>(indexes: impl Iterator<Item = &'a IndexSchema>) -> Result<(), Error> {
     let projected = indexes.map(|index| match &index.projection {
         Projection::Include(names) => names.len(),
@@ -369,7 +390,7 @@ pub fn check_projected_attributes<'a>(indexes: impl Iterator<Item = &'a IndexSch
     Ok(())
 }
 
-fn sense_stream(parts: Option<&StreamSpecificationParts>) -> Result<Option<StreamViewType>, Error> {
+fn validate_stream(parts: Option<&StreamSpecificationParts>) -> Result<Option<StreamViewType>, Error> {
     match parts.map(|parts| (parts.stream_enabled, parts.stream_view_type)) {
         None | Some((false, None)) => Ok(None),
         Some((true, Some(view))) => Ok(Some(view)),
@@ -378,7 +399,7 @@ fn sense_stream(parts: Option<&StreamSpecificationParts>) -> Result<Option<Strea
     }
 }
 
-pub(super) fn sense_encryption(
+pub(super) fn validate_encryption(
     parts: Option<&SseSpecificationParts>,
 ) -> Result<Option<EncryptionKey>, Error> {
     let Some(parts) = parts else { return Ok(None) };
@@ -393,13 +414,13 @@ pub(super) fn sense_encryption(
     }
 }
 
-/// Ceilings are for on-demand tables only.
-fn sense_on_demand(
+/// Validates ceilings, which only on-demand tables may have.
+fn validate_on_demand(
     parts: &CreateTableParts,
     billing: BillingMode,
 ) -> Result<Option<OnDemandThroughput>, Error> {
     let Some(limits) = &parts.on_demand_throughput else { return Ok(None) };
-    let asked = OnDemandThroughput::sense_new(limits, "table")?;
+    let asked = OnDemandThroughput::validate_new(limits, "table")?;
     match asked.named().next() {
         Some((_, name)) if billing == BillingMode::Provisioned => {
             Err(invalid(table::on_demand_on_provisioned(name)))
@@ -409,7 +430,7 @@ fn sense_on_demand(
 }
 
 /// Ceilings and warm throughput of the global indexes, checked after the table's own.
-fn sense_index_ceilings(
+fn validate_index_ceilings(
     parts: &[GlobalSecondaryIndexParts],
     billing: BillingMode,
     indexes: &mut [NewIndex],
@@ -417,23 +438,23 @@ fn sense_index_ceilings(
     let globals = indexes.iter_mut().filter(|index| index.schema.kind == IndexKind::Global);
     for (part, index) in parts.iter().zip(globals) {
         let name = &part.index_name;
-        index.on_demand = sense_new_ceilings(part.on_demand_throughput.as_ref(), billing, name)?;
+        index.on_demand = validate_new_ceilings(part.on_demand_throughput.as_ref(), billing, name)?;
         index.warm = part
             .warm_throughput
             .as_ref()
-            .map(|asked| WarmThroughput::sense_new(asked, index.throughput, &format!("index {name}")))
+            .map(|asked| WarmThroughput::validate_new(asked, index.throughput, &format!("index {name}")))
             .transpose()?;
     }
     Ok(())
 }
 
-fn sense_new_ceilings(
+fn validate_new_ceilings(
     parts: Option<&OnDemandThroughputParts>,
     billing: BillingMode,
     name: &str,
 ) -> Result<Option<OnDemandThroughput>, Error> {
     let Some(limits) = parts else { return Ok(None) };
-    let asked = OnDemandThroughput::sense_new(limits, &format!("index : {name}"))?;
+    let asked = OnDemandThroughput::validate_new(limits, &format!("index : {name}"))?;
     match asked.named().next() {
         Some((_, member)) if billing == BillingMode::Provisioned => {
             Err(invalid(table::index_on_demand_on_provisioned(member, name)))

@@ -8,6 +8,7 @@ use crate::limits::SHARDS_PER_PAGE_MAX;
 /// Which shards of a stream are described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ShardSelection {
+    /// All shards of the stream.
     All,
     /// Those whose parent is this shard.
     ChildrenOf(String),
@@ -16,17 +17,21 @@ pub enum ShardSelection {
 /// A DescribeStream.
 #[derive(Clone, Debug)]
 pub struct DescribeStream {
+    /// The stream, by ARN.
     pub stream: StreamRef,
     /// Shards on a page at most.
     pub limit: usize,
+    /// The last shard of the previous page.
     pub exclusive_start_shard_id: Option<String>,
+    /// Which shards the pages list.
     pub shards: ShardSelection,
 }
 
 impl DescribeStream {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: DescribeStreamParts) -> Result<Self, Error> {
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());
-        // The one type of filter there is; the shape demands both of its members.
+        // There is only one type of filter, and the shape check requires both of its members.
         let filter = parts.shard_filter.and_then(|filter| filter.shard_id);
         Ok(Self {
             stream: StreamRef::parse(&parts.stream_arn)?,

@@ -1,13 +1,14 @@
-//! The fingerprint of a request: equal for requests that say the same, whatever the order of their maps.
+//! The fingerprint of a request: equal for equal requests, independent of the order of their maps.
 //!
-//! Everything goes into one hash, each text with its length before it and each map sorted, so that different requests
-//! never feed it the same bytes. It does not know which members belong to a request.
+//! Everything goes into one hash. Each text is preceded by its length and each map is sorted, so that
+//! different requests never feed it the same bytes. This file does not know which members belong to a
+//! request.
 
 use super::parts::AttributeMapPart;
 use crate::codec::EncodedValue;
 use crate::value::ValueFault;
 
-/// What has been said so far.
+/// The hash of the members added so far.
 #[derive(Clone, Debug)]
 pub(super) struct Digest(blake3::Hasher);
 
@@ -49,8 +50,8 @@ impl Digest {
         }
     }
 
-    /// An item, a key or a map of placeholders; equal values have equal bytes. A value with a fault is left out: a
-    /// request that has one gets no fingerprint, unless the fault is none where the value stands.
+    /// An item, a key or a map of placeholders. A value with a fault is left out: its request is refused,
+    /// except for values that are one level too deep, which some members may have.
     pub(super) fn values(&mut self, values: &AttributeMapPart) {
         let readable = values.iter().filter_map(|(name, value)| match value {
             Ok(value) => Some((name, value)),

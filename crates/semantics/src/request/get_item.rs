@@ -9,18 +9,23 @@ use crate::expression::{Placeholders, Projection};
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// A GetItem valid as far as can be told without the table.
+/// A GetItem validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct GetItem {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// Attributes of the primary key, not yet compared with the table's schema.
     pub key: Item,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 
 impl GetItem {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: GetItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         Dialects {

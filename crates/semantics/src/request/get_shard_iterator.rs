@@ -24,12 +24,16 @@ pub enum ShardPosition {
 /// A GetShardIterator.
 #[derive(Clone, Debug)]
 pub struct GetShardIterator {
+    /// The stream, by ARN.
     pub stream: StreamRef,
+    /// The shard's id, which may not exist.
     pub shard_id: String,
+    /// Where reading begins.
     pub position: ShardPosition,
 }
 
 impl GetShardIterator {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: GetShardIteratorParts) -> Result<Self, Error> {
         let stream = StreamRef::parse(&parts.stream_arn)?;
         let position = position(&parts)?;

@@ -12,10 +12,12 @@ pub struct ListStreams {
     pub table_name: Option<String>,
     /// Streams on a page at most.
     pub limit: usize,
+    /// The last stream of the previous page.
     pub exclusive_start: Option<StreamRef>,
 }
 
 impl ListStreams {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: ListStreamsParts) -> Result<Self, Error> {
         let start = parts.exclusive_start_stream_arn.as_deref();
         let limit = parts.limit.and_then(|limit| usize::try_from(limit).ok());

@@ -1,4 +1,4 @@
-//! Typed requests: what each operation means before any table is known.
+//! Typed requests: each operation's request, validated as far as that is possible without tables.
 
 pub mod batch_get_item;
 pub mod batch_write_item;
@@ -61,13 +61,14 @@ pub use transact_write_items::{
 pub use update_item::UpdateItem;
 pub use update_table::{EncryptionChange, IndexUpdate, StreamChange, UpdateTable};
 
-/// What BatchGetItem gives back to be asked again: the client's own parts, with the keys that were not read.
+/// `UnprocessedKeys` of BatchGetItem, by table: the client's own parts with the keys that were not read.
 pub type UnprocessedKeys = Vec<(String, parts::KeysAndAttributesParts)>;
 
-/// What BatchWriteItem gives back to be sent again.
+/// `UnprocessedItems` of BatchWriteItem, by table: the client's own parts that were not written.
 pub type UnprocessedItems = Vec<(String, Vec<parts::WriteRequestParts>)>;
 
-/// A request of any operation, as far as it can be understood without tables.
+/// A request of any operation, validated as far as that is possible without tables.
+#[expect(missing_docs, reason = "each variant is the operation of its name")]
 #[derive(Clone, Debug)]
 pub enum Request {
     BatchExecuteStatement(BatchExecuteStatement),
@@ -102,7 +103,7 @@ pub enum Request {
 }
 
 impl Request {
-    /// Whether carrying it out may change anything.
+    /// Whether executing the request can write to the store.
     pub fn changes_something(&self) -> bool {
         use crate::partiql::Statement;
         let writes = |statement: &Statement| !matches!(statement, Statement::Select(_));

@@ -20,17 +20,24 @@ use crate::value::{AttributeValue, ValueFault};
 /// An ExecuteStatement.
 #[derive(Clone, Debug)]
 pub struct ExecuteStatement {
+    /// The statement with its parameters in place.
     pub statement: Statement,
-    /// Of the statement and its parameters: what a token for the next page belongs to.
+    /// Of the statement and its parameters. A token for the next page belongs to one fingerprint.
     pub fingerprint: Fingerprint,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// Rows that a page evaluates at most, before the filter.
     pub limit: Option<NonZeroU32>,
+    /// Where the previous page ended: the opaque text it returned.
     pub next_token: Option<String>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
 }
 
 impl ExecuteStatement {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: ExecuteStatementParts) -> Result<Self, Error> {
         let parameters = parameters(parts.parameters.unwrap_or_default())?;
         let mut digest = Digest::new();
@@ -50,19 +57,25 @@ impl ExecuteStatement {
 /// One statement of a batch.
 #[derive(Clone, Debug)]
 pub struct BatchStatement {
+    /// The statement with its parameters in place.
     pub statement: Statement,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
 }
 
-/// A BatchExecuteStatement: what is wrong with one statement concerns no other.
+/// A BatchExecuteStatement. The fault of one statement does not affect the others.
 #[derive(Clone, Debug)]
 pub struct BatchExecuteStatement {
+    /// One result for each statement, in the client's order.
     pub statements: Vec<Result<BatchStatement, Error>>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 
 impl BatchExecuteStatement {
+    /// Validates each statement by itself; a fault takes the statement's place.
     pub fn validate(parts: BatchExecuteStatementParts) -> Self {
         Self {
             statements: parts.statements.into_iter().map(batch_statement).collect(),
@@ -83,19 +96,25 @@ fn batch_statement(parts: BatchStatementRequestParts) -> Result<BatchStatement, 
 /// One statement of a transaction.
 #[derive(Clone, Debug)]
 pub struct TransactStatement {
+    /// The statement with its parameters in place.
     pub statement: Statement,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
 }
 
 /// An ExecuteTransaction.
 #[derive(Clone, Debug)]
 pub struct ExecuteTransaction {
+    /// The statements, in the client's order.
     pub statements: Vec<TransactStatement>,
+    /// Makes repeated requests idempotent for a while.
     pub token: Option<RequestToken>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 
 impl ExecuteTransaction {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: ExecuteTransactionParts) -> Result<Self, Error> {
         let mut digest = Digest::new();
         let mut given = Vec::with_capacity(parts.transact_statements.len());
@@ -133,14 +152,14 @@ fn digest_statement(digest: &mut Digest, text: &str, parameters: &[AttributeValu
     digest.tag(0);
 }
 
-/// The parameters, or what is wrong with the first wrong one.
+/// The parameters, or the fault of the first wrong one.
 fn parameters(parts: Vec<ValuePart>) -> Result<Vec<AttributeValue>, Error> {
     let value = |part: ValuePart| part.map_err(|fault| Error::validation(fault_text(&fault)));
     parts.into_iter().map(value).collect()
 }
 
-/// Numbers are read here as the service's decimal type reads them: an exponent beyond 32 bits is no number, and
-/// magnitudes are compared in 32 bits, which wrap (observed).
+/// The message of a parameter's fault. Numbers follow the service's decimal type (observed): an exponent
+/// beyond 32 bits is not numeric, and magnitudes are compared in 32 bits, which wrap.
 fn fault_text(fault: &ValueFault) -> String {
     let ValueFault::Number { fault: NumberFault::Overflow | NumberFault::Underflow, text } = fault else {
         return value_messages::fault(fault, Wording::Legacy);

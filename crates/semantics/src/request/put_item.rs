@@ -9,20 +9,27 @@ use crate::expression::{Condition, ConditionKind, Placeholders};
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// A PutItem valid as far as can be told without the table.
+/// A PutItem validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct PutItem {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The whole item, keys included.
     pub item: Item,
+    /// What the item must satisfy before the write.
     pub condition: Option<Condition>,
+    /// Which image of the item the response carries.
     pub return_values: ReturnOld,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the response carries the sizes of item collections.
     pub metrics: ReturnItemCollectionMetrics,
 }
 
 impl PutItem {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: PutItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let values = checks::each_value(Some(&parts.item))

@@ -13,34 +13,47 @@ use crate::expression::{
 use crate::messages::{Wording, item as messages, shape};
 use crate::value::Item;
 
-/// In which dialect a filter was written: texts name it differently.
+/// The dialect of a filter; error messages name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterDialect {
+    /// `FilterExpression`.
     #[default]
     Expression,
     /// `QueryFilter`.
     Legacy,
 }
 
-/// A Query valid as far as can be told without the table.
+/// A Query validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct Query {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The index to read; absent: the table itself.
     pub index: Option<String>,
+    /// Which partition to read and which range of sort keys.
     pub key_condition: KeyCondition,
+    /// Applied to each row after it was read and metered.
     pub filter: Option<Condition>,
+    /// Decides the text of an error about the filter.
     pub filter_dialect: FilterDialect,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
+    /// Which attributes to return, if the client said so by `Select`.
     pub select: Option<SelectMode>,
+    /// Rows that a page evaluates at most, before the filter.
     pub limit: Option<NonZeroU32>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// The order of the rows on a page.
     pub order: SortOrder,
+    /// Where the previous page ended, as the client sent it.
     pub exclusive_start_key: Option<Item>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 
 impl Query {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: QueryParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let limit =
@@ -71,7 +84,7 @@ impl Query {
             &mut placeholders,
         )?;
         placeholders.finish()?;
-        // What a key condition cannot be is told after the faults of all other expressions (observed).
+        // Observed: the rules of key conditions are checked after the faults of all other expressions.
         let key_condition = match key_condition {
             Some(condition) => KeyCondition::from_condition(&condition)?,
             None => legacy::key_conditions(&parts.key_conditions.unwrap_or_default())?,
@@ -96,7 +109,7 @@ impl Query {
     }
 }
 
-/// Observed: `KeyConditions` may stand beside expressions, unless one of them says the same.
+/// Observed: `KeyConditions` may be used together with expressions, except with `KeyConditionExpression`.
 fn check_dialects(parts: &QueryParts) -> Result<(), Error> {
     let contested = parts.key_conditions.as_ref().filter(|_| parts.key_condition_expression.is_some());
     Dialects {

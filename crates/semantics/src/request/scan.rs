@@ -20,20 +20,22 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The segment, unless its number is not below the total.
+    /// The segment; `None` if its number is not below the total.
     pub fn new(number: u32, total: NonZeroU32) -> Option<Self> {
         (number < total.get()).then_some(Self { number, total })
     }
 
+    /// The zero-based number of the segment.
     pub const fn number(self) -> u32 {
         self.number
     }
 
+    /// How many segments the scan is divided into.
     pub const fn total(self) -> NonZeroU32 {
         self.total
     }
 
-    /// `Segment` and `TotalSegments` come together or not at all.
+    /// Validates `Segment` and `TotalSegments`, which a request has together or not at all.
     fn validate(number: Option<i64>, total: Option<i64>) -> Result<Option<Self>, Error> {
         let (number, total) = match (number, total) {
             (None, None) => return Ok(None),
@@ -52,27 +54,39 @@ impl Segment {
             let constraint = shape::value_at_most(i64::from(SCAN_SEGMENTS_MAX));
             return Err(checks::out_of_bounds("totalSegments", total, &constraint));
         };
-        Ok(Self::new(segment, total_segments))
+        let segment = Self::new(segment, total_segments);
+        assert!(segment.is_some(), "a segment's number is below the total");
+        Ok(segment)
     }
 }
 
-/// A Scan valid as far as can be told without the table.
+/// A Scan validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct Scan {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// The index to read; absent: the table itself.
     pub index: Option<String>,
+    /// Applied to each row after it was read and metered.
     pub filter: Option<Condition>,
+    /// The parts of the item to return; absent: the whole item.
     pub projection: Option<Projection>,
+    /// Which attributes to return, if the client said so by `Select`.
     pub select: Option<SelectMode>,
+    /// Rows that a page evaluates at most, before the filter.
     pub limit: Option<NonZeroU32>,
+    /// The part of the table to read; absent: all of it.
     pub segment: Option<Segment>,
+    /// From `ConsistentRead`; eventual unless the client asks for a strong read.
     pub consistency: Consistency,
+    /// Where the previous page ended, as the client sent it.
     pub exclusive_start_key: Option<Item>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
 }
 
 impl Scan {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: ScanParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let limit = checks::limit(parts.limit, |value, constraint| {

@@ -1,28 +1,31 @@
-//! A stream as a client names it: by its Amazon Resource Name.
+//! A stream as a client names it: by its Amazon Resource Name (ARN).
 //!
-//! It does not know which streams exist, nor whose tables the caller may see.
+//! It does not know which streams exist or which tables the caller may see.
 
 use super::table_ref::ArnScope;
 use crate::error::Error;
 use crate::messages::stream;
 
-/// A stream's name, taken apart.
+/// The parts of a stream's ARN.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StreamRef {
     /// What the client wrote.
     pub arn: String,
+    /// The region and account in the ARN.
     pub scope: ArnScope,
+    /// The name of the stream's table.
     pub table_name: String,
+    /// The label that tells the streams of one table apart: the time of creation.
     pub label: String,
 }
 
 impl StreamRef {
-    /// Takes `arn:aws:dynamodb:region:account:table/name/stream/label` apart.
+    /// Parses `arn:aws:dynamodb:region:account:table/name/stream/label`.
     pub fn parse(arn: &str) -> Result<Self, Error> {
         Self::read(arn).ok_or_else(|| Error::validation(stream::INVALID_ARN))
     }
 
-    /// The parts of a well-formed name.
+    /// Like [`Self::parse`]; `None` for an ARN that is not well-formed.
     pub fn read(arn: &str) -> Option<Self> {
         let rest = arn.strip_prefix("arn:aws:dynamodb:")?;
         let (region, rest) = rest.split_once(':')?;
@@ -43,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_streams_name_is_taken_apart() {
+    fn a_streams_arn_is_parsed() {
         let arn = "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop/stream/2026-01-02T03:04:05.678";
         let stream = StreamRef::parse(arn).unwrap();
         assert_eq!((stream.table_name.as_str(), stream.label.as_str()), ("Shop", "2026-01-02T03:04:05.678"));
@@ -51,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_other_things_are_refused() {
+    fn arns_of_other_resources_are_refused() {
         for arn in [
             "sdfadfsdfnlfkajakfgjalksfgklasjklasdjfklasdfasdfgasf",
             "arn:aws:dynamodb:eu-west-1:123456789012:table/Shop",

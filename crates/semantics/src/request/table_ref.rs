@@ -1,7 +1,7 @@
-//! A table as a client names it: by name, or by Amazon Resource Name.
+//! A table as a client names it: by name or by Amazon Resource Name (ARN).
 //!
-//! It does not know which tables exist, nor who asks: that an ARN's region and account are the caller's is checked
-//! where the table is looked up.
+//! It does not know which tables exist or who the caller is. The lookup of the table compares the region and
+//! account of an ARN with the caller's.
 
 use crate::error::Error;
 use crate::limits::TABLE_NAME_BYTES_MAX;
@@ -12,10 +12,12 @@ const PARTITION: &str = "aws";
 const SERVICE: &str = "dynamodb";
 const RESOURCE_TYPE: &str = "table";
 
-/// Whose table an ARN names.
+/// The region and account of an ARN.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ArnScope {
+    /// The region's code, such as `eu-west-1`.
     pub region: String,
+    /// The account's id.
     pub account: String,
 }
 
@@ -24,12 +26,14 @@ pub struct ArnScope {
 pub struct TableRef {
     /// What the client wrote.
     pub as_given: String,
+    /// The name alone.
     pub name: String,
+    /// The region and account in the ARN; absent if the client wrote a name.
     pub arn_scope: Option<ArnScope>,
 }
 
 impl TableRef {
-    /// Takes a name as it is, and an ARN apart.
+    /// Parses an ARN; takes any other text as a name. The name's bounds are checked with the request's shape.
     pub fn parse(as_given: &str) -> Result<Self, Error> {
         if !as_given.starts_with(ARN_START) {
             return Ok(Self { as_given: as_given.to_owned(), name: as_given.to_owned(), arn_scope: None });
@@ -55,7 +59,7 @@ impl TableRef {
     }
 }
 
-/// The rules that an ARN's refusal quotes.
+/// The rules of a table's name in an ARN; the message about a malformed ARN quotes them.
 fn is_name(name: &str) -> bool {
     (1..=TABLE_NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte))
@@ -66,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_stays_a_name_and_an_arn_is_taken_apart() {
+    fn a_name_stays_a_name_and_an_arn_is_parsed() {
         assert_eq!(TableRef::parse("Shop.v1").unwrap().arn_scope, None);
         let arn = TableRef::parse("arn:aws:dynamodb:eu-west-1:123456789012:table/Shop").unwrap();
         assert_eq!(arn.name, "Shop");
@@ -77,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn arns_of_other_things_are_refused() {
+    fn arns_of_other_resources_are_refused() {
         for (arn, start) in [
             ("arn:aws:dynamodb", "1 validation error detected: Value 'arn:aws:dynamodb' at 'tableName'"),
             ("arn:aws:s3:eu-west-1:1:table/x", "1 validation error detected: Value"),

@@ -8,15 +8,19 @@ use crate::error::{Error, ErrorKind};
 use crate::limits::{TABLE_NAME_BYTES_MIN, TAG_KEY_CHARACTERS_MAX, TAG_VALUE_CHARACTERS_MAX, TAGS_MAX};
 use crate::messages::{shape, table, tags};
 
-/// The table that an ARN names.
+/// A table as an ARN names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResourceRef {
+    /// What the client wrote.
     pub arn: String,
+    /// The region and account in the ARN.
     pub scope: ArnScope,
+    /// The table's name, also where the ARN names one of its streams.
     pub table: String,
 }
 
 impl ResourceRef {
+    /// Parses the ARN of a table or of one of its streams.
     pub fn parse(arn: &str) -> Result<Self, Error> {
         let invalid = |text: String| Err(Error::validation(table::invalid(text)));
         if !arn.starts_with("arn:") {
@@ -44,32 +48,38 @@ impl ResourceRef {
     }
 }
 
-/// A TagResource. Invariant of tags: at least one, keys and values allowed, keys once each.
+/// A TagResource. Invariant: at least one tag, with allowed keys and values, no key twice.
 #[derive(Clone, Debug)]
 pub struct TagResource {
+    /// The table, by ARN.
     pub resource: ResourceRef,
+    /// Tags by their keys.
     pub tags: BTreeMap<String, String>,
 }
 
 impl TagResource {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: TagResourceParts) -> Result<Self, Error> {
         let (arn, given) = both(parts.resource_arn, parts.tags, "tags")?;
         let resource = ResourceRef::parse(&arn)?;
         if given.is_empty() {
             return Err(Error::validation(tags::NO_TAG));
         }
-        Ok(Self { resource, tags: sense_tags(given)? })
+        Ok(Self { resource, tags: validate_tags(given)? })
     }
 }
 
 /// An UntagResource.
 #[derive(Clone, Debug)]
 pub struct UntagResource {
+    /// The table, by ARN.
     pub resource: ResourceRef,
+    /// The keys of the tags to remove; a key without a tag is no fault.
     pub keys: BTreeSet<String>,
 }
 
 impl UntagResource {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: UntagResourceParts) -> Result<Self, Error> {
         let (arn, keys) = both(parts.resource_arn, parts.tag_keys, "tagKeys")?;
         let resource = ResourceRef::parse(&arn)?;
@@ -87,17 +97,20 @@ impl UntagResource {
 /// A ListTagsOfResource.
 #[derive(Clone, Debug)]
 pub struct ListTagsOfResource {
+    /// The table, by ARN.
     pub resource: ResourceRef,
 }
 
 impl ListTagsOfResource {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: &ListTagsOfResourceParts) -> Result<Self, Error> {
         let arn = parts.resource_arn.as_deref().ok_or_else(|| Error::validation(tags::NO_ARN))?;
         Ok(Self { resource: ResourceRef::parse(arn)? })
     }
 }
 
-/// Both members of a change of tags. Observed: a missing ARN is told alone, in words of its own.
+/// Both required members of a change of tags. Observed: a missing ARN is reported alone, with a message of
+/// its own.
 fn both<T>(arn: Option<String>, given: Option<T>, member: &str) -> Result<(String, T), Error> {
     let arn = arn.ok_or_else(|| Error::validation(tags::NO_ARN))?;
     let given =
@@ -105,9 +118,9 @@ fn both<T>(arn: Option<String>, given: Option<T>, member: &str) -> Result<(Strin
     Ok((arn, given))
 }
 
-/// Checks tags one by one, in the client's order.
-pub(super) fn sense_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String>, Error> {
-    let mut sensed = BTreeMap::new();
+/// Validates tags one by one, in the client's order.
+pub(super) fn validate_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String>, Error> {
+    let mut tags_by_key = BTreeMap::new();
     for tag in parts {
         check_key(&tag.key)?;
         let Some(value) = tag.value else {
@@ -116,15 +129,15 @@ pub(super) fn sense_tags(parts: Vec<TagParts>) -> Result<BTreeMap<String, String
         if value.chars().count() > TAG_VALUE_CHARACTERS_MAX || !value.chars().all(is_allowed) {
             return Err(Error::validation(tags::invalid_value(&value)));
         }
-        if sensed.contains_key(&tag.key) {
+        if tags_by_key.contains_key(&tag.key) {
             return Err(Error::validation(tags::duplicate_key(&tag.key)));
         }
-        sensed.insert(tag.key, value);
+        tags_by_key.insert(tag.key, value);
     }
-    if sensed.len() > TAGS_MAX {
+    if tags_by_key.len() > TAGS_MAX {
         return Err(Error::validation(tags::TOO_MANY));
     }
-    Ok(sensed)
+    Ok(tags_by_key)
 }
 
 fn check_key(key: &str) -> Result<(), Error> {
@@ -158,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_arn_hides_what_else_is_missing() {
+    fn a_missing_arn_is_reported_before_other_missing_members() {
         let arn = || Some(ARN.to_owned());
         let tag = |resource_arn| TagResource::validate(TagResourceParts { resource_arn, tags: None });
         let untag =

@@ -1,20 +1,24 @@
-//! Throughput settings of tables and indexes, as a client asks for them.
+//! Throughput settings of tables and indexes in requests.
 
 use super::parts::{OnDemandThroughputParts, ProvisionedThroughputParts, WarmThroughputParts};
 use crate::error::Error;
+use crate::limits::{INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, REQUESTED_UNITS_MAX};
 use crate::messages::table;
 
-/// The greatest number of units that is a number of units at all (the service's own bound).
-const UNITS_MAX: u64 = 1_000_000_000_000;
-/// What every new on-demand table or index can take at once (developer guide: on-demand capacity mode).
-const INITIAL_ON_DEMAND: Throughput = Throughput { read_units: 12_000, write_units: 4_000 };
-/// The ceiling that takes a ceiling away (API reference: `OnDemandThroughput`).
-const TAKE_AWAY: i64 = -1;
+/// The initial throughput of an on-demand table or index.
+const INITIAL_ON_DEMAND: Throughput = Throughput {
+    read_units: INITIAL_ON_DEMAND_READ_UNITS,
+    write_units: INITIAL_ON_DEMAND_WRITE_UNITS,
+};
+/// The value that removes a ceiling (API reference: `OnDemandThroughput`).
+const NO_CEILING: i64 = -1;
 
-/// Provisioned units.
+/// Provisioned capacity of a table or index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throughput {
+    /// Read capacity units per second.
     pub read_units: u64,
+    /// Write capacity units per second.
     pub write_units: u64,
 }
 
@@ -30,26 +34,28 @@ impl Throughput {
 fn bounded(units: i64, name: &str) -> Result<u64, Error> {
     u64::try_from(units)
         .ok()
-        .filter(|units| *units <= UNITS_MAX)
+        .filter(|units| *units <= REQUESTED_UNITS_MAX)
         .ok_or_else(|| Error::validation(table::units_out_of_bounds(units, name)))
 }
 
-/// Ceilings of on-demand capacity; in an update -1 takes one away.
+/// Ceilings of on-demand capacity. In an update, -1 removes a ceiling.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnDemandThroughput {
+    /// Read units per second at most; absent: not mentioned.
     pub read_units_max: Option<i64>,
+    /// Write units per second at most; absent: not mentioned.
     pub write_units_max: Option<i64>,
 }
 
 impl OnDemandThroughput {
-    /// Ceilings of a new table or index. `place` is `table` or `index : NAME`, for the message.
-    pub(super) fn sense_new(parts: &OnDemandThroughputParts, place: &str) -> Result<Self, Error> {
+    /// Ceilings of a new table or index. `place` is `table` or `index : NAME`, as the message has it.
+    pub(super) fn validate_new(parts: &OnDemandThroughputParts, place: &str) -> Result<Self, Error> {
         Self::validate(parts, place, |units| units >= 1)
     }
 
-    /// Ceilings of a table or index that exists.
-    pub(super) fn sense_change(parts: &OnDemandThroughputParts, place: &str) -> Result<Self, Error> {
-        Self::validate(parts, place, |units| units >= 1 || units == TAKE_AWAY)
+    /// Ceilings of an existing table or index. `place` is as in [`Self::validate_new`].
+    pub(super) fn validate_change(parts: &OnDemandThroughputParts, place: &str) -> Result<Self, Error> {
+        Self::validate(parts, place, |units| units >= 1 || units == NO_CEILING)
     }
 
     fn validate(
@@ -67,23 +73,26 @@ impl OnDemandThroughput {
         }
     }
 
-    /// What was asked for, each with its member's name.
+    /// The ceilings that the request has, each with its member's name.
     pub fn named(self) -> impl Iterator<Item = (i64, &'static str)> {
         let read = self.read_units_max.map(|units| (units, "MaxReadRequestUnits"));
         read.into_iter().chain(self.write_units_max.map(|units| (units, "MaxWriteRequestUnits")))
     }
 }
 
-/// What a table or index shall be able to take at once.
+/// Warm throughput: the load that a table or index is to sustain at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarmThroughput {
+    /// Read units per second; absent: not mentioned.
     pub read_units: Option<u64>,
+    /// Write units per second; absent: not mentioned.
     pub write_units: Option<u64>,
 }
 
 impl WarmThroughput {
-    /// Of a new table or index: no less than what it can take anyway; `units` are its provisioned ones, if any.
-    pub(super) fn sense_new(
+    /// Warm throughput of a new table or index, at least its initial throughput. `units` are its provisioned
+    /// units.
+    pub(super) fn validate_new(
         parts: &WarmThroughputParts,
         units: Option<Throughput>,
         place: &str,
@@ -104,7 +113,7 @@ impl WarmThroughput {
         Ok(asked)
     }
 
-    /// What was asked for, each with its member's name.
+    /// The units that the request has, each with its member's name.
     pub fn named(self) -> impl Iterator<Item = (u64, &'static str)> {
         let read = self.read_units.map(|units| (units, "ReadUnitsPerSecond"));
         read.into_iter().chain(self.write_units.map(|units| (units, "WriteUnitsPerSecond")))

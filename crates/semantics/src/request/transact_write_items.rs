@@ -14,31 +14,43 @@ use crate::messages::Wording;
 use crate::messages::transaction as messages;
 use crate::value::Item;
 
-/// What one action of a transaction does.
+/// The effect of one action of a transaction.
 #[derive(Clone, Debug)]
 pub enum TransactAction {
-    /// Nothing but to check the condition.
+    /// Only checks the condition.
     Check {
+        /// The primary key of the item to check.
         key: Item,
     },
+    /// Puts a whole item.
     Put {
+        /// The item, keys included.
         item: Item,
     },
+    /// Updates an item, or creates it.
     Update {
+        /// The item's primary key.
         key: Item,
+        /// What changes.
         update: Update,
     },
+    /// Deletes an item.
     Delete {
+        /// The item's primary key.
         key: Item,
     },
 }
 
-/// One action of a transaction. A `Check` always has a condition.
+/// One action of a transaction. Invariant: a `Check` has a condition.
 #[derive(Clone, Debug)]
 pub struct TransactWrite {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// What happens to the item.
     pub action: TransactAction,
+    /// What the item must satisfy before the write.
     pub condition: Option<Condition>,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
 }
 
@@ -46,24 +58,31 @@ pub struct TransactWrite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub [u8; 32]);
 
-/// The client's idempotency token and what it was sent with.
+/// The client's idempotency token and the request it was sent with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestToken {
+    /// The token as the client sent it.
     pub token: String,
+    /// What the request said: a second request with the token must say the same.
     pub fingerprint: Fingerprint,
 }
 
-/// A TransactWriteItems valid as far as can be told without the tables.
+/// A TransactWriteItems validated as far as that is possible without the tables.
 #[derive(Clone, Debug)]
 pub struct TransactWriteItems {
+    /// The actions, in the client's order.
     pub actions: Vec<TransactWrite>,
+    /// Makes repeated requests idempotent for a while.
     pub token: Option<RequestToken>,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the response carries the sizes of item collections.
     pub metrics: ReturnItemCollectionMetrics,
 }
 
 impl TransactWriteItems {
-    /// Understands the parts action by action: the first fault in the request's order wins, whatever its kind.
+    /// Validates the parts action by action: the first fault in the request's order is the error, of any
+    /// kind.
     pub fn validate(parts: TransactWriteItemsParts) -> Result<Self, Error> {
         let mut digest = parts.client_request_token.is_some().then(Digest::new);
         let mut actions = Vec::with_capacity(parts.transact_items.len());
@@ -81,7 +100,7 @@ impl TransactWriteItems {
     }
 }
 
-/// The four actions of the service model, which differ only in which expressions they may have.
+/// The four actions of the service model. They differ only in the expressions they may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ActionKind {
     Check,
@@ -90,7 +109,7 @@ enum ActionKind {
     Update,
 }
 
-/// The parts of one action, whichever it is.
+/// The parts of one action of any kind.
 #[derive(Debug)]
 struct ActionParts {
     kind: ActionKind,
@@ -153,7 +172,7 @@ impl ActionParts {
         }
     }
 
-    /// Observed: within one action, faults of its expressions come before those of its item or key.
+    /// Observed: within one action, faults of expressions precede those of the item or key.
     fn validate(self, digest: Option<&mut Digest>) -> Result<TransactWrite, Error> {
         let table = TableRef::parse(&self.table_name)?;
         let mut placeholders = self.placeholders()?;
@@ -164,6 +183,8 @@ impl ActionParts {
         if let Some(digest) = digest {
             self.add_to(digest);
         }
+        assert!(self.kind != ActionKind::Check || condition.is_some(), "a check has a condition");
+        assert_eq!(self.kind == ActionKind::Update, update.is_some(), "an update has an update expression");
         let on_condition_failure = checks::on_condition_failure(self.on_condition_failure);
         let subject = checks::item(self.subject, Wording::Legacy)?;
         let action = match (self.kind, update) {
@@ -175,7 +196,7 @@ impl ActionParts {
         Ok(TransactWrite { table, action, condition, on_condition_failure })
     }
 
-    /// Observed, unlike outside of transactions: names and values beside no expression are not looked at.
+    /// Observed: unlike in other operations, names and values without an expression are ignored.
     fn placeholders(&self) -> Result<Placeholders<'_>, Error> {
         if self.update.is_none() && self.condition.is_none() {
             return Placeholders::new(None, None, Wording::Legacy);
@@ -183,7 +204,7 @@ impl ActionParts {
         Placeholders::new(self.names.as_deref(), self.values.as_ref(), Wording::Legacy)
     }
 
-    /// Everything that makes two actions the same.
+    /// Adds everything that makes two actions the same to the hash.
     fn add_to(&self, digest: &mut Digest) {
         digest.tag(match self.kind {
             ActionKind::Check => b'C',

@@ -9,22 +9,29 @@ use crate::expression::{Condition, ConditionKind, Placeholders, Update, legacy, 
 use crate::messages::Wording;
 use crate::value::Item;
 
-/// An UpdateItem valid as far as can be told without the table.
+/// An UpdateItem validated as far as that is possible without the table.
 #[derive(Clone, Debug)]
 pub struct UpdateItem {
+    /// The table, by name or ARN.
     pub table: TableRef,
+    /// Attributes of the primary key, not yet compared with the table's schema.
     pub key: Item,
-    /// Absent: the item is created if missing, and otherwise left as it is.
+    /// What changes; absent: a missing item is created and an existing one stays unchanged.
     pub update: Option<Update>,
+    /// What the item must satisfy before the write.
     pub condition: Option<Condition>,
+    /// Which image of the item the response carries.
     pub return_values: ReturnValue,
+    /// Whether the error of a failed condition carries the item.
     pub on_condition_failure: OnConditionFailure,
+    /// Which capacity figures the response carries.
     pub capacity: ReturnConsumedCapacity,
+    /// Whether the response carries the sizes of item collections.
     pub metrics: ReturnItemCollectionMetrics,
 }
 
 impl UpdateItem {
-    /// Understands the parts, in the service's order of checks.
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: UpdateItemParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         let values = checks::each_value(Some(&parts.key))

@@ -1,9 +1,9 @@
-//! UpdateTable: its typed request, and every rule that needs no table.
+//! UpdateTable: its typed request, and every rule that does not need the table.
 
 use std::collections::BTreeSet;
 
 use super::create_table::{
-    EncryptionKey, NewIndex, sense_definitions, sense_encryption, sense_global_key, sense_projection,
+    EncryptionKey, NewIndex, validate_definitions, validate_encryption, validate_global_key, validate_projection,
 };
 use super::parts::{
     BillingMode, CreateGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, StreamViewType,
@@ -15,22 +15,31 @@ use crate::error::{Error, ErrorKind};
 use crate::messages::table;
 use crate::schema::{IndexKind, IndexSchema, KeyAttribute};
 
-/// What shall become of one index.
+/// The change of one global index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IndexUpdate {
+    /// Creates a global index.
     Create(NewIndex),
+    /// Changes the capacity of a global index.
     Update {
+        /// The index's name.
         name: String,
+        /// New provisioned units.
         throughput: Option<Throughput>,
+        /// New on-demand ceilings.
         on_demand: Option<OnDemandThroughput>,
+        /// New warm throughput.
         warm: Option<WarmThroughput>,
     },
+    /// Deletes a global index.
     Delete {
+        /// The index's name.
         name: String,
     },
 }
 
 impl IndexUpdate {
+    /// The name of the index that changes.
     pub fn name(&self) -> &str {
         match self {
             Self::Create(index) => &index.schema.name,
@@ -39,36 +48,53 @@ impl IndexUpdate {
     }
 }
 
+/// What happens to the table's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamChange {
+    /// Starts a new stream with these images.
     Enable(StreamViewType),
+    /// Ends the stream; its records stay readable until their retention ends.
     Disable,
 }
 
+/// Which key encrypts the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EncryptionChange {
+    /// A key of the account.
     OwnKey(EncryptionKey),
+    /// The service's own key.
     ServiceKey,
 }
 
-/// An UpdateTable that asks for something.
+/// An UpdateTable with at least one change. An absent member leaves its setting unchanged.
 #[derive(Clone, Debug)]
 pub struct UpdateTable {
+    /// The table, by name or ARN.
     pub table: TableRef,
     /// Definitions of the key attributes of new indexes.
     pub definitions: Vec<KeyAttribute>,
+    /// The new billing mode.
     pub billing: Option<BillingMode>,
+    /// New provisioned units of the table.
     pub throughput: Option<Throughput>,
+    /// Changes of global indexes, each index at most once.
     pub index_updates: Vec<IndexUpdate>,
+    /// A change of the stream.
     pub stream: Option<StreamChange>,
+    /// A change of the encryption key.
     pub encryption: Option<EncryptionChange>,
+    /// The new table class.
     pub class: Option<TableClass>,
+    /// Whether DeleteTable is to be refused.
     pub deletion_protection: Option<bool>,
+    /// New ceilings of on-demand capacity.
     pub on_demand: Option<OnDemandThroughput>,
+    /// New warm throughput.
     pub warm: Option<WarmThroughput>,
 }
 
 impl UpdateTable {
+    /// Validates the parts in the service's order of checks: the first fault is the error.
     pub fn validate(parts: &UpdateTableParts) -> Result<Self, Error> {
         let table = TableRef::parse(&parts.table_name)?;
         check_asks_something(parts)?;
@@ -82,30 +108,31 @@ impl UpdateTable {
         if updates.is_some_and(<[_]>::is_empty) {
             return Err(invalid("List of GlobalSecondaryIndexUpdates is empty"));
         }
-        let definitions = parts.attribute_definitions.as_deref().map(sense_definitions);
-        let index_updates = sense_index_updates(updates.unwrap_or_default(), definitions.as_deref())?;
-        let throughput = sense_capacity(parts)?;
+        let definitions = parts.attribute_definitions.as_deref().map(validate_definitions);
+        let index_updates = validate_index_updates(updates.unwrap_or_default(), definitions.as_deref())?;
+        let throughput = validate_capacity(parts)?;
         Ok(Self {
             table,
             definitions: definitions.unwrap_or_default(),
             billing: billing(parts),
             throughput,
             index_updates,
-            stream: sense_stream(parts)?,
-            encryption: sense_encryption_change(parts)?,
+            stream: validate_stream(parts)?,
+            encryption: validate_encryption_change(parts)?,
             class: parts.table_class,
             deletion_protection: parts.deletion_protection_enabled,
             on_demand: parts
                 .on_demand_throughput
                 .as_ref()
-                .map(|limits| OnDemandThroughput::sense_change(limits, "table"))
+                .map(|limits| OnDemandThroughput::validate_change(limits, "table"))
                 .transpose()?,
             warm: parts.warm_throughput.as_ref().map(WarmThroughput::validate),
         })
     }
 }
 
-/// The mode by either of its names. Observed: `BillingMode` wins, and a contradiction is not refused.
+/// The billing mode by either of its names. Observed: `BillingMode` takes precedence and contradictions are
+/// accepted.
 fn billing(parts: &UpdateTableParts) -> Option<BillingMode> {
     parts.billing_mode.or(parts.table_throughput_mode)
 }
@@ -114,8 +141,8 @@ fn invalid(text: impl std::fmt::Display) -> Error {
     Error::validation(table::invalid(text))
 }
 
-/// Observed: throughput settings that say nothing are ignored beside others; alone they end in a failure of the service's
-/// own, without a message.
+/// Removes empty throughput settings. Observed: the service ignores them if the request has other changes;
+/// alone they cause an internal failure without a message.
 fn without_empty(parts: &UpdateTableParts) -> UpdateTableParts {
     let mut parts = parts.clone();
     parts.on_demand_throughput = parts
@@ -148,7 +175,7 @@ fn check_asks_something(parts: &UpdateTableParts) -> Result<(), Error> {
     }))
 }
 
-/// Replicas in other regions are not served: the request is refused as a whole.
+/// Refuses changes of replicas in other regions, which this server does not have (see COMPAT.md).
 fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
     let asked = parts.replica_updates.is_some()
         || parts.multi_region_consistency.is_some()
@@ -156,7 +183,7 @@ fn check_replicas(parts: &UpdateTableParts) -> Result<(), Error> {
     if asked { Err(invalid(table::REPLICAS_NOT_SUPPORTED)) } else { Ok(()) }
 }
 
-/// Some settings change only on their own.
+/// Checks which settings a request may change only alone.
 fn check_single_concerns(parts: &UpdateTableParts) -> Result<(), Error> {
     let iops = parts.provisioned_throughput.is_some() || billing(parts).is_some();
     let indexes = parts.global_secondary_index_updates.as_ref().is_some_and(|updates| !updates.is_empty());
@@ -199,7 +226,7 @@ fn check_combinations(parts: &UpdateTableParts, stream: bool) -> Result<(), Erro
     Ok(())
 }
 
-fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error> {
+fn validate_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error> {
     match (billing(parts), &parts.provisioned_throughput) {
         (Some(BillingMode::Provisioned), None) => Err(invalid(table::UNITS_REQUIRED_TO_UPDATE)),
         (Some(BillingMode::PayPerRequest), Some(_)) => Err(invalid(table::NO_UNITS_ON_DEMAND)),
@@ -208,7 +235,7 @@ fn sense_capacity(parts: &UpdateTableParts) -> Result<Option<Throughput>, Error>
     }
 }
 
-fn sense_index_updates(
+fn validate_index_updates(
     parts: &[GlobalSecondaryIndexUpdateParts],
     definitions: Option<&[KeyAttribute]>,
 ) -> Result<Vec<IndexUpdate>, Error> {
@@ -216,20 +243,20 @@ fn sense_index_updates(
     for part in parts {
         updates.push(match (&part.create, &part.update, &part.delete) {
             (None, None, None) => return Err(invalid(table::EMPTY_INDEX_UPDATE)),
-            (Some(create), None, None) => IndexUpdate::Create(sense_new_index(create, definitions)?),
-            (None, Some(update), None) => sense_changed_index(update)?,
+            (Some(create), None, None) => IndexUpdate::Create(validate_new_index(create, definitions)?),
+            (None, Some(update), None) => validate_changed_index(update)?,
             (None, None, Some(delete)) => IndexUpdate::Delete { name: delete.index_name.clone() },
             _ => return Err(invalid(table::SEVERAL_INDEX_ACTIONS)),
         });
     }
     let mut names = BTreeSet::new();
     match updates.iter().find(|update| !names.insert(update.name())) {
-        Some(twice) => Err(invalid(table::index_updated_twice(twice.name()))),
+        Some(repeated) => Err(invalid(table::index_updated_twice(repeated.name()))),
         None => Ok(updates),
     }
 }
 
-fn sense_new_index(
+fn validate_new_index(
     parts: &CreateGlobalSecondaryIndexActionParts,
     definitions: Option<&[KeyAttribute]>,
 ) -> Result<NewIndex, Error> {
@@ -239,8 +266,8 @@ fn sense_new_index(
     let schema = IndexSchema {
         name: parts.index_name.clone(),
         kind: IndexKind::Global,
-        key: sense_global_key(&parts.key_schema, definitions)?,
-        projection: sense_projection(&parts.projection)?,
+        key: validate_global_key(&parts.key_schema, definitions)?,
+        projection: validate_projection(&parts.projection)?,
     };
     let place = format!("index : {}", parts.index_name);
     let throughput = parts.provisioned_throughput.as_ref().map(Throughput::validate).transpose()?;
@@ -250,17 +277,17 @@ fn sense_new_index(
         on_demand: parts
             .on_demand_throughput
             .as_ref()
-            .map(|limits| OnDemandThroughput::sense_new(limits, &place))
+            .map(|limits| OnDemandThroughput::validate_new(limits, &place))
             .transpose()?,
         warm: parts
             .warm_throughput
             .as_ref()
-            .map(|asked| WarmThroughput::sense_new(asked, throughput, &format!("index {}", parts.index_name)))
+            .map(|asked| WarmThroughput::validate_new(asked, throughput, &format!("index {}", parts.index_name)))
             .transpose()?,
     })
 }
 
-fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
+fn validate_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<IndexUpdate, Error> {
     let place = format!("index : {}", parts.index_name);
     let warm = parts.warm_throughput.as_ref().map(WarmThroughput::validate);
     if warm.is_some_and(|warm| warm.read_units.is_none() && warm.write_units.is_none()) {
@@ -272,13 +299,13 @@ fn sense_changed_index(parts: &UpdateGlobalSecondaryIndexActionParts) -> Result<
         on_demand: parts
             .on_demand_throughput
             .as_ref()
-            .map(|limits| OnDemandThroughput::sense_change(limits, &place))
+            .map(|limits| OnDemandThroughput::validate_change(limits, &place))
             .transpose()?,
         warm,
     })
 }
 
-fn sense_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error> {
+fn validate_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error> {
     let Some(stream) = &parts.stream_specification else { return Ok(None) };
     match (stream.stream_enabled, stream.stream_view_type) {
         (true, Some(view)) => Ok(Some(StreamChange::Enable(view))),
@@ -288,9 +315,9 @@ fn sense_stream(parts: &UpdateTableParts) -> Result<Option<StreamChange>, Error>
     }
 }
 
-fn sense_encryption_change(parts: &UpdateTableParts) -> Result<Option<EncryptionChange>, Error> {
+fn validate_encryption_change(parts: &UpdateTableParts) -> Result<Option<EncryptionChange>, Error> {
     let Some(specification) = &parts.sse_specification else { return Ok(None) };
-    Ok(Some(match sense_encryption(Some(specification))? {
+    Ok(Some(match validate_encryption(Some(specification))? {
         Some(key) => EncryptionChange::OwnKey(key),
         None => EncryptionChange::ServiceKey,
     }))

@@ -24,7 +24,7 @@ fn keys(numbers: std::ops::Range<i64>) -> KeysAndAttributesParts {
     }
 }
 
-/// What is asked of the first table.
+/// The parts for the first table.
 fn first(parts: &mut BatchGetItemParts) -> &mut KeysAndAttributesParts {
     parts.request_items.first_mut().map(|(_, table)| table).expect("the base request has tables")
 }
@@ -75,7 +75,7 @@ fn tables_are_all_asked_in_one_dialect() {
 }
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), BatchGetItem::validate, ROWS);
 }
 
@@ -91,7 +91,7 @@ fn a_hundred_keys_are_taken_from_all_tables_together() {
 }
 
 #[test]
-fn keys_are_equal_whatever_their_order_and_notation() {
+fn keys_are_equal_in_any_order_and_notation() {
     let one = map(&[("id", AttributeValue::number("1")), ("at", text("x"))]);
     let other = map(&[("at", text("x")), ("id", AttributeValue::number("1.0"))]);
     let table = KeysAndAttributesParts { keys: vec![one, other], ..keys(0..0) };

@@ -59,7 +59,7 @@ const ROWS: &[Row<BatchWriteItemParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), BatchWriteItem::validate, ROWS);
 }
 

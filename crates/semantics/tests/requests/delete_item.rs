@@ -23,7 +23,7 @@ fn base() -> DeleteItemParts {
     }
 }
 
-/// A condition that uses nothing, unless there is one.
+/// Adds a condition without placeholders, unless the request has one.
 fn with_condition(parts: &mut DeleteItemParts) -> &mut DeleteItemParts {
     parts.condition_expression.get_or_insert_with(|| "attribute_exists(id)".to_owned());
     parts
@@ -77,12 +77,12 @@ const ROWS: &[Row<DeleteItemParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), DeleteItem::validate, ROWS);
 }
 
 #[test]
-fn the_former_validation_answers_what_the_present_one_cannot_read() {
+fn the_legacy_validator_answers_requests_that_the_present_one_cannot_read() {
     let too_deep = "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond \
          supported limit";
     let in_the_key = DeleteItemParts { key: map(&[("id", Err(ValueFault::TooDeepToRead))]), ..base() };
@@ -100,7 +100,7 @@ fn the_former_validation_answers_what_the_present_one_cannot_read() {
 }
 
 #[test]
-fn the_key_and_what_to_return_are_kept() {
+fn the_key_and_the_return_values_are_kept() {
     let delete = DeleteItem::validate(DeleteItemParts {
         return_values: Some(ReturnValue::AllOld),
         condition_expression: some("attribute_exists(id)"),

@@ -53,7 +53,7 @@ const ROWS: &[Row<GetItemParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), GetItem::validate, ROWS);
 }
 
@@ -77,7 +77,7 @@ fn a_name_is_shorter_than_64_kb_wherever_it_stands() {
 }
 
 #[test]
-fn a_read_is_eventual_unless_told_otherwise() {
+fn reads_are_eventually_consistent_by_default() {
     assert_eq!(GetItem::validate(base()).unwrap().consistency, Consistency::Eventual);
     let strong = GetItem::validate(GetItemParts { consistent_read: Some(true), ..base() });
     assert_eq!(strong.unwrap().consistency, Consistency::Strong);

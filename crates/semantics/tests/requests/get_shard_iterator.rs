@@ -24,7 +24,7 @@ const ROWS: &[Row<GetShardIteratorParts>] = &[
         "Invalid StreamArn"),
 ];
 
-/// Each alone: the type decides which other members are wanted.
+/// Rows are tried alone: the iterator type decides which other members are required.
 #[rustfmt::skip]
 const BY_TYPE: &[Row<GetShardIteratorParts>] = &[
     (Any, |p| p.shard_iterator_type = ShardIteratorType::AtSequenceNumber,

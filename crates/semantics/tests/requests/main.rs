@@ -1,6 +1,7 @@
-//! What each data-plane request is refused for: one file for each operation, its faults in the order of precedence.
+//! Faults of data-plane requests: one file for each operation, with its faults in the order of precedence.
 //!
-//! Every row is tried alone and together with every later row that can stand beside it: the earlier one must win.
+//! Every row is tried alone and together with every later row that is compatible: the earlier one must be
+//! reported.
 
 #![expect(
     clippy::unnecessary_wraps,
@@ -28,7 +29,7 @@ use keywright_semantics::request::parts::{
 };
 use keywright_semantics::value::{AttributeValue, ValueFault};
 
-/// Which other rows a row can stand beside: the two dialects exclude each other.
+/// Which other rows a row is compatible with: the two dialects exclude each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Dialect {
     Any,
@@ -36,7 +37,8 @@ enum Dialect {
     Expression,
 }
 
-/// What is wrong, and what the client reads. Rows make their fault by whatever means, on top of those of later rows.
+/// A function that adds a fault to a request, and the message the client reads. It must work on a request
+/// that has the faults of later rows.
 type Row<P> = (Dialect, fn(&mut P), &'static str);
 
 fn check<P: Clone + Debug, T: Debug>(base: &P, validate: fn(P) -> Result<T, Error>, rows: &[Row<P>]) {
@@ -88,14 +90,14 @@ fn equals(attribute: &str) -> (String, ConditionParts) {
     compared(attribute, Some(vec![text("x")]))
 }
 
-/// `attribute EQ` with those operands.
+/// `attribute EQ` with these operands.
 fn compared(attribute: &str, operands: Option<Vec<ValuePart>>) -> (String, ConditionParts) {
     let parts =
         ConditionParts { attribute_value_list: operands, comparison_operator: ComparisonOperator::Eq };
     (attribute.to_owned(), parts)
 }
 
-/// The legacy `Expected` of one attribute that must have that value, or of one without a value, which is a fault.
+/// The legacy `Expected` of one attribute and its value. A missing value is a fault.
 fn expected(attribute: &str, value: Option<ValuePart>) -> (String, ExpectedAttributeValueParts) {
     let parts = ExpectedAttributeValueParts {
         value,

@@ -26,7 +26,7 @@ fn base() -> PutItemParts {
     }
 }
 
-/// A condition that uses nothing, unless there is one.
+/// Adds a condition without placeholders, unless the request has one.
 fn with_condition(parts: &mut PutItemParts) -> &mut PutItemParts {
     parts.condition_expression.get_or_insert_with(|| "attribute_exists(id)".to_owned());
     parts
@@ -82,12 +82,12 @@ const ROWS: &[Row<PutItemParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), PutItem::validate, ROWS);
 }
 
 #[test]
-fn what_is_not_said_is_not_asked_for() {
+fn absent_members_have_the_services_defaults() {
     let put = PutItem::validate(base()).unwrap();
     assert_eq!(put.table.name, "Shop");
     assert_eq!(put.return_values, ReturnOld::None);
@@ -98,7 +98,7 @@ fn what_is_not_said_is_not_asked_for() {
 }
 
 #[test]
-fn what_is_said_is_kept() {
+fn members_of_the_request_are_kept() {
     let put = PutItem::validate(PutItemParts {
         condition_expression: some("#i = :v"),
         expression_attribute_names: names(&[("#i", "id")]),

@@ -7,7 +7,7 @@ use keywright_semantics::value::ValueFault;
 use super::Dialect::{Any, Expression, Legacy};
 use super::{Row, assert_fails, check, compared, equals, map, names, not_a_number, some, text};
 
-/// Legacy, but a request with `KeyConditions` alone may use expressions for anything else.
+/// Legacy; a request whose only legacy member is `KeyConditions` can use expressions as well.
 fn base() -> QueryParts {
     QueryParts {
         table_name: "Shop".to_owned(),
@@ -30,7 +30,7 @@ fn base() -> QueryParts {
     }
 }
 
-/// A key condition as an expression that uses `:id`, unless there is one.
+/// Adds a key condition with the placeholder `:id`, unless the request has one.
 fn with_expression(parts: &mut QueryParts) -> &mut QueryParts {
     parts.key_conditions = None;
     parts.key_condition_expression.get_or_insert_with(|| "id = :id".to_owned());
@@ -103,12 +103,12 @@ const ROWS: &[Row<QueryParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), Query::validate, ROWS);
 }
 
 #[test]
-fn legacy_key_conditions_may_stand_beside_other_expressions() {
+fn legacy_key_conditions_can_be_used_with_other_expressions() {
     let query = Query::validate(QueryParts {
         filter_expression: some("a = :v"),
         projection_expression: some("a"),
@@ -135,7 +135,7 @@ fn projected_attributes_of_an_index_may_be_selected() {
 }
 
 #[test]
-fn sort_keys_ascend_unless_told_otherwise() {
+fn sort_keys_ascend_by_default() {
     assert_eq!(Query::validate(base()).unwrap().order, SortOrder::Ascending);
     let backward = Query::validate(QueryParts { scan_index_forward: Some(false), ..base() });
     assert_eq!(backward.unwrap().order, SortOrder::Descending);

@@ -99,7 +99,7 @@ const ROWS: &[Row<ScanParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), Scan::validate, ROWS);
 }
 

@@ -50,12 +50,12 @@ const ROWS: &[Row<TransactGetItemsParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), TransactGetItems::validate, ROWS);
 }
 
 #[test]
-fn names_beside_no_projection_are_not_looked_at() {
+fn names_without_a_projection_are_ignored() {
     let mut parts = base();
     first(&mut parts).projection_expression = None;
     first(&mut parts).expression_attribute_names = names(&[("#unused", "a")]);

@@ -73,7 +73,7 @@ fn base() -> TransactWriteItemsParts {
     }
 }
 
-/// The first action, which is the put.
+/// The first action, a put.
 fn first(parts: &mut TransactWriteItemsParts) -> &mut TransactPutParts {
     parts.transact_items.iter_mut().find_map(|item| item.put.as_mut()).expect("the base request has a put")
 }
@@ -116,7 +116,7 @@ const ROWS: &[Row<TransactWriteItemsParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), TransactWriteItems::validate, ROWS);
 }
 
@@ -130,7 +130,7 @@ fn values_of_an_update_need_one_of_its_expressions() {
 }
 
 #[test]
-fn names_and_values_beside_no_expression_are_not_looked_at() {
+fn names_and_values_without_an_expression_are_ignored() {
     let mut parts = base();
     first(&mut parts).expression_attribute_names = names(&[("#unused", "a")]);
     first(&mut parts).expression_attribute_values = Some(map(&[(":unused", text("x"))]));
@@ -144,11 +144,11 @@ fn a_value_of_an_expression_may_nest_one_level_more() {
     with_condition(&mut parts).expression_attribute_values =
         Some(map(&[(":v", Err(ValueFault::TooDeepByOne(Box::new(value))))]));
     with_condition(&mut parts).condition_expression = some("a = :v");
-    TransactWriteItems::validate(parts).expect("the former validation does not mind");
+    TransactWriteItems::validate(parts).expect("the legacy validator accepts one more level");
 }
 
 #[test]
-fn each_action_becomes_what_it_says_in_order() {
+fn actions_are_kept_in_order() {
     let mut parts = base();
     first(&mut parts).return_values_on_condition_check_failure =
         Some(ReturnValuesOnConditionCheckFailure::AllOld);

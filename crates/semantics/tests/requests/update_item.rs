@@ -27,7 +27,7 @@ fn base() -> UpdateItemParts {
     }
 }
 
-/// An update that uses nothing, unless there is one.
+/// Adds an update without placeholders, unless the request has one.
 fn with_update(parts: &mut UpdateItemParts) -> &mut UpdateItemParts {
     parts.update_expression.get_or_insert_with(|| "REMOVE a".to_owned());
     parts
@@ -90,7 +90,7 @@ const ROWS: &[Row<UpdateItemParts>] = &[
 ];
 
 #[test]
-fn faults_are_told_in_the_services_order() {
+fn faults_are_reported_in_the_services_order() {
     check(&base(), UpdateItem::validate, ROWS);
 }
 

@@ -7,15 +7,13 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::VIOLATIONS_MAX;
 use keywright_semantics::messages::shape as text;
 
 use super::{java_debug, validation_2026};
 use crate::json::{Node, member};
 use crate::operation::Operation;
 use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
-
-/// The service stops collecting here.
-const VIOLATIONS_MAX: usize = 10;
 
 /// All violations of the body, as one error.
 pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Result<(), Error> {

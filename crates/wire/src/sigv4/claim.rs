@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::limits::{PRESIGNED_SECONDS_MAX, SIGNATURE_SKEW_SECONDS_MAX};
 use keywright_semantics::messages::auth;
 use memchr::{memchr, memchr_iter, memchr2_iter};
 
@@ -224,7 +225,7 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
         Some(text) => text
             .parse()
             .ok()
-            .filter(|seconds| (1..=EXPIRES_SECONDS_MAX).contains(seconds))
+            .filter(|seconds| (1..=PRESIGNED_SECONDS_MAX).contains(seconds))
             .ok_or_else(|| incomplete(auth::BAD_EXPIRES))?,
     };
     Ok(RawClaim {
@@ -239,11 +240,9 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
 }
 
 /// What a presigned request without X-Amz-Expires gets: the same window as a header signature.
+const DEFAULT_EXPIRES_SECONDS: u64 = SIGNATURE_SKEW_SECONDS_MAX;
 /// A region's name becomes part of every table's record; the service's names have at most 16 bytes.
 const REGION_BYTES_MAX: usize = 64;
-const DEFAULT_EXPIRES_SECONDS: u64 = 300;
-/// Seven days (Signature Version 4: query parameters).
-const EXPIRES_SECONDS_MAX: u64 = 604_800;
 
 /// A claim whose parts are all there but not yet understood.
 struct RawClaim<'a> {
@@ -256,17 +255,14 @@ struct RawClaim<'a> {
     placement: Placement,
 }
 
-/// How far a header-signed request's time may be from ours (observed in the service's own error texts).
-const SKEW_SECONDS_MAX: u64 = 300;
-
 fn check_time(raw: &RawClaim<'_>, now: TimeMs) -> Result<(), Error> {
-    let latest = now.plus_seconds(SKEW_SECONDS_MAX);
+    let latest = now.plus_seconds(SIGNATURE_SKEW_SECONDS_MAX);
     if raw.time > latest {
         return Err(invalid(auth::not_yet_current(&raw.time_text, &latest.to_basic(), &now.to_basic())));
     }
     match raw.placement {
         Placement::Header => {
-            let earliest = now.minus_seconds(SKEW_SECONDS_MAX);
+            let earliest = now.minus_seconds(SIGNATURE_SKEW_SECONDS_MAX);
             if raw.time < earliest {
                 return Err(invalid(auth::expired(&raw.time_text, &earliest.to_basic(), &now.to_basic())));
             }

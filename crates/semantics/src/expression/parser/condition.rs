@@ -1,4 +1,4 @@
-//! Conditions: OR binds weakest, then AND, then NOT; comparisons, BETWEEN, IN and function calls.
+//! Conditions by precedence: OR, AND, NOT; then comparisons, BETWEEN, IN and function calls.
 
 use super::{Fault, Grouped, Parser};
 use crate::expression::lexer::{Keyword, TokenKind};
@@ -13,8 +13,8 @@ pub(in crate::expression) fn condition(text: &str) -> Result<RawCondition<'_>, F
     Ok(*condition)
 }
 
-/// What may stand in parentheses: after `(`, an operand and a condition cannot be told apart before the end. Boxed,
-/// because every level of the parser's recursion holds one.
+/// The content of parentheses: after `(`, the parser cannot know yet whether an operand or a condition
+/// follows. Boxed, because every level of the parser's recursion holds one.
 enum Term<'t> {
     Condition(Box<RawCondition<'t>>),
     Operand(Box<RawOperand<'t>>),
@@ -75,7 +75,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What follows an operand decides whether it begins a comparison; if nothing does, it is still an operand.
+    /// The token after an operand decides whether the operand begins a comparison; otherwise it stays an
+    /// operand.
     fn after_operand(&mut self, operand: Grouped<Box<RawOperand<'t>>>) -> Result<GroupedTerm<'t>, Fault> {
         let condition = match self.peek().kind {
             TokenKind::Comparator(comparator) => {
@@ -104,7 +105,8 @@ impl<'t> Parser<'t> {
         Ok(bare_condition(condition))
     }
 
-    /// A condition stays one, a call becomes one; a path or a value was the beginning of a comparison that ends here.
+    /// A condition stays one and a call becomes one. A path or value is the start of a comparison that breaks
+    /// off here.
     fn require_condition(&self, term: GroupedTerm<'t>) -> Result<Box<RawCondition<'t>>, Fault> {
         match term.node {
             Term::Condition(condition) => Ok(condition),

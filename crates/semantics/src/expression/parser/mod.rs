@@ -1,6 +1,6 @@
-//! From tokens to what was written: paths, operands and calls, which all kinds of expressions share.
+//! From tokens to a syntax tree: paths, operands and calls, which all kinds of expressions share.
 //!
-//! The parser is linear in the text and its recursion is bounded. Redundant parentheses are found here, at the moment
+//! Parsing time is linear in the text and recursion is bounded. Redundant parentheses are reported here, when
 //! the outer one closes: the service reports them before any later syntax error.
 
 mod condition;
@@ -27,7 +27,7 @@ pub(super) fn projection(text: &str) -> Result<Vec<RawPath<'_>>, Fault> {
     Ok(paths)
 }
 
-/// Something that parentheses may stand around, and whether they do.
+/// A node and whether parentheses surround it.
 struct Grouped<T> {
     node: T,
     in_parens: bool,
@@ -82,6 +82,7 @@ impl<'t> Parser<'t> {
     }
 
     fn end(&self) -> Result<(), Fault> {
+        assert_eq!(self.depth, 0, "every level that was opened is closed");
         if self.peek().kind == TokenKind::End { Ok(()) } else { Err(self.syntax_error()) }
     }
 
@@ -89,7 +90,7 @@ impl<'t> Parser<'t> {
         Fault::new(self.tokens.syntax_error(self.position))
     }
 
-    /// Counts an operator; the service stops reading at the first beyond its limit.
+    /// Counts an operator. The service stops at the first operator beyond its limit.
     fn count_operator(&mut self) -> Result<(), Fault> {
         self.operators += 1;
         if self.operators > EXPRESSION_OPERATORS_MAX {
@@ -98,8 +99,8 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Reads one level deeper. Every level of parentheses that is not redundant needs an operator, so deeper nesting
-    /// than the operator limit can only be redundant.
+    /// Parses one level deeper. Parentheses that are not redundant need an operator each, so nesting beyond
+    /// the operator limit is redundant.
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Fault>) -> Result<T, Fault> {
         if self.depth >= EXPRESSION_PARSER_DEPTH_MAX {
             return Err(Fault::new(messages::redundant_parentheses()));
@@ -187,7 +188,8 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// Calls nested beyond the parser's bound are wrong in any case: an unknown function, or one that does not nest.
+/// The fault of calls nested beyond the parser's bound: either the function is unknown, or it cannot be
+/// nested.
 fn too_deep_call(name: &str) -> String {
     match Function::from_name(name) {
         Some(_) => messages::function_misplaced(name),

@@ -1,4 +1,4 @@
-//! What one request can make of little: depth, copies, and the work that an expression says it is.
+//! Bounds on the amplification of small requests: depth, copies, and the estimated work.
 
 use super::*;
 use crate::expression::legacy::{expected, filter};
@@ -12,7 +12,7 @@ use crate::request::parts::{
     ComparisonOperator, ConditionParts, ConditionalOperator, ExpectedAttributeValueParts,
 };
 
-/// No tree over a request's data is deeper: what walks over it recursively has stack enough.
+/// The deepest tree that a request can make. Recursive walks over it have enough stack.
 const DEPTH_MAX: usize = EXPRESSION_PARSER_DEPTH_MAX + 32;
 
 fn depth(expr: &Expr) -> usize {
@@ -72,7 +72,7 @@ fn no_expression_is_deep() {
     }
 }
 
-/// An item with a list `l` of that many of the smallest elements.
+/// An item with a list `l` of this many elements of the smallest size.
 fn with_list(elements: usize) -> Item {
     item(&[("pk", s("k")), ("l", AttributeValue::L(vec![AttributeValue::Null; elements]))])
 }
@@ -84,7 +84,7 @@ fn updated(update: &Update, old: &Item) -> Result<Item, String> {
 
 const TOO_LARGE: &str = "Item size to update has exceeded the maximum allowed size";
 
-/// One copy of the list takes seven megabytes: 598 of them would not go unnoticed.
+/// One copy of the list takes seven megabytes, so 598 copies would exhaust memory or time.
 #[test]
 fn an_update_that_copies_too_much_is_refused_before_it_copies() {
     let old = with_list(ITEM_BYTES_MAX / 4);

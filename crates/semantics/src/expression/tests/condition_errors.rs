@@ -1,10 +1,10 @@
-//! What is wrong with a condition, and in which words.
+//! Faults of condition expressions and their messages.
 
 use super::*;
 use crate::expression::{ConditionKind, parse_condition, parse_projection};
 use crate::limits::EXPRESSION_OPERATORS_MAX;
 
-/// The error of a filter without its introduction.
+/// The message about a filter without the prefix that names the parameter.
 fn fault(text: &str, names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -> String {
     let error = parse_condition(text, ConditionKind::Filter, &mut placeholders(names, values));
     let message = error.expect_err(text).message;

@@ -1,4 +1,4 @@
-//! What conditions hold of items.
+//! Conditions evaluated on items.
 
 use super::*;
 use crate::expression::{Condition, ConditionKind, parse_condition};
@@ -90,7 +90,7 @@ fn order_exists_within_strings_numbers_and_binaries_only() {
 }
 
 #[test]
-fn functions_look_at_the_types_of_what_they_find() {
+fn functions_depend_on_the_types_of_their_operands() {
     check(&[
         ("attribute_exists(doc.y[2])", &[], true),
         ("attribute_exists(doc.y[3])", &[], false),
@@ -119,7 +119,7 @@ fn functions_look_at_the_types_of_what_they_find() {
 }
 
 #[test]
-fn size_counts_what_each_type_is_made_of() {
+fn size_counts_the_members_or_units_of_each_type() {
     check(&[
         ("size(txt) = :v", &[(":v", n(5))], true),
         ("size(emoji) = :v", &[(":v", n(3))], true),

@@ -1,4 +1,4 @@
-//! What a key condition may say, and what becomes of it.
+//! Key conditions: allowed forms, faults and their messages.
 
 use super::*;
 use crate::expression::{KeyPredicate, parse_key_condition};

@@ -1,4 +1,4 @@
-//! The legacy members mean what their expressions mean.
+//! Legacy members are equivalent to expressions.
 
 use super::*;
 use crate::expression::KeyPredicate;
@@ -40,7 +40,7 @@ fn expected_fault(parts: ExpectedAttributeValueParts) -> String {
 }
 
 #[test]
-fn operators_mean_what_their_expressions_mean() {
+fn legacy_operators_equal_their_expressions() {
     let number = item(&[("a", n(5))]);
     let text = item(&[("a", s("hello"))]);
     let list = item(&[("a", l(&[n(1), n(2)]))]);

@@ -53,7 +53,7 @@ fn encoded(item: &Item) -> EncodedItem {
     EncodedItem::encode(item)
 }
 
-/// Placeholders from short lists, leaked so that tests need not hold them; an empty list is an absent map.
+/// Placeholders from short lists, leaked so that tests need not own them. An empty list is an absent map.
 fn placeholders(names: &[(&str, &str)], values: &[(&str, AttributeValue)]) -> Placeholders<'static> {
     let names: Vec<(String, String)> =
         names.iter().map(|(placeholder, name)| ((*placeholder).to_owned(), (*name).to_owned())).collect();

@@ -1,4 +1,4 @@
-//! Maps of placeholders by themselves.
+//! Faults of the maps of placeholders.
 
 use super::*;
 use crate::expression::{ConditionKind, parse_condition};

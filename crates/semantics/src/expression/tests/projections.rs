@@ -1,4 +1,4 @@
-//! What projections select, and what is wrong with them.
+//! Projections: selected parts, faults and their messages.
 
 use super::*;
 use crate::expression::{Projection, parse_projection};

@@ -1,4 +1,4 @@
-//! What is wrong with an update, and in which words.
+//! Faults of update expressions and their messages.
 
 use super::*;
 use crate::expression::parse_update;
@@ -106,7 +106,7 @@ fn paths_neither_overlap_nor_conflict() {
 }
 
 #[test]
-fn add_and_delete_take_what_they_can_work_with() {
+fn add_and_delete_refuse_values_of_other_types() {
     for (text, value, section, type_name) in [
         ("set b = list_append(:a, a), c = if_not_exists(a) add a.b :a", s("a"), "ADD", "STRING"),
         ("delete a.b :a", s("a"), "DELETE", "STRING"),

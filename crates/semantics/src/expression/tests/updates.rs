@@ -1,4 +1,4 @@
-//! What updates make of items.
+//! Updates applied to items.
 
 use super::*;
 use crate::expression::{Update, parse_update};
@@ -164,7 +164,7 @@ fn removals_of_nested_elements_do_not_move_each_other() {
 }
 
 #[test]
-fn a_sum_with_too_many_digits_is_told_as_one_too_large() {
+fn a_sum_with_too_many_digits_is_reported_as_an_overflow() {
     let old = item(&[("a", AttributeValue::N(Number::parse("1e50").expect("a number")))]);
     for sum in ["SET a = a + :v", "SET a = a - :v"] {
         assert_eq!(
@@ -200,7 +200,7 @@ fn removing_the_last_entry_leaves_an_empty_map_or_list() {
 }
 
 #[test]
-fn images_show_the_touched_places_within_what_holds_them() {
+fn images_show_touched_values_within_their_maps_and_lists() {
     let old = item(&[("a", m(&[("b", s("yo")), ("c", l(&[n(1), n(2), n(3)]))])), ("d", s("cat"))]);
     let values = [(":v", n(7)), (":w", s("dog"))];
     for (text, before, after) in [

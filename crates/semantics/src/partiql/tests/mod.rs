@@ -1,4 +1,4 @@
-//! Statements by their canonical texts, and the exact words of what is refused.
+//! Statements and their canonical texts; faults and their messages.
 
 mod reads;
 
@@ -157,7 +157,7 @@ fn deep_nesting_ends_in_an_error_and_not_in_a_crash() {
     }
 }
 
-/// As long as a statement can be, on the stack that a thread of a server has.
+/// Statements of maximal length on the stack of a server thread.
 #[test]
 fn long_chains_of_operators_take_no_stack() {
     let run = || {
@@ -185,7 +185,7 @@ fn long_chains_of_operators_take_no_stack() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread").join().expect("no fault");
 }
 
-/// What is compared with each candidate is bound once, and counted before it is written out.
+/// A condition that is compared with each candidate is bound once, and counted before it is expanded.
 #[test]
 fn a_truth_value_in_a_list_takes_no_more_than_one_copy_of_its_parameter() {
     let text = format!("SELECT * FROM T WHERE (a=?) IN [{}]", vec!["b"; 100].join(","));

@@ -1,4 +1,4 @@
-//! What a WHERE clause says of keys: the reads of a SELECT, and the one item of other statements.
+//! Keys in a WHERE clause: the reads of a SELECT, and the item of other statements.
 
 use crate::messages::partiql as messages;
 use crate::partiql::{Access, KeyForms, PartiqlFault, Statement, Where, prepare};
@@ -20,7 +20,7 @@ fn clause(text: &str) -> Where {
     }
 }
 
-/// Each read by its partition, its predicates on the sort key, and whether it filters.
+/// Each read as its partition, `/` for each sort key predicate, and `?` if it filters.
 fn shown(text: &str) -> String {
     match access(&clause(text)) {
         Err(fault) => fault.text().to_owned(),
