@@ -302,10 +302,9 @@ impl Committer {
         let _guard = EndGuard(Arc::clone(&self.shared));
         loop {
             let outcome = match self.next_group() {
-                Arrival::Group(group) => self
-                    .commit(group)
-                    .and_then(|()| self.flush_if_due())
-                    .and_then(|()| self.sync_if_due()),
+                Arrival::Group(group) => {
+                    self.commit(group).and_then(|()| self.flush_if_due()).and_then(|()| self.sync_if_due())
+                }
                 Arrival::TimedOut => self.sync_if_due(),
                 Arrival::Closed => break,
             };

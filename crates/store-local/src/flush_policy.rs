@@ -69,9 +69,11 @@ impl FlushPolicy {
 
     /// Whether scans pass over so many overwritten versions that an early flush pays.
     pub(crate) fn is_flush_due(&self) -> bool {
-        assert!(self.repeated_squared >= self.repeated, "a sum of squares is not below the sum of its numbers");
-        let mostly_overwritten =
-            self.overwritten >= OVERWRITTEN_PER_KEY * self.keys + self.overwritten_free;
+        assert!(
+            self.repeated_squared >= self.repeated,
+            "a sum of squares is not below the sum of its numbers"
+        );
+        let mostly_overwritten = self.overwritten >= OVERWRITTEN_PER_KEY * self.keys + self.overwritten_free;
         // The mean number of versions of a key, over all versions of repeatedly written keys.
         let mean = self.repeated_squared / self.repeated.max(1);
         mostly_overwritten || (self.overwritten >= 2 * self.overwritten_free && mean >= VERSIONS_MEAN_MAX)

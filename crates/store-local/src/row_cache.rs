@@ -55,7 +55,10 @@ impl Shard {
         let version = row.version;
         self.newer_bytes += row.bytes();
         if let Some(overwritten) = self.newer.insert(row.hash, row) {
-            assert!(overwritten.version <= version, "a row of the cache is overwritten by later commits only");
+            assert!(
+                overwritten.version <= version,
+                "a row of the cache is overwritten by later commits only"
+            );
             assert!(overwritten.bytes() <= self.newer_bytes, "the bytes of a generation cover its rows");
             self.newer_bytes -= overwritten.bytes();
         }

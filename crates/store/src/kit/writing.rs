@@ -220,7 +220,7 @@ pub fn a_token_row_resolves_an_unknown_commit<S: Subject>(subject: &S) {
             again.put(numbered("effect", number), key("x"));
             match commit(again) {
                 Ok(_) => {}
-                Err(error) => assert_eq!(error, CommitError::Conflict, "the dropped commit happened in between"),
+                Err(error) => assert_eq!(error, CommitError::Conflict, "the dropped commit came first"),
             }
         }
         expected += 1;

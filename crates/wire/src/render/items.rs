@@ -1,4 +1,4 @@
-//! The answers of the operations on items.
+//! The responses of the operations on items.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::request::parts::{
@@ -81,7 +81,7 @@ pub(super) fn transact_write_items(writer: &mut Writer, output: &TransactWriteIt
     });
 }
 
-/// One response of TransactGetItems: an empty structure where nothing was found.
+/// One response of TransactGetItems: an empty structure if the item does not exist.
 pub(super) struct Found<'a>(pub(super) Option<&'a EncodedItem>);
 
 impl Render for Found<'_> {
@@ -90,7 +90,7 @@ impl Render for Found<'_> {
     }
 }
 
-/// A map of attributes as the client wrote it. Only maps without faults come back to the client.
+/// A map of attributes as the client sent it. A batch returns only maps without faults.
 struct Attributes<'a>(&'a AttributeMapPart);
 
 impl Render for Attributes<'_> {

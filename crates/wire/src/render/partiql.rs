@@ -1,4 +1,4 @@
-//! The answers of the operations that take statements.
+//! The responses of the PartiQL operations.
 
 use keywright_semantics::response::{
     BatchExecuteStatementOutput, ExecuteStatementOutput, ExecuteTransactionOutput, StatementError,
