@@ -1,5 +1,5 @@
-//! Latency of single reads and commits of the local store. `cargo bench -p keywright-store-local`; for many threads
-//! see `examples/measure`.
+//! Latency of single reads and commits of the local store. `cargo bench -p keywright-store-local`; for many
+//! threads see `examples/measure`.
 
 use bytes::Bytes;
 use divan::Bencher;

@@ -1,5 +1,6 @@
-//! Measures the local store on this machine: reads per second, durable commits per second, and for comparison the
-//! rate at which the disk syncs.
+//! Measures the local store on this machine: reads per second, durable commits per second, and for comparison
+//! the rate at which the disk syncs.
+//!
 //! `cargo run --release -p keywright-store-local --example measure [FOLDER [reads]]`
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "measures time and prints it")]
 

@@ -1,9 +1,9 @@
-//! The commit thread, the only one that writes: it takes all waiting transactions, checks each for conflicts in
-//! order, and writes those that pass as one batch with one sync.
+//! The commit thread, the only one that writes: it takes all waiting transactions, checks each for conflicts
+//! in order, and writes those that pass as one batch with one sync.
 //!
-//! Readers see a commit only through the view that this thread publishes after the sync. The engine's own visible
-//! sequence number is not used: flushes and compactions advance it while a batch is still being written, so that a
-//! reader could see half a batch.
+//! Readers see a commit only through the view that this thread publishes after the sync. The engine's own
+//! visible sequence number is not used: flushes and compactions advance it while a batch is still being
+//! written, so that a reader could see half a batch.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -35,7 +35,8 @@ const STORED_KEY_BYTES_MAX: usize = CAPABILITIES.key_bytes_max + 1;
 pub(crate) struct Published {
     pub(crate) version: u64,
     pub(crate) snapshot: fjall::Snapshot,
-    /// Transactions begun at this view hold a reference. While one lives, the conflict detector keeps later writes.
+    /// Transactions begun at this view hold a reference. While one lives, the conflict detector keeps later
+    /// writes.
     pub(crate) transactions: Arc<()>,
     pub(crate) changed: LastChanged,
 }
@@ -63,8 +64,8 @@ pub(crate) struct Write {
 
 /// Whether a transaction can conflict.
 pub(crate) enum Started {
-    /// It conflicts if its conflict set changed after this version. The reference keeps the conflict detector from
-    /// dropping the writes since then.
+    /// It conflicts if its conflict set changed after this version. The reference keeps the conflict detector
+    /// from dropping the writes since then.
     At(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
     /// It never conflicts: its writes apply to any state.
     Anywhere,
@@ -235,8 +236,8 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Sends all outcomes. Conflicts are sent only now, after the group is visible: an immediate retry must see the
-    /// commit that it conflicted with.
+    /// Sends all outcomes. Conflicts are sent only now, after the group is visible: an immediate retry must
+    /// see the commit that it conflicted with.
     fn answer(self, written: &Result<(), CommitError>) {
         let committed = self.committed.into_iter().map(|(reply, version)| {
             let outcome = written.clone().map(|()| CommitVersion(version));
@@ -351,8 +352,8 @@ impl Committer {
         Arrival::Group(queue.waiting.drain(..length).collect())
     }
 
-    /// Yields a few times, so that writers answered by the last group can join the next: one sync then serves twice
-    /// as many. With few writers this gains nothing.
+    /// Yields a few times, so that writers answered by the last group can join the next: one sync then serves
+    /// twice as many. With few writers this gains nothing.
     fn wait_for_more(&self) {
         if self.group_len_last < YIELD_GROUP_LEN_MIN {
             return;
@@ -473,7 +474,8 @@ impl Committer {
         self.conflicts.prune(oldest);
     }
 
-    /// Flushes the memtable early if the flush policy asks for it, unless the engine is behind with flushes or merges.
+    /// Flushes the memtable early if the flush policy asks for it, unless the engine is behind with flushes
+    /// or merges.
     fn flush_if_due(&mut self) -> Result<(), String> {
         let memtable = self.rows.tree.active_memtable().id();
         if memtable != self.memtable {

@@ -1,5 +1,5 @@
-//! The conflict detector: the versions of recently committed keys, by which a commit is refused if a key of its
-//! conflict set has changed since the transaction began.
+//! The conflict detector: the versions of recently committed keys, by which a commit is refused if a key of
+//! its conflict set has changed since the transaction began.
 //!
 //! It knows hashes of keys only. Two keys with the same hash cost a needless retry, never a missed conflict.
 
@@ -9,7 +9,8 @@ use std::hash::{BuildHasher, RandomState};
 use keywright_store::ByHash;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Beyond this many keys the older half is dropped. Transactions that began before that are refused as conflicts.
+/// Beyond this many keys the older half is dropped. Transactions that began before that are refused as
+/// conflicts.
 const KEYS_MAX: usize = 512 * 1024;
 
 /// Hashes keys with a seed of its own per opened store, so that a client cannot prepare colliding keys.

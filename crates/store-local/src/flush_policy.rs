@@ -1,20 +1,23 @@
 //! The flush policy: an early flush of the memtable when overwritten versions slow down scans.
 //!
-//! A memtable keeps every version of a key until it is flushed to a table, which has each key once. Scans pass over
-//! all versions: a counter that is written a thousand times a second makes a query of neighbouring rows pass over
-//! fifty thousand versions before the memtable is full. So it is flushed early once versions pile up.
+//! A memtable keeps every version of a key until it is flushed to a table, which has each key once. Scans
+//! pass over all versions: a counter that is written a thousand times a second makes a query of neighbouring
+//! rows pass over fifty thousand versions before the memtable is full. So it is flushed early once versions
+//! pile up.
 //!
-//! An early flush has a price: the live rows go into a small table, which must be merged with others. It pays where
-//! overwritten versions are most of the memtable, and where a few keys have very many. It does not pay where many
-//! keys are written and some more often: with a million keys under Zipf's law, early flushes cost two fifths of the
-//! write rate. Deleted rows gain nothing: their tombstones stay until a merge into the last level.
+//! An early flush has a price: the live rows go into a small table, which must be merged with others. It pays
+//! where overwritten versions are most of the memtable, and where a few keys have very many. It does not pay
+//! where many keys are written and some more often: with a million keys under Zipf's law, early flushes cost
+//! two fifths of the write rate. Deleted rows gain nothing: their tombstones stay until a merge into the last
+//! level.
 
 use keywright_store::ByHash;
 
-/// Keys whose versions are counted one by one. Beyond it, keys written once are dropped, and all keys if that is not
-/// enough: a key that is written all the time soon has a count again.
+/// Keys whose versions are counted one by one. Beyond it, keys written once are dropped, and all keys if that
+/// is not enough: a key that is written all the time soon has a count again.
 const KEYS_MAX: usize = 32 * 1024;
-/// Mean versions per repeatedly written key, weighted by versions, from which scans near such keys become slow.
+/// Mean versions per repeatedly written key, weighted by versions, from which scans near such keys become
+/// slow.
 const VERSIONS_MEAN_MAX: u64 = 1024;
 /// Overwritten versions per key from which they are most of the memtable.
 const OVERWRITTEN_PER_KEY: u64 = 4;
@@ -127,7 +130,8 @@ mod tests {
         assert!(!after((0..60_000).map(|write| write % 30_000)).is_flush_due());
         assert!(!after((0..200_000).map(|write| write % 100_000)).is_flush_due());
         assert!(!after((0..1_000_000).map(|write| if write % 500 == 0 { 7 } else { write })).is_flush_due());
-        // Roughly Zipf's law: of 131,072 keys, those from 2^n to 2^(n + 1) get the same share of writes for every n.
+        // Roughly Zipf's law: of 131,072 keys, those from 2^n to 2^(n + 1) get the same share of writes for
+        // every n.
         let zipf = |write: u64| {
             let random = hash(write + 1).rotate_left(31).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             let first = 1_u64 << (((random >> 40) * 17) >> 24);

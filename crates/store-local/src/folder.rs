@@ -8,9 +8,9 @@
 //! engine/         the engine's files
 //! ```
 //!
-//! The folder belongs to one user: folders are created with mode 0700 and files with 0600, and other users lose
-//! their access to the folder of an existing store. The engine creates its files with the modes that the umask
-//! allows; the closed folder protects them.
+//! The folder belongs to one user: folders are created with mode 0700 and files with 0600, and other users
+//! lose their access to the folder of an existing store. The engine creates its files with the modes that the
+//! umask allows; the closed folder protects them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -89,9 +89,9 @@ impl Folder {
         private_folders().create(&engine).map_err(OpenFault::io(&engine))
     }
 
-    /// Creates the engine's lock file if it is missing. The file is empty, and tools that copy folders may leave it
-    /// out, but the engine opens no store without it. The store's own lock is held, so that the engine is not open
-    /// elsewhere.
+    /// Creates the engine's lock file if it is missing. The file is empty, and tools that copy folders may
+    /// leave it out, but the engine opens no store without it. The store's own lock is held, so that the
+    /// engine is not open elsewhere.
     pub(crate) fn restore_engine_lock(&self) -> Result<(), OpenFault> {
         let lock = self.engine().join(ENGINE_LOCK);
         let created = private_options().create(true).truncate(false).write(true).open(&lock);
@@ -110,8 +110,8 @@ impl Folder {
     }
 }
 
-/// A lock can outlive its owner for a moment: while the system ends the process, or while a process forked from it
-/// starts another program.
+/// A lock can outlive its owner for a moment: while the system ends the process, or while a process forked
+/// from it starts another program.
 const LOCK_TRIES: u32 = 15;
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
@@ -160,7 +160,8 @@ fn read_format(path: &Path) -> Result<Contents, OpenFault> {
     }
 }
 
-/// The contents of a folder without the marker: nothing, an interrupted creation, or a store that lost its marker.
+/// The contents of a folder without the marker: nothing, an interrupted creation, or a store that lost its
+/// marker.
 fn without_format(path: &Path) -> Result<Contents, OpenFault> {
     let begun = path.join(FORMAT_NEW).try_exists().map_err(OpenFault::io(path))?;
     let engine = path.join(ENGINE).try_exists().map_err(OpenFault::io(path))?;
@@ -198,8 +199,9 @@ fn private_folders() -> DirBuilder {
     builder
 }
 
-/// Removes other users' access to a store's folder, which an older version or another program may have created.
-/// This fails for folders of other owners and on file systems without modes; the store opens with a warning.
+/// Removes other users' access to a store's folder, which an older version or another program may have
+/// created. This fails for folders of other owners and on file systems without modes; the store opens with a
+/// warning.
 #[cfg(unix)]
 fn close_to_others(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -216,8 +218,8 @@ fn close_to_others(path: &Path) {
     let reason =
         closed.err().map_or_else(|| "its file system keeps the mode".to_owned(), |error| error.to_string());
     tracing::warn!(
-        "other users of this machine can enter the data folder {} (mode {before:04o}), and removing their access \
-         failed: {reason}; its owner can run `chmod 700 {}`",
+        "other users of this machine can enter the data folder {} (mode {before:04o}), and removing their \
+         access failed: {reason}; its owner can run `chmod 700 {}`",
         path.display(),
         path.display()
     );

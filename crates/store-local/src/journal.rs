@@ -1,9 +1,9 @@
-//! Verifies the engine's journal files before the engine reads them, because the engine silently truncates a journal
-//! at the first bytes that it cannot parse, even if whole batches follow.
+//! Verifies the engine's journal files before the engine reads them, because the engine silently truncates a
+//! journal at the first bytes that it cannot parse, even if whole batches follow.
 //!
-//! A journal is a sequence of batches: a start mark with the number of items and a sequence number, the items, and an
-//! end mark with a checksum of the items. This file knows that layout for the pinned version of the engine. Of rows
-//! it knows only the version row, which says which commits a batch has.
+//! A journal is a sequence of batches: a start mark with the number of items and a sequence number, the
+//! items, and an end mark with a checksum of the items. This file knows that layout for the pinned version of
+//! the engine. Of rows it knows only the version row, which says which commits a batch has.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -190,8 +190,8 @@ const BLOCK_BYTES: u64 = 4096;
 #[cfg(unix)]
 const STAT_BLOCK_BYTES: u64 = 512;
 
-/// Bytes of the file that are allocated. A journal is preallocated as a hole of 64 MiB; if the file takes exactly the
-/// blocks of its batches, the rest is that hole and need not be read.
+/// Bytes of the file that are allocated. A journal is preallocated as a hole of 64 MiB; if the file takes
+/// exactly the blocks of its batches, the rest is that hole and need not be read.
 #[cfg(unix)]
 fn stored_bytes(file: &File, valid_bytes: u64) -> std::io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
@@ -245,12 +245,14 @@ fn holds_batch(bytes: &[u8]) -> bool {
     starts.any(|mut tail| matches!(read_batch(&mut tail), Ok(Some(_))))
 }
 
-/// The result of the check. The caller compares the recovered store with the watermark and needs both files for that.
+/// The result of the check. The caller compares the recovered store with the watermark and needs both files
+/// for that.
 #[derive(Default)]
 pub(crate) struct Verified {
     /// The newest journal, to be named if acknowledged commits are missing.
     pub(crate) newest: Option<PathBuf>,
-    /// A copy of the newest journal as it was before its end was cut off. It is deleted once no commit is missing.
+    /// A copy of the newest journal as it was before its end was cut off. It is deleted once no commit is
+    /// missing.
     pub(crate) saved: Option<PathBuf>,
 }
 
@@ -296,8 +298,8 @@ fn damaged(path: &Path, offset: u64) -> OpenFault {
     OpenFault::corrupt(path, format!("acknowledged commits cannot be read from byte {offset} on"))
 }
 
-/// Cuts the end off a journal. If the journals have no version row, only the tables can show whether acknowledged
-/// commits were in that end; a copy of the journal is kept until they have been read.
+/// Cuts the end off a journal. If the journals have no version row, only the tables can show whether
+/// acknowledged commits were in that end; a copy of the journal is kept until they have been read.
 fn cut(
     folder: &Folder,
     journal: &Path,

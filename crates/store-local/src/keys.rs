@@ -1,4 +1,5 @@
-//! The layout of keys in the engine's tree: a first byte separates rows, log entries and the store's own rows.
+//! The layout of keys in the engine's tree: a first byte separates rows, log entries and the store's own
+//! rows.
 //!
 //! It does not know what rows mean.
 

@@ -2,15 +2,15 @@
 //! See `docs/adr/0001-embedded-engine.md`.
 //!
 //! Guarantees:
-//! - A synced commit is acknowledged and visible only after its journal bytes are on disk. A failed write or sync
-//!   stops all writes until the store is opened again; the commits of that group end as unknown.
-//! - After a crash at any moment, every acknowledged commit is there, and every other commit is there as a whole or
-//!   not at all.
-//! - Open refuses a missing, truncated or changed file and names it: the format marker, the lists of tables, the
-//!   frame of every table, the content of the newest tables (`LocalOptions::verify_bytes_max`), every journal.
-//!   Older tables are checked block by block as they are read.
-//! - Not detected at open: after a power loss, a journal damaged in exactly the commits of the last seconds before
-//!   it. They look like commits that were never finished.
+//! - A synced commit is acknowledged and visible only after its journal bytes are on disk. A failed write or
+//!   sync stops all writes until the store is opened again; the commits of that group end as unknown.
+//! - After a crash at any moment, every acknowledged commit is there, and every other commit is there as a
+//!   whole or not at all.
+//! - Open refuses a missing, truncated or changed file and names it: the format marker, the lists of tables,
+//!   the frame of every table, the content of the newest tables (`LocalOptions::verify_bytes_max`), every
+//!   journal. Older tables are checked block by block as they are read.
+//! - Not detected at open: after a power loss, a journal damaged in exactly the commits of the last seconds
+//!   before it. They look like commits that were never finished.
 //!
 //! Reads run on the caller's thread, mostly from memory. The rest of a long read runs through
 //! `LocalOptions::long_reads`.

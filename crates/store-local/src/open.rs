@@ -72,7 +72,8 @@ fn lost_commits(file: &Path, version: u64, mark: Mark) -> OpenFault {
     )
 }
 
-/// Syncs the journal. Recovered commits may be only in the operating system's memory, and readers will see them.
+/// Syncs the journal. Recovered commits may be only in the operating system's memory, and readers will see
+/// them.
 fn sync(folder: &Folder, database: &Database) -> Result<(), OpenFault> {
     database.persist(PersistMode::SyncAll).map_err(|error| OpenFault::from_engine(&folder.engine(), error))
 }
@@ -115,9 +116,9 @@ fn open_engine(engine: &Path, options: &LocalOptions) -> Result<(Database, Keysp
 /// The smallest journal limit that the engine accepts.
 const JOURNAL_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
-/// The last level has filters too: conditional puts look up absent keys. Below the newest level, filters and indexes
-/// are partitioned into blocks of 4 KiB. In one piece they take a megabyte per table, more than the cache can hold
-/// for a large store, so that a read would load and verify whole megabytes.
+/// The last level has filters too: conditional puts look up absent keys. Below the newest level, filters and
+/// indexes are partitioned into blocks of 4 KiB. In one piece they take a megabyte per table, more than the
+/// cache can hold for a large store, so that a read would load and verify whole megabytes.
 fn keyspace_options(options: &LocalOptions) -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
         .max_memtable_size(options.memtable_bytes)

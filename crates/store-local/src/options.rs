@@ -20,8 +20,9 @@ pub enum Durability {
     /// After its group is synced to disk. It survives a crash of the process and a power loss.
     #[default]
     Synced,
-    /// After the operating system has it. It survives a crash of the process. A power loss may undo the commits of
-    /// the last [`LocalOptions::relaxed_sync_interval`]; the remaining ones are whole and without gaps.
+    /// After the operating system has it. It survives a crash of the process. A power loss may undo the
+    /// commits of the last [`LocalOptions::relaxed_sync_interval`]; the remaining ones are whole and without
+    /// gaps.
     Relaxed,
 }
 
@@ -29,10 +30,12 @@ pub enum Durability {
 ///
 /// Memory is bounded by the sum of
 /// - `cache_bytes`,
-/// - 5 × `memtable_bytes`: the active memtable, and four full ones that wait to be flushed before commits pause,
+/// - 5 × `memtable_bytes`: the active memtable, and four full ones that wait to be flushed before commits
+///   pause,
 /// - 64 MiB for one commit group; a larger transaction is a group of its own,
 /// - 16 MiB for the conflict detector, 16 MiB for the row cache, 1 MiB for the flush policy,
-/// - the index and filter blocks of the two newest levels, about 2 % of their tables; all others are in the cache,
+/// - the index and filter blocks of the two newest levels, about 2 % of their tables; all others are in the
+///   cache,
 /// - the transactions that callers hold.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOptions {
@@ -43,22 +46,22 @@ pub struct LocalOptions {
     /// Bytes that a memtable collects before it is flushed as a sorted table.
     pub memtable_bytes: u64,
     /// Overwritten row versions that a memtable may hold before the flush policy considers an early flush. It
-    /// flushes if they outnumber the rows or pile up on a few rows, because scans pass over all of them. Early
-    /// tables are small and must be merged with existing ones: with 2,048 and much other data, writers of a few
-    /// hot rows lost half of their rate.
+    /// flushes if they outnumber the rows or pile up on a few rows, because scans pass over all of them.
+    /// Early tables are small and must be merged with existing ones: with 2,048 and much other data, writers
+    /// of a few hot rows lost half of their rate.
     pub replaced_rows: u64,
     /// Bytes of journal files beyond which the engine flushes early.
     pub journal_bytes: u64,
     /// Sorted tables whose files are kept open for reading.
     pub files_max: usize,
-    /// Bytes of sorted tables whose checksums are verified at open, newest tables first. All others are checked
-    /// block by block when they are read. `u64::MAX` verifies everything.
+    /// Bytes of sorted tables whose checksums are verified at open, newest tables first. All others are
+    /// checked block by block when they are read. `u64::MAX` verifies everything.
     pub verify_bytes_max: u64,
     /// The longest time between two syncs of a relaxed store under load.
     pub relaxed_sync_interval: Duration,
-    /// Runs the long part of a read: everything beyond 64 KiB of a page or 16 keys of a multi-get. An asynchronous
-    /// runtime has few threads, and a cold read on each would block everything else, so it moves long reads to
-    /// other threads here. The default runs them on the caller's thread.
+    /// Runs the long part of a read: everything beyond 64 KiB of a page or 16 keys of a multi-get. An
+    /// asynchronous runtime has few threads, and a cold read on each would block everything else, so it moves
+    /// long reads to other threads here. The default runs them on the caller's thread.
     pub long_reads: Aside,
 }
 

@@ -1,8 +1,8 @@
 //! Delivers the outcomes of commits from the commit thread to the tasks that wait for them.
 //!
-//! Waking a task from a thread outside its runtime is expensive: it goes through a queue that all threads share, and
-//! often through a system call. So the commit thread wakes only a few tasks of a group, and each of these wakes its
-//! share of the others from within the runtime.
+//! Waking a task from a thread outside its runtime is expensive: it goes through a queue that all threads
+//! share, and often through a system call. So the commit thread wakes only a few tasks of a group, and each
+//! of these wakes its share of the others from within the runtime.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,8 @@ use tokio::sync::oneshot;
 
 pub(crate) type Outcome = Result<CommitVersion, CommitError>;
 
-/// The commit thread wakes one waiter per `GROUP_PART` waiters, at most one per CPU; each wakes its own share.
+/// The commit thread wakes one waiter per `GROUP_PART` waiters, at most one per CPU; each wakes its own
+/// share.
 const GROUP_PART: usize = 8;
 
 /// The sending end of one outcome.
@@ -25,7 +26,8 @@ struct Answer {
     others: Others,
 }
 
-/// Outcomes for other waiters. Dropping this sends them, so that none is lost even if its holder is cancelled.
+/// Outcomes for other waiters. Dropping this sends them, so that none is lost even if its holder is
+/// cancelled.
 #[derive(Default)]
 struct Others(Vec<(Reply, Outcome)>);
 

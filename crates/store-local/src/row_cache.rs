@@ -1,10 +1,10 @@
 //! The row cache: recently written rows by the hash of their keys.
 //!
-//! The engine finds a row in its memtable by about thirty comparisons of keys scattered over memory. Most writes read
-//! the row that they overwrite, and that row was often written shortly before.
+//! The engine finds a row in its memtable by about thirty comparisons of keys scattered over memory. Most
+//! writes read the row that they overwrite, and that row was often written shortly before.
 //!
-//! An entry is always the newest commit of its key: the commit thread inserts a group before it publishes it. A view
-//! older than an entry ignores it and reads from the engine.
+//! An entry is always the newest commit of its key: the commit thread inserts a group before it publishes it.
+//! A view older than an entry ignores it and reads from the engine.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -40,8 +40,8 @@ impl CachedRow {
 
 type Rows = ByHash<CachedRow>;
 
-/// Two generations of rows: when the newer one is full, the older one is evicted. Invariant: a row of the older
-/// generation is the newest of its key unless the newer generation has the key too.
+/// Two generations of rows: when the newer one is full, the older one is evicted. Invariant: a row of the
+/// older generation is the newest of its key unless the newer generation has the key too.
 #[derive(Default)]
 struct Shard {
     newer: Rows,
@@ -101,7 +101,8 @@ impl RowCache {
         }
     }
 
-    /// The value of a key in a view at `version`. `is_key` compares a stored key with the key that is looked up.
+    /// The value of a key in a view at `version`. `is_key` compares a stored key with the key that is looked
+    /// up.
     pub(crate) fn find(&self, hash: u64, is_key: impl FnOnce(&[u8]) -> bool, version: u64) -> Lookup {
         let shard = self.shard(hash);
         match shard.newer.get(&hash).or_else(|| shard.older.get(&hash)) {

@@ -1,4 +1,5 @@
-//! The contract's types over the engine: snapshots, transactions, and bulk operations outside of transactions.
+//! The contract's types over the engine: snapshots, transactions, and bulk operations outside of
+//! transactions.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,13 +33,15 @@ const SHORT_KEYS_MAX: usize = 16;
 /// Bytes of a page that are read on the caller's thread, about 16 blocks; the rest is a long read.
 const SHORT_BYTES_MAX: usize = 64 * 1024;
 
-/// A store in a folder. Clones share one store. It closes when the last clone, snapshot and transaction are dropped.
+/// A store in a folder. Clones share one store. It closes when the last clone, snapshot and transaction are
+/// dropped.
 #[derive(Clone)]
 pub struct LocalStore {
     inner: Arc<Inner>,
 }
 
-/// The shared state of a store. `Drop` ends the commit thread before the fields are dropped and the folder is unlocked.
+/// The shared state of a store. `Drop` ends the commit thread before the fields are dropped and the folder is
+/// unlocked.
 struct Inner {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -221,8 +224,8 @@ struct PageDraft {
 }
 
 impl PageDraft {
-    /// Takes rows until the scan's budget of rows or bytes is reached, but at least one, or until the draft has
-    /// `bound` bytes.
+    /// Takes rows until the scan's budget of rows or bytes is reached, but at least one, or until the draft
+    /// has `bound` bytes.
     fn fill(
         &mut self,
         rows: &mut impl Iterator<Item = fjall::Guard>,

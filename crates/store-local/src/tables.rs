@@ -1,8 +1,9 @@
-//! Verifies the checksums of the engine's lists of tables and of its newest tables before the engine opens them.
+//! Verifies the checksums of the engine's lists of tables and of its newest tables before the engine opens
+//! them.
 //!
-//! The engine verifies each block that it reads. But it opens a list of tables without verifying its checksum, and it
-//! deletes a tree without a list as one whose creation was interrupted. This file knows where the pinned version of
-//! the engine keeps these files, and nothing of their rows.
+//! The engine verifies each block that it reads. But it opens a list of tables without verifying its
+//! checksum, and it deletes a tree without a list as one whose creation was interrupted. This file knows
+//! where the pinned version of the engine keeps these files, and nothing of their rows.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -23,7 +24,8 @@ struct Table {
     bytes: u64,
 }
 
-/// Verifies all lists, the presence of all tables, and the content of the newest tables up to `verify_bytes_max`.
+/// Verifies all lists, the presence of all tables, and the content of the newest tables up to
+/// `verify_bytes_max`.
 pub(crate) fn verify(engine: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
     check_version(&engine.join("version"))?;
     let mut bytes_left = verify_bytes_max;

@@ -1,9 +1,10 @@
-//! The watermark: a small file with the version of the newest acknowledged commit. It is rewritten in place after
-//! every synced group and not synced itself while the store runs.
+//! The watermark: a small file with the version of the newest acknowledged commit. It is rewritten in place
+//! after every synced group and not synced itself while the store runs.
 //!
-//! The watermark is never ahead of the durable commits, because it is written after the sync. After a crash of the
-//! process it is exact; after a power loss it may be some seconds old. At open it distinguishes an unfinished commit
-//! at the end of the journal, which was never acknowledged, from a loss of acknowledged commits.
+//! The watermark is never ahead of the durable commits, because it is written after the sync. After a crash
+//! of the process it is exact; after a power loss it may be some seconds old. At open it distinguishes an
+//! unfinished commit at the end of the journal, which was never acknowledged, from a loss of acknowledged
+//! commits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -115,8 +116,8 @@ impl Watermark {
         self.file.write_all(&Mark { version, durability: self.durability }.encode())
     }
 
-    /// Records the version found at open. If the durability differs from the last one, both records are written and
-    /// synced: after a power loss the durability decides which ends of a journal are legal.
+    /// Records the version found at open. If the durability differs from the last one, both records are
+    /// written and synced: after a power loss the durability decides which ends of a journal are legal.
     pub(crate) fn resume(&mut self, version: u64, before: Mark) -> std::io::Result<()> {
         self.write(version)?;
         if before.durability == self.durability {

@@ -1,5 +1,5 @@
-//! Kills processes while they write and checks the store afterwards. The child is this same program, which runs the
-//! one test that its arguments name; an environment variable says that it is a child.
+//! Kills processes while they write and checks the store afterwards. The child is this same program, which
+//! runs the one test that its arguments name; an environment variable says that it is a child.
 //!
 //! `KEYWRIGHT_KILLS` sets the number of kills.
 

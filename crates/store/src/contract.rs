@@ -20,8 +20,8 @@ pub struct CommitVersion(
     pub u64,
 );
 
-/// The largest sizes that a backend accepts. Callers split or refuse larger data before it gets here; a commit
-/// beyond them fails with [`CommitError::TooLarge`].
+/// The largest sizes that a backend accepts. Callers split or refuse larger data before it gets here; a
+/// commit beyond them fails with [`CommitError::TooLarge`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capabilities {
     /// Bytes of one key.
@@ -141,8 +141,8 @@ impl ScanPage {
         Self { entries: Vec::with_capacity(scan.rows_max.min(ENTRIES_EXPECTED)), more: false }
     }
 
-    /// Asserts what every backend guarantees for a page that answers this scan. Backends call it on each page:
-    /// a row out of order would make a caller skip or repeat rows without notice.
+    /// Asserts what every backend guarantees for a page that answers this scan. Backends call it on each
+    /// page: a row out of order would make a caller skip or repeat rows without notice.
     pub fn assert_answers(&self, scan: &Scan) {
         assert!(self.entries.len() <= scan.rows_max.max(1), "a page holds no more rows than the scan allows");
         let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return };
@@ -190,8 +190,8 @@ pub struct LogEntry {
     pub bytes: Bytes,
 }
 
-/// One bounded read of a log shard in commit order. It returns at least one entry if there is any, even beyond
-/// `bytes_max`.
+/// One bounded read of a log shard in commit order. It returns at least one entry if there is any, even
+/// beyond `bytes_max`.
 #[derive(Clone, Copy, Debug)]
 pub struct LogRead {
     /// The shard to read.
@@ -209,9 +209,9 @@ pub trait Snapshot: Send + Sync {
     /// The version of the view: this commit and all earlier ones are visible.
     fn version(&self) -> CommitVersion;
 
-    /// A version at or after the last commit in this view that changed a key with this first byte. A caller that
-    /// read such a key at that version or later, up to this view's version, need not read it again.
-    /// The view's own version is always a correct answer.
+    /// A version at or after the last commit in this view that changed a key with this first byte. A caller
+    /// that read such a key at that version or later, up to this view's version, need not read it again. The
+    /// view's own version is always a correct answer.
     fn changed_at(&self, first_byte: u8) -> CommitVersion {
         let _ = first_byte;
         self.version()
@@ -251,8 +251,8 @@ pub trait Transaction: Snapshot {
     /// Buffers an entry of a log shard. Commit determines its position.
     fn append(&mut self, id: LogId, bytes: Bytes);
 
-    /// Commits all buffered writes at one version, or none. Resolves once they are durable. If the caller drops
-    /// the future, the commit may or may not happen.
+    /// Commits all buffered writes at one version, or none. Resolves once they are durable. If the caller
+    /// drops the future, the commit may or may not happen.
     fn commit(self) -> impl Future<Output = Result<CommitVersion, CommitError>> + Send;
 }
 

@@ -1,7 +1,7 @@
 //! A memory store with injected faults. The same seed and the same calls give the same faults.
 //!
-//! It knows how a store may fail, not how callers handle it. It keeps the contract under several threads too, but
-//! then the schedule of the threads decides which call meets which fault.
+//! It knows how a store may fail, not how callers handle it. It keeps the contract under several threads too,
+//! but then the schedule of the threads decides which call meets which fault.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -152,8 +152,8 @@ impl FaultyStore {
         lock(&self.state).sync();
     }
 
-    /// Simulates a power loss and a restart: commits that were not durable are gone, and every open snapshot and
-    /// transaction is closed.
+    /// Simulates a power loss and a restart: commits that were not durable are gone, and every open snapshot
+    /// and transaction is closed.
     pub fn crash(&self) {
         let mut state = lock(&self.state);
         state.epoch += 1;

@@ -1,5 +1,5 @@
-//! The version of the last change per first byte of a key. It lets callers keep rows that rarely change, such as
-//! table schemas, without reading them again.
+//! The version of the last change per first byte of a key. It lets callers keep rows that rarely change, such
+//! as table schemas, without reading them again.
 
 /// First bytes that are equal modulo this number share a slot.
 const SLOTS: usize = 16;

@@ -1,7 +1,7 @@
 //! The ordered, transactional key-value contract that every backend implements: bytes in, bytes out.
 //!
-//! It does not know tables, items or indexes. `memory` is the reference store, `faulty` adds seeded faults to a
-//! memory store, `kit` is the test suite that every backend must pass.
+//! It does not know tables, items or indexes. `memory` is the reference store, `faulty` adds seeded faults to
+//! a memory store, `kit` is the test suite that every backend must pass.
 
 #![warn(missing_docs)]
 

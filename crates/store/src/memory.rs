@@ -1,7 +1,7 @@
 //! The reference store: an ordered map of version chains behind one lock.
 //!
-//! It keeps every guarantee of the contract except durability. Old versions live as long as a snapshot may read
-//! them. `keywright serve --in-memory` runs on it.
+//! It keeps every guarantee of the contract except durability. Old versions live as long as a snapshot may
+//! read them. `keywright serve --in-memory` runs on it.
 
 use std::collections::{BTreeMap, VecDeque, btree_map};
 use std::ops::Bound;
@@ -40,14 +40,14 @@ struct Data {
     versions: Versions,
     rows: BTreeMap<Bytes, Chain>,
     log: BTreeMap<(LogId, LogPosition), Bytes>,
-    /// Keys whose chains hold overwritten versions, by the version that overwrote them. They are pruned when no
-    /// older snapshot is open.
+    /// Keys whose chains hold overwritten versions, by the version that overwrote them. They are pruned when
+    /// no older snapshot is open.
     stale: BTreeMap<u64, Vec<Bytes>>,
     changed: LastChanged,
 }
 
-/// The current version, and older versions that open snapshots read. Each snapshot holds a reference count of its
-/// version, so that opening and closing one takes no lock on a list of readers.
+/// The current version, and older versions that open snapshots read. Each snapshot holds a reference count of
+/// its version, so that opening and closing one takes no lock on a list of readers.
 struct Versions {
     current: Arc<u64>,
     /// Oldest first; may contain versions that no snapshot reads any more.
@@ -129,7 +129,8 @@ impl Chain {
         self.newest.0
     }
 
-    /// Drops versions that no snapshot at `oldest` or later can see. Returns whether the key is gone altogether.
+    /// Drops versions that no snapshot at `oldest` or later can see. Returns whether the key is gone
+    /// altogether.
     fn prune(&mut self, oldest: u64) -> bool {
         if self.newest.0 <= oldest {
             self.older = Vec::new();

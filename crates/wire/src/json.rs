@@ -1,7 +1,7 @@
 //! Parses bytes into a tree of JSON nodes that borrows from them.
 //!
-//! The tree keeps the order of members and repeated members. Its depth is bounded: deeper arrays and objects are
-//! skipped without recursion and become `TooDeep`. This file knows JSON and no shapes.
+//! The tree keeps the order of members and repeated members. Its depth is bounded: deeper arrays and objects
+//! are skipped without recursion and become `TooDeep`. This file knows JSON and no shapes.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,14 +10,15 @@ use std::fmt;
 use keywright_semantics::value::ValueType;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Levels of arrays and objects that are kept. A request's own structures take at most eight levels and each of the 32
-/// levels of an attribute value takes two, so that 72 suffice to find a value that is nested too deeply. But the
-/// service parses deeper. Observed: its 2026 validator parses items with 61 maps around a value (three levels, and
-/// two per map) and fails at 63 maps, where its JSON parser reaches its bound of 128.
+/// Levels of arrays and objects that are kept. A request's own structures take at most eight levels and each
+/// of the 32 levels of an attribute value takes two, so that 72 suffice to find a value that is nested too
+/// deeply. But the service parses deeper. Observed: its 2026 validator parses items with 61 maps around a
+/// value (three levels, and two per map) and fails at 63 maps, where its JSON parser reaches its bound of
+/// 128.
 const DEPTH_MAX: usize = 126;
 
-/// Nodes of one tree. The largest legal body, filled with the smallest attribute values, has about 3.2 million. A tree
-/// of more nodes would take memory out of proportion.
+/// Nodes of one tree. The largest legal body, filled with the smallest attribute values, has about 3.2
+/// million. A tree of more nodes would take memory out of proportion.
 const NODES_MAX: u32 = 4_000_000;
 
 /// One JSON value.
@@ -174,8 +175,8 @@ const LARGE_NODES_MIN: u32 = 100_000;
 /// Members that most objects other than attribute values have at most.
 const MEMBERS_EXPECTED: usize = 8;
 
-/// The members for which an object is allocated: one if its first name is a type's, since attribute values have one
-/// member; otherwise as many as most requests, items and maps of placeholders have at most.
+/// The members for which an object is allocated: one if its first name is a type's, since attribute values
+/// have one member; otherwise as many as most requests, items and maps of placeholders have at most.
 fn members_expected(first: &str) -> usize {
     if ValueType::from_name(first).is_some() { 1 } else { MEMBERS_EXPECTED }
 }
@@ -210,8 +211,8 @@ impl<'de> Visitor<'de> for TextSeed {
 /// Memory per value of a request while it is decoded: its node, and the part that is built from it.
 const VALUE_BYTES: usize = 96;
 
-/// An upper bound of the memory for decoding a body, without the body itself. It is many times the body's length if
-/// the values are small.
+/// An upper bound of the memory for decoding a body, without the body itself. It is many times the body's
+/// length if the values are small.
 pub fn decoded_bytes_max(body: &[u8]) -> usize {
     // Each value except the outermost follows an opening bracket or a comma.
     let values = body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();

@@ -1,5 +1,5 @@
-//! Files changed, truncated or removed while the store is closed: open refuses the file by name, or the damage is
-//! harmless. A store never opens with other rows than were written.
+//! Files changed, truncated or removed while the store is closed: open refuses the file by name, or the
+//! damage is harmless. A store never opens with other rows than were written.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};

@@ -1,5 +1,5 @@
-//! The kit on the local store: with default options, relaxed, and with memtables so small that the engine flushes and
-//! compacts all the time.
+//! The kit on the local store: with default options, relaxed, and with memtables so small that the engine
+//! flushes and compacts all the time.
 
 use std::sync::Mutex;
 

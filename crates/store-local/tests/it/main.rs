@@ -1,5 +1,5 @@
-//! The local store through its public interface. Killed processes are in `../crash.rs`: they run their own program
-//! again as a child.
+//! The local store through its public interface. Killed processes are in `../crash.rs`: they run their own
+//! program again as a child.
 
 #![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
 

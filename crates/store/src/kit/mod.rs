@@ -1,7 +1,7 @@
 //! The test suite that every backend must pass: the guarantees of the contract, as functions over any store.
 //!
-//! A backend implements [`Subject`] and calls [`store_kit!`](crate::store_kit), which makes one test per check. The
-//! checks assume a store without faults; callers test their own handling of faults.
+//! A backend implements [`Subject`] and calls [`store_kit!`](crate::store_kit), which makes one test per
+//! check. The checks assume a store without faults; callers test their own handling of faults.
 
 #![expect(missing_docs, reason = "the name of a check is what it checks")]
 
@@ -32,8 +32,8 @@ pub trait Subject {
     /// A new, empty store.
     fn create(&self) -> Self::Store;
 
-    /// Ends a store as abruptly as the backend can within one process, and opens it again. The caller has dropped
-    /// all other handles. A store that cannot be reopened returns itself.
+    /// Ends a store as abruptly as the backend can within one process, and opens it again. The caller has
+    /// dropped all other handles. A store that cannot be reopened returns itself.
     fn reopen(&self, store: Self::Store) -> Self::Store;
 }
 

@@ -19,8 +19,8 @@ const HASHED_ENTRIES_MIN: usize = 24;
 pub(super) trait FromNode<'a>: Sized {
     fn from_node(node: Node<'a>) -> Result<Self, Error>;
 
-    /// The value of an absent member. Most absent required members have been reported by now; members whose absence
-    /// the service reports later become empty values.
+    /// The value of an absent member. Most absent required members have been reported by now; members whose
+    /// absence the service reports later become empty values.
     fn absent(name: &str) -> Result<Self, Error> {
         Err(Error::validation(text::violations(&[text::null_violation(name)])))
     }
@@ -47,8 +47,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// An enumeration's value by its name. The walk over constraints has checked most names; a few enumerations are
-/// checked here only.
+/// An enumeration's value by its name. The walk over constraints has checked most names; a few enumerations
+/// are checked here only.
 pub(super) fn choice<T>(
     kind: &str,
     node: &Node<'_>,

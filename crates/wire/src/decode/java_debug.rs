@@ -1,6 +1,7 @@
 //! The texts of values in violation messages: the output of `toString` of the service's Java objects.
 //!
-//! Sizes are bounded: past a few thousand characters an ellipsis replaces the rest, and brackets are still closed.
+//! Sizes are bounded: past a few thousand characters an ellipsis replaces the rest, and brackets are still
+//! closed.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -14,8 +15,8 @@ use crate::shapes::{Kind, Member, Shape};
 /// A text is cut after this many bytes, between two values.
 const TEXT_BYTES_MAX: usize = 4096;
 
-/// The members of an attribute value in the order in which the service prints them. Its own model has more members
-/// than the public one.
+/// The members of an attribute value in the order in which the service prints them. Its own model has more
+/// members than the public one.
 const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &[
     "S",
     "N",
@@ -35,7 +36,8 @@ const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &[
     "BOOL",
 ];
 
-/// Members that the service's own model has in addition to the public one, by structure. They are printed as null.
+/// Members that the service's own model has in addition to the public one, by structure. They are printed as
+/// null.
 const HIDDEN_MEMBERS: &[(&str, &str)] = &[("PutRequest", "workloadProfileName")];
 
 /// A member's name with its first letter in lower case, as the service's objects spell it.

@@ -49,8 +49,8 @@ pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
 /// The parts of a request, by operation.
 macro_rules! parts_by_operation {
     ($($operation:ident $parts:ident,)*) => {
-        /// The members of a request after the checks of its shape, before validation. Boxed because some parts are
-        /// large and move several times.
+        /// The members of a request after the checks of its shape, before validation. Boxed because some
+        /// parts are large and move several times.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Parts {
             $($operation(Box<$parts>),)*

@@ -1,8 +1,8 @@
 //! Checks the types of a request's JSON values against the shape of its operation, in the order of the body.
 //!
-//! The service finds these faults while it parses the body. So the first one in the text is answered, before any
-//! constraint is checked. Values are converted to their shape's type on the way: base64 text becomes bytes, decimals
-//! are rounded down to integers, some texts become booleans.
+//! The service finds these faults while it parses the body. So the first one in the text is answered, before
+//! any constraint is checked. Values are converted to their shape's type on the way: base64 text becomes
+//! bytes, decimals are rounded down to integers, some texts become booleans.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,8 +1,8 @@
 //! Violation texts and precedence of the operations that AWS migrated to its 2026 validator.
 //!
-//! Observed in us-east-1 in October 2026: an empty table name hides all other violations, the text for `ReturnValues`
-//! names no place, and UpdateItem reports only that one. The legacy validator still answers requests that lack a
-//! required member, and writes nested too deeply for the 2026 validator to parse.
+//! Observed in us-east-1 in October 2026: an empty table name hides all other violations, the text for
+//! `ReturnValues` names no place, and UpdateItem reports only that one. The legacy validator still answers
+//! requests that lack a required member, and writes nested too deeply for the 2026 validator to parse.
 
 use keywright_semantics::messages::{item, shape as text};
 
@@ -29,8 +29,8 @@ impl Validator {
     }
 }
 
-/// The one message for an unknown `ConditionalOperator` under the 2026 validator. It checks the operator together
-/// with the conditions that it joins, and then reports nothing else.
+/// The one message for an unknown `ConditionalOperator` under the 2026 validator. It checks the operator
+/// together with the conditions that it joins, and then reports nothing else.
 pub(super) fn conditional_operator(
     operation: Operation,
     validator: Validator,
@@ -48,7 +48,8 @@ pub(super) fn conditional_operator(
         Some(Node::Object(conditions)) if conditions.len() == 1 => item::OPERATOR_WITH_ONE_CONDITION,
         _ => item::OPERATOR_WITHOUT_CONDITIONS,
     };
-    // Observed: Query has no envelope around such faults; the others have one around all faults that need no table.
+    // Observed: Query has no envelope around such faults; the others have one around all faults that need no
+    // table.
     Some(if operation == Operation::Query { fault.to_owned() } else { item::enveloped(fault) })
 }
 
@@ -69,8 +70,8 @@ pub(super) fn reworded(operation: Operation, validator: Validator, mut found: Ve
     found.into_iter().map(|violation| violation.text).collect()
 }
 
-/// Moves or drops violations of table names in a batch. Observed: BatchGetItem reports them before unknown enumeration
-/// values, BatchWriteItem only if there are no such values.
+/// Moves or drops violations of table names in a batch. Observed: BatchGetItem reports them before unknown
+/// enumeration values, BatchWriteItem only if there are no such values.
 fn order_table_names(operation: Operation, found: &mut Vec<Violation>) {
     let is_name = |violation: &Violation| violation.kind == ViolationKind::Keys;
     let is_choice = |violation: &Violation| violation.kind == ViolationKind::Enum;

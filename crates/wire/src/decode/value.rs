@@ -31,7 +31,8 @@ struct Depth {
     is_too_deep: Cell<bool>,
 }
 
-/// A value inside `levels` lists and maps. One level more than allowed is still parsed: some messages show the value.
+/// A value inside `levels` lists and maps. One level more than allowed is still parsed: the legacy validator
+/// accepts such a value in an expression.
 fn value_at(node: Node<'_>, levels: usize, depth: &Depth) -> ValuePart {
     if levels >= NESTING_LEVELS_MAX {
         depth.is_too_deep.set(true);

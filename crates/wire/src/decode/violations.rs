@@ -1,7 +1,7 @@
 //! Walks a request's body along the shape of its operation and collects every violation of a constraint.
 //!
-//! Types have been checked before. Members are visited in the table's order, which is the service's. The first ten
-//! violations are answered together. This file does not know what values mean.
+//! Types have been checked before. Members are visited in the table's order, which is the service's. The
+//! first ten violations are answered together. This file does not know what values mean.
 
 use std::borrow::Cow;
 use std::fmt::Write;

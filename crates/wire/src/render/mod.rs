@@ -1,7 +1,7 @@
 //! Renders typed responses and errors as bytes.
 //!
-//! Members are written in the service model's order; absent ones are left out. It does not know how a response was
-//! computed.
+//! Members are written in the service model's order; absent ones are left out. It does not know how a
+//! response was computed.
 
 mod capacity;
 mod error;

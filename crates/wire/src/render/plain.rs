@@ -2,7 +2,8 @@
 //!
 //! It knows bytes only; the writer escapes.
 
-/// Bytes of long text that are checked together. The check has no early exit, so that the compiler vectorises it.
+/// Bytes of long text that are checked together. The check has no early exit, so that the compiler vectorises
+/// it.
 const BLOCK_BYTES: usize = 64;
 /// Bytes up to which text is short.
 const SHORT_BYTES_MAX: usize = 32;
@@ -36,8 +37,9 @@ fn is_plain(block: &[u8; BLOCK_BYTES]) -> bool {
     block.iter().fold(0, |found, byte| found | u8::from(is_special(*byte))) == 0
 }
 
-/// Appends the text if it is short and plain; returns whether it did. Most names and values are short. They are checked
-/// and copied as two overlapping words of a size known to the compiler, which is cheaper than a loop and a call.
+/// Appends the text if it is short and plain; returns whether it did. Most names and values are short. They
+/// are checked and copied as two overlapping words of a size known to the compiler, which is cheaper than a
+/// loop and a call.
 pub(super) fn push_short(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     if bytes.len() > SHORT_BYTES_MAX {
         return false;
@@ -98,8 +100,8 @@ const fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// The high bits of the special bytes of a word. Only the lowest set bit is reliable: a special byte can borrow from
-/// the byte above it.
+/// The high bits of the special bytes of a word. Only the lowest set bit is reliable: a special byte can
+/// borrow from the byte above it.
 const fn specials(word: u64) -> u64 {
     below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5C), 1)
 }

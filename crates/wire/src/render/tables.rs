@@ -204,8 +204,8 @@ impl Render for LocalSecondaryIndexDescription {
     }
 }
 
-/// The billing mode under its newer name, which the public model lacks. The service answers both, always with the
-/// same value.
+/// The billing mode under its newer name, which the public model lacks. The service answers both, always with
+/// the same value.
 struct ThroughputMode<'s>(&'s BillingModeSummary);
 
 impl Render for ThroughputMode<'_> {

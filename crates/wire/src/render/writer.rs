@@ -1,4 +1,5 @@
-//! A hand-written JSON writer: it renders responses straight into bytes, without a tree and mostly without formatting.
+//! A hand-written JSON writer: it renders responses straight into bytes, without a tree and mostly without
+//! formatting.
 //!
 //! It knows JSON and DynamoDB's attribute values, decoded and stored, and nothing of operations.
 

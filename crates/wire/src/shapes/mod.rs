@@ -1,7 +1,7 @@
 //! The shapes of requests: the members of each structure, their types and bounds.
 //!
-//! `cargo xtask shapes` generates the table from the public service model and an overlay of the service's deviations.
-//! This file knows the form of a row, not its use.
+//! `cargo xtask shapes` generates the table from the public service model and an overlay of the service's
+//! deviations. This file knows the form of a row, not its use.
 
 mod table;
 

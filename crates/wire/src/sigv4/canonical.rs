@@ -1,6 +1,7 @@
 //! The canonical request of Signature Version 4, byte for byte.
 //!
-//! Source: "Create a signed AWS API request" (IAM user guide). `tests.rs` compares it with the official signer.
+//! Source: "Create a signed AWS API request" (IAM user guide). `tests.rs` compares it with the official
+//! signer.
 
 use std::fmt::Write as _;
 
@@ -81,7 +82,8 @@ fn push_query(text: &mut String, query: &str, placement: Placement) {
     }
 }
 
-/// `name:value` with outer blanks removed and inner runs of blanks collapsed; repeated headers are joined by commas.
+/// `name:value` with outer blanks removed and inner runs of blanks collapsed; repeated headers are joined by
+/// commas.
 fn push_header(text: &mut String, request: &SignedRequest<'_>, name: &str) {
     text.push_str(name);
     text.push(':');

@@ -33,8 +33,8 @@ pub const CLAIM_HEADERS: [&str; 3] = ["authorization", "x-amz-date", "date"];
 
 /// A well-formed claim. A header-signed one borrows from the request.
 ///
-/// Invariant: `credential` is `access key/date/region/service/aws4_request`, the service is this one, and `region` is
-/// the range of the region in it.
+/// Invariant: `credential` is `access key/date/region/service/aws4_request`, the service is this one, and
+/// `region` is the range of the region in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim<'a> {
     credential: Cow<'a, str>,
@@ -83,8 +83,8 @@ pub enum TimeCheck {
     Now(TimeMs),
 }
 
-/// Reads the claim from the Authorization header or, without one, from a presigned query. Faults are checked in the
-/// service's order: missing parts, date, time, host, algorithm, credential, scope.
+/// Reads the claim from the Authorization header or, without one, from a presigned query. Faults are checked
+/// in the service's order: missing parts, date, time, host, algorithm, credential, scope.
 pub fn read_claim<'a>(request: &SignedRequest<'a>, check: TimeCheck) -> Result<Claim<'a>, Error> {
     let query_algorithm = query_value(request.query, "X-Amz-Algorithm");
     let raw = match (request.header("authorization"), query_algorithm) {
@@ -256,8 +256,8 @@ struct RawClaim<'a> {
     placement: Placement,
 }
 
-/// The allowed difference between the time of a header-signed request and the current time (observed in the service's
-/// error texts).
+/// The allowed difference between the time of a header-signed request and the current time (observed in the
+/// service's error texts).
 const SKEW_SECONDS_MAX: u64 = 300;
 
 fn check_time(raw: &RawClaim<'_>, now: TimeMs) -> Result<(), Error> {

@@ -1,7 +1,8 @@
-//! Signature Version 4: reading the claim of a request, verifying its signature, and signing for our own clients.
+//! Signature Version 4: reading the claim of a request, verifying its signature, and signing for our own
+//! clients.
 //!
-//! It knows the signing protocol and DynamoDB's errors for its misuse. It does not know where keys are stored, what
-//! they permit, or the current time: the caller passes all three.
+//! It knows the signing protocol and DynamoDB's errors for its misuse. It does not know where keys are
+//! stored, what they permit, or the current time: the caller passes all three.
 
 mod canonical;
 mod claim;

@@ -37,8 +37,8 @@ impl Signer {
         }
     }
 
-    /// The `authorization` header of a request made at `time`. `signed_headers` are the names of the headers to sign, in
-    /// lower case and alphabetical order.
+    /// The `authorization` header of a request made at `time`. `signed_headers` are the names of the headers
+    /// to sign, in lower case and alphabetical order.
     pub fn authorization(
         &mut self,
         request: &SignedRequest<'_>,

@@ -1,4 +1,5 @@
-//! Times in the basic ISO 8601 format of signatures (`20261121T053000Z`), to and from milliseconds since 1970.
+//! Times in the basic ISO 8601 format of signatures (`20261121T053000Z`), to and from milliseconds since
+//! 1970.
 
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;

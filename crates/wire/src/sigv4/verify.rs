@@ -1,7 +1,7 @@
 //! Verifies the signature of a claim.
 //!
-//! Derived signing keys are cached per access key, day, region and service, because deriving one costs more than the
-//! rest of the verification.
+//! Derived signing keys are cached per access key, day, region and service, because deriving one costs more
+//! than the rest of the verification.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -109,7 +109,8 @@ pub fn check_key<'k>(
     Ok(secret)
 }
 
-/// Checks the signature of a claim with the secret that `check_key` found. The request must have its body now.
+/// Checks the signature of a claim with the secret that `check_key` found. The request must have its body
+/// now.
 pub fn verify_signature(
     request: &SignedRequest<'_>,
     claim: &Claim<'_>,

@@ -1,7 +1,7 @@
 //! Request cases: one file per operation, one row per fault, the message in the last column.
 //!
-//! A row is `name | body | outcome | message`; `<a*256>` means 256 times `a`. The overlay of the shape table refers to
-//! these rows.
+//! A row is `name | body | outcome | message`; `<a*256>` means 256 times `a`. The overlay of the shape table
+//! refers to these rows.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Attribute values decoded and rendered again: they come back as they were sent, and faults are kept as data.
+//! Attribute values decoded and rendered again: they come back as they were sent, and faults are kept as
+//! data.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::messages;
