@@ -14,7 +14,7 @@ use keywright_store::{CommitError, CommitVersion, LastChanged, LogId, LogPositio
 
 use crate::conflicts::ConflictDetector;
 use crate::flush_policy::FlushPolicy;
-use crate::keys::{VERSION_KEY, given_part, log_key};
+use crate::keys::{VERSION_KEY, caller_part, log_key};
 use crate::options::{CAPABILITIES, Durability, LocalOptions};
 use crate::reply::{self, Reply};
 use crate::row_cache::{CachedRow, RowCache};
@@ -43,7 +43,7 @@ pub(crate) struct Published {
 
 /// A transaction that was submitted for commit.
 pub(crate) struct Work {
-    pub(crate) started: Started,
+    pub(crate) conflict_check: ConflictCheck,
     /// Hashes of the keys that it protects without writing them.
     pub(crate) protected: Vec<u64>,
     pub(crate) writes: Vec<Write>,
@@ -63,12 +63,12 @@ pub(crate) struct Write {
 }
 
 /// Whether a transaction can conflict.
-pub(crate) enum Started {
+pub(crate) enum ConflictCheck {
     /// It conflicts if its conflict set changed after this version. The reference keeps the conflict detector
     /// from dropping the writes since then.
-    At(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
+    Since(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
     /// It never conflicts: its writes apply to any state.
-    Anywhere,
+    None,
 }
 
 impl Work {
@@ -400,7 +400,7 @@ impl Committer {
 
     /// Checks one transaction for conflicts and adds it to the batch if it has none.
     fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch, outcomes: &mut Outcomes) {
-        if let Started::At(version, _) = work.started {
+        if let ConflictCheck::Since(version, _) = work.conflict_check {
             assert!(version <= self.version, "a transaction starts at a version that was committed");
             let written = work.writes.iter().filter_map(|write| write.hash);
             if self.conflicts.changed_since(version, work.protected.iter().copied().chain(written)) {
@@ -419,7 +419,7 @@ impl Committer {
             if let Some(hash) = hash {
                 self.conflicts.insert(hash, self.version);
                 self.flush_policy.count(hash);
-                self.changed.record(given_part(&key).unwrap_or_default(), self.version);
+                self.changed.record(caller_part(&key).unwrap_or_default(), self.version);
                 outcomes.rows.push(CachedRow {
                     hash,
                     key: key.clone(),

@@ -125,4 +125,12 @@ mod tests {
         assert!(!detector.changed_since(999_999, [3]));
         assert!(detector.changed_since(999_999, [1_000_000]));
     }
+
+    #[test]
+    #[should_panic(expected = "recorded in order")]
+    fn a_commit_out_of_order_is_caught() {
+        let mut detector = ConflictDetector::new(0);
+        detector.insert(1, 5);
+        detector.insert(2, 4);
+    }
 }

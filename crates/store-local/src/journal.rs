@@ -140,7 +140,7 @@ fn read_batch(source: &mut impl Read) -> Result<Option<Batch>, Unusable> {
 
 /// The contents of one journal file.
 #[derive(Debug, PartialEq, Eq)]
-struct Contents {
+struct JournalContents {
     /// Bytes from the start that are whole batches.
     valid_bytes: u64,
     /// The newest commit among them.
@@ -159,7 +159,7 @@ enum Rest {
     Damaged,
 }
 
-fn read_journal(path: &Path) -> std::io::Result<Contents> {
+fn read_journal(path: &Path) -> std::io::Result<JournalContents> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
     let mut valid_bytes = 0;
     let mut version = None;
@@ -173,7 +173,7 @@ fn read_journal(path: &Path) -> std::io::Result<Contents> {
                 valid_bytes += batch.bytes;
                 version = batch.version.or(version);
             }
-            Ok(None) => return Ok(Contents { valid_bytes, version, rest: Rest::Empty }),
+            Ok(None) => return Ok(JournalContents { valid_bytes, version, rest: Rest::Empty }),
             Err(Unusable::Io(error)) => return Err(error),
             Err(Unusable::Broken) => break,
         }
@@ -181,7 +181,7 @@ fn read_journal(path: &Path) -> std::io::Result<Contents> {
     let mut file = reader.into_inner();
     let stored_bytes = stored_bytes(&file, valid_bytes)?;
     let rest = read_rest(&mut file, valid_bytes, stored_bytes)?;
-    Ok(Contents { valid_bytes, version, rest })
+    Ok(JournalContents { valid_bytes, version, rest })
 }
 
 /// The block size of common file systems.
@@ -370,7 +370,7 @@ mod tests {
         bytes
     }
 
-    fn contents(parts: &[&[u8]]) -> Contents {
+    fn contents(parts: &[&[u8]]) -> JournalContents {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.jnl");
         fs::write(&path, parts.concat()).unwrap();
@@ -381,7 +381,7 @@ mod tests {
     fn whole_batches_are_counted_and_the_preallocated_rest_is_empty() {
         let (first, second) = (batch(1, b"a"), batch(2, &vec![7; 100_000]));
         let valid_bytes = u64::try_from(first.len() + second.len()).unwrap();
-        let expected = Contents { valid_bytes, version: Some(2), rest: Rest::Empty };
+        let expected = JournalContents { valid_bytes, version: Some(2), rest: Rest::Empty };
         assert_eq!(contents(&[&first, &second]), expected);
         assert_eq!(contents(&[&first, &second, &vec![0; 700_000]]), expected);
     }

@@ -49,13 +49,13 @@ pub(crate) fn row_key(key: &[u8]) -> Slice {
 }
 
 /// The caller's key of a stored row; it shares the stored bytes.
-pub(crate) fn given_key(stored: Slice) -> bytes::Bytes {
+pub(crate) fn caller_key(stored: Slice) -> bytes::Bytes {
     assert!(stored.first() == Some(&ROW), "a scan of rows yields keys of rows only");
     bytes::Bytes::from(stored).slice(1..)
 }
 
 /// The caller's key of a stored key; `None` if the stored key is not a row's.
-pub(crate) fn given_part(stored: &[u8]) -> Option<&[u8]> {
+pub(crate) fn caller_part(stored: &[u8]) -> Option<&[u8]> {
     stored.strip_prefix(&[ROW])
 }
 

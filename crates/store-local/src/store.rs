@@ -12,11 +12,11 @@ use keywright_store::{
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 
-use crate::committer::{Published, Shared, Started, Work, Write};
+use crate::committer::{ConflictCheck, Published, Shared, Work, Write};
 use crate::conflicts::KeyHasher;
 use crate::error::{OpenFault, store_error};
 use crate::folder::Folder;
-use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
+use crate::keys::{self, ROWS_END, caller_key, log_key, log_position, row_key};
 use crate::open;
 use crate::options::{Aside, CAPABILITIES, LocalOptions};
 use crate::reply::reply_channel;
@@ -116,7 +116,7 @@ impl LocalStore {
         assert!(!keys.is_empty(), "a bulk delete has keys to delete");
         let (reply, answer) = reply_channel();
         self.inner.shared.submit(Work {
-            started: Started::Anywhere,
+            conflict_check: ConflictCheck::None,
             protected: Vec::new(),
             bytes: keys.iter().map(|(_, key)| key.len()).sum(),
             writes: keys.into_iter().map(|(hash, key)| Write { hash, key, value: None }).collect(),
@@ -142,7 +142,7 @@ pub struct LocalSnapshot {
 
 impl LocalSnapshot {
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let is_key = |stored: &[u8]| keys::given_part(stored) == Some(key);
+        let is_key = |stored: &[u8]| keys::caller_part(stored) == Some(key);
         let hash = self.inner.hasher.hash(key);
         if let Lookup::Hit(value) = self.inner.shared.row_cache.find(hash, is_key, self.published.version) {
             return Ok(value.map(Bytes::from));
@@ -241,7 +241,7 @@ impl PageDraft {
                 return Ok(Filled::Whole);
             }
             let (key, value) = row.into_inner().map_err(store_error)?;
-            let entry = Entry { key: given_key(key), value: Bytes::from(value) };
+            let entry = Entry { key: caller_key(key), value: Bytes::from(value) };
             self.bytes += entry.key.len() + entry.value.len();
             entries.push(entry);
         }
@@ -414,7 +414,7 @@ impl Transaction for LocalTransaction {
         let (reply, answer) = reply_channel();
         let hasher = &view.inner.hasher;
         view.inner.shared.submit(Work {
-            started: Started::At(view.published.version, begun),
+            conflict_check: ConflictCheck::Since(view.published.version, begun),
             protected,
             writes: writes
                 .into_iter()
@@ -457,11 +457,11 @@ impl Store for LocalStore {
             for row in self.view().rows(&rest).take(CLEAR_KEYS_MAX) {
                 stored.push(row.key().map_err(store_error)?);
             }
-            let given: Vec<Bytes> = stored.iter().cloned().map(given_key).collect();
-            let Some(last) = given.last() else { break };
+            let caller_keys: Vec<Bytes> = stored.iter().cloned().map(caller_key).collect();
+            let Some(last) = caller_keys.last() else { break };
             // The smallest key after the last one.
             rest.start = [last.as_ref(), &[0]].concat().into();
-            let hashes = given.iter().map(|key| Some(self.inner.hasher.hash(key)));
+            let hashes = caller_keys.iter().map(|key| Some(self.inner.hasher.hash(key)));
             self.delete_stored(hashes.zip(stored).collect()).await?;
         }
         Ok(())

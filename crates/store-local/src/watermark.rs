@@ -188,4 +188,13 @@ mod tests {
         let refused = Watermark::open(&path, Durability::Synced).err().unwrap();
         assert!(refused.to_string().contains("acknowledged"), "{refused}");
     }
+
+    #[test]
+    #[should_panic(expected = "never goes back")]
+    fn a_watermark_that_would_go_back_is_caught() {
+        let (_folder, path) = scratch();
+        let mut file = Watermark::create(&path, Durability::Synced).unwrap();
+        file.write(5).unwrap();
+        let _ = file.write(4);
+    }
 }

@@ -285,3 +285,52 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Estimates the bytes of keys and values in the range, without a full scan.
     fn size_estimate_bytes(&self, range: &KeyRange) -> impl Future<Output = Result<u64, StoreError>> + Send;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    fn scan(direction: Direction) -> Scan {
+        let range = KeyRange { start: Bytes::from_static(b"b"), end: Some(Bytes::from_static(b"e")) };
+        Scan { range, direction, rows_max: 3, bytes_max: usize::MAX }
+    }
+
+    fn answers(direction: Direction, keys: &[&'static str]) -> bool {
+        let entry =
+            |key: &&'static str| Entry { key: Bytes::from_static(key.as_bytes()), value: Bytes::new() };
+        let page = ScanPage { entries: keys.iter().map(entry).collect(), more: false };
+        catch_unwind(|| page.assert_answers(&scan(direction))).is_ok()
+    }
+
+    #[test]
+    fn a_page_that_answers_its_scan_is_accepted() {
+        for direction in [Direction::Forward, Direction::Backward] {
+            assert!(answers(direction, &[]));
+            assert!(answers(direction, &["b"]));
+        }
+        assert!(answers(Direction::Forward, &["b", "c", "d"]));
+        assert!(answers(Direction::Backward, &["d", "c", "b"]));
+    }
+
+    #[test]
+    fn a_page_out_of_order_out_of_range_or_too_long_is_caught() {
+        for keys in [&["c", "b"][..], &["b", "b"], &["a", "b"], &["d", "e"], &["b", "ba", "c", "d"]] {
+            assert!(!answers(Direction::Forward, keys), "{keys:?}");
+        }
+        for keys in [&["b", "c"][..], &["c", "c"], &["b", "a"], &["e"], &["d", "c", "ba", "b"]] {
+            assert!(!answers(Direction::Backward, keys), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn a_range_whose_end_is_not_after_its_start_is_empty() {
+        let range = |start: &'static str, end: Option<&'static str>| KeyRange {
+            start: Bytes::from_static(start.as_bytes()),
+            end: end.map(|end| Bytes::from_static(end.as_bytes())),
+        };
+        assert!(range("b", Some("b")).is_empty() && range("c", Some("b")).is_empty());
+        assert!(!range("b", Some("ba")).is_empty() && !range("b", None).is_empty());
+    }
+}
