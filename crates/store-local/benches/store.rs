@@ -1,5 +1,5 @@
-//! What the durable store's reads and commits cost, one after the other. `cargo bench -p keywright-store-local`; with many
-//! threads: `examples/measure`.
+//! Latency of single reads and commits of the local store. `cargo bench -p keywright-store-local`; for many
+//! threads see `examples/measure`.
 
 use bytes::Bytes;
 use divan::Bencher;
@@ -9,7 +9,7 @@ use keywright_store_local::{Durability, LocalOptions, LocalStore};
 
 const ROWS: u64 = 20_000;
 const VALUE_BYTES: usize = 500;
-const ROWS_A_COMMIT: u64 = 500;
+const ROWS_PER_COMMIT: u64 = 500;
 
 fn main() {
     divan::main();
@@ -24,14 +24,14 @@ async fn put(store: &LocalStore, numbers: std::ops::Range<u64>) {
     for number in numbers {
         transaction.put(key(number), vec![7; VALUE_BYTES].into());
     }
-    transaction.commit().await.expect("nobody is in the way");
+    transaction.commit().await.expect("nothing conflicts");
 }
 
 fn filled(folder: &tempfile::TempDir, durability: Durability) -> LocalStore {
     let options = LocalOptions { durability, ..LocalOptions::default() };
     let store = LocalStore::open(folder.path(), options).expect("an empty folder opens");
-    for first in (0..ROWS).step_by(usize::try_from(ROWS_A_COMMIT).unwrap_or(1)) {
-        block_on(put(&store, first..first + ROWS_A_COMMIT));
+    for first in (0..ROWS).step_by(usize::try_from(ROWS_PER_COMMIT).unwrap_or(1)) {
+        block_on(put(&store, first..first + ROWS_PER_COMMIT));
     }
     store
 }

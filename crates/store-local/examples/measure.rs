@@ -1,5 +1,7 @@
-//! Measures the local store on this machine: reads per second, and durable commits per second beside the rate at which the
-//! disk syncs at all. `cargo run --release -p keywright-store-local --example measure [FOLDER [reads]]`
+//! Measures the local store on this machine: reads per second, durable commits per second, and for comparison
+//! the rate at which the disk syncs.
+//!
+//! `cargo run --release -p keywright-store-local --example measure [FOLDER [reads]]`
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "measures time and prints it")]
 
 use std::fs::File;
@@ -42,7 +44,7 @@ fn rate(name: &str, count: u64, elapsed: Duration) {
     println!("{name:<44} {:>10}/s  {:>9} ns each", count * 1_000_000 / micros, micros * 1000 / count.max(1));
 }
 
-/// What the disk can do: one small append and one sync after the other, into a file that is laid out like a journal.
+/// The disk's own rate: small appends, each with a sync, to a file that is preallocated like a journal.
 fn syncs(folder: &Path) {
     for name in ["bare fsync", "bare fdatasync"] {
         let sync = |file: &File| if name == "bare fsync" { file.sync_all() } else { file.sync_data() };
@@ -58,7 +60,7 @@ fn syncs(folder: &Path) {
 }
 
 fn key(number: u64) -> Bytes {
-    // Spread like hashes.
+    // Spread over the key space like hashes.
     let spread = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     Bytes::from([spread.to_be_bytes().as_slice(), &[1; 40]].concat())
 }
@@ -116,7 +118,7 @@ fn reads(folder: &Path) {
     gets("gets after opening, cached blocks", &store, 0..ROWS);
 }
 
-/// Time this thread was on a processor, on systems that tell: other programs' work is not in it.
+/// This thread's CPU time, where the system reports it. Unlike wall time it excludes other programs.
 fn processor_time() -> Option<Duration> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split(' ').next()?.parse().ok().map(Duration::from_nanos)

@@ -1,9 +1,9 @@
-//! The one thread that writes: it takes all transactions that wait, lets each win or lose in order, and writes the winners
-//! as one batch with one sync.
+//! The commit thread, the only one that writes: it takes all waiting transactions, checks each for conflicts
+//! in order, and writes those that pass as one batch with one sync.
 //!
-//! Readers see a commit only through the view that this thread publishes after the sync. The engine's own idea of what
-//! is visible is not used: its flushes and compactions move it while a batch is still being written, so that a reader
-//! could see half a batch.
+//! Readers see a commit only through the view that this thread publishes after the sync. The engine's own
+//! visible sequence number is not used: flushes and compactions advance it while a batch is still being
+//! written, so that a reader could see half a batch.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, Weak};
@@ -14,33 +14,37 @@ use keywright_store::{CommitError, CommitVersion, LastChanged, LogId, LogPositio
 
 use crate::conflicts::ConflictDetector;
 use crate::flush_policy::FlushPolicy;
-use crate::keys::{VERSION_KEY, given_part, log_key};
-use crate::options::{Durability, LocalOptions};
+use crate::keys::{VERSION_KEY, caller_part, log_key};
+use crate::options::{CAPABILITIES, Durability, LocalOptions};
 use crate::reply::{self, Reply};
 use crate::row_cache::{CachedRow, RowCache};
 use crate::watermark::Watermark;
 
-/// A group ends with the transaction that reaches this.
+/// A group ends with the transaction that reaches this size.
 const GROUP_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// With so many tables that wait to be merged, the write buffer is not written out before it is full; the engine slows
-/// writers down from twenty on.
+/// No early flush while this many tables wait to be merged. The engine slows writers down from twenty on.
 const TABLES_UNMERGED_MAX: usize = 8;
-/// How often the thread lets others run before it writes a group that is smaller than the last ones were.
+/// From this group size on, the thread yields before the next group.
+const YIELD_GROUP_LEN_MIN: usize = 4;
+/// How often the thread yields to other threads before it takes a group smaller than the last one.
 const YIELDS_MAX: usize = 8;
+/// A stored key is one byte longer than the caller's.
+const STORED_KEY_BYTES_MAX: usize = CAPABILITIES.key_bytes_max + 1;
 
-/// What readers see: everything up to `version`.
+/// The newest view: all commits up to `version`.
 pub(crate) struct Published {
     pub(crate) version: u64,
     pub(crate) snapshot: fjall::Snapshot,
-    /// Shared with the transactions begun here; while one lives, keys committed since are remembered.
+    /// Transactions begun at this view hold a reference. While one lives, the conflict detector keeps later
+    /// writes.
     pub(crate) transactions: Arc<()>,
     pub(crate) changed: LastChanged,
 }
 
-/// A transaction on its way.
+/// A transaction that was submitted for commit.
 pub(crate) struct Work {
-    pub(crate) started: Started,
-    /// Hashes of the keys that it only protects.
+    pub(crate) conflict_check: ConflictCheck,
+    /// Hashes of the keys that it protects without writing them.
     pub(crate) protected: Vec<u64>,
     pub(crate) writes: Vec<Write>,
     pub(crate) appends: Vec<(LogId, bytes::Bytes)>,
@@ -50,20 +54,21 @@ pub(crate) struct Work {
 
 /// One key that is written.
 pub(crate) struct Write {
-    /// Of a row's key as it was given; log entries have none, for nobody else writes or protects them.
+    /// The hash of a row's key. Keys of log entries have none: they are never in a conflict set.
     pub(crate) hash: Option<u64>,
-    /// As it is stored.
+    /// The stored key.
     pub(crate) key: Slice,
     /// `None` deletes.
     pub(crate) value: Option<Slice>,
 }
 
-/// Where a transaction stands in time.
-pub(crate) enum Started {
-    /// Its conflict set must not have moved since; the second field keeps what is needed to tell.
-    At(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
-    /// It replaces whatever is there.
-    Anywhere,
+/// Whether a transaction can conflict.
+pub(crate) enum ConflictCheck {
+    /// It conflicts if its conflict set changed after this version. The reference keeps the conflict detector
+    /// from dropping the writes since then.
+    Since(u64, #[expect(dead_code, reason = "held, not read")] Arc<()>),
+    /// It never conflicts: its writes apply to any state.
+    None,
 }
 
 impl Work {
@@ -71,17 +76,18 @@ impl Work {
         self.writes.is_empty() && self.appends.is_empty()
     }
 
+    /// Fails the commit; nothing was written.
     fn refuse(self, error: CommitError) {
         self.reply.send(Err(error));
     }
 }
 
-/// What the handles of a store share with its thread.
+/// The state that a store's handles share with its commit thread.
 pub(crate) struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
     published: RwLock<Arc<Published>>,
-    pub(crate) young: RowCache,
+    pub(crate) row_cache: RowCache,
 }
 
 #[derive(Default)]
@@ -105,7 +111,7 @@ impl Shared {
             queue: Mutex::default(),
             arrived: Condvar::new(),
             published: RwLock::new(Arc::new(published)),
-            young: RowCache::default(),
+            row_cache: RowCache::default(),
         }
     }
 
@@ -119,19 +125,21 @@ impl Shared {
 
     fn publish(&self, published: Published) {
         let next = Arc::new(published);
-        let last =
-            std::mem::replace(&mut *self.published.write().unwrap_or_else(PoisonError::into_inner), next);
-        // Not under the lock: the last handle of a snapshot has work to do.
+        let mut current = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        assert!(current.version < next.version, "each published view is newer than the one before it");
+        let last = std::mem::replace(&mut *current, next);
+        drop(current);
+        // Dropped after the lock is released: closing the last handle of an engine snapshot takes time.
         drop(last);
     }
 
-    /// Hands a transaction over, or refuses it at once.
+    /// Queues a transaction for the commit thread, or refuses it at once.
     pub(crate) fn submit(&self, work: Work) {
         let mut queue = self.queue();
         let refusal = match &queue.state {
             State::Open => {
                 queue.waiting.push_back(work);
-                // The thread waits only while nothing does.
+                // The thread sleeps only while the queue is empty.
                 let first = queue.waiting.len() == 1;
                 drop(queue);
                 if first {
@@ -150,7 +158,7 @@ impl Shared {
         matches!(self.queue().state, State::Closing)
     }
 
-    /// Why the store takes no more writes.
+    /// Why the store refuses writes; `None` while it accepts them.
     pub(crate) fn fault(&self) -> Option<String> {
         match &self.queue().state {
             State::Poisoned(reason) => Some(reason.to_string()),
@@ -158,7 +166,7 @@ impl Shared {
         }
     }
 
-    /// Lets the thread finish what waits and end.
+    /// Makes the thread end after it has committed the queue.
     pub(crate) fn close(&self) {
         let mut queue = self.queue();
         if matches!(queue.state, State::Open) {
@@ -171,7 +179,7 @@ impl Shared {
     fn poison(&self, reason: &str) {
         let mut queue = self.queue();
         if !matches!(queue.state, State::Poisoned(_)) {
-            tracing::error!("the store takes no more writes: {reason}");
+            tracing::error!("the store refuses all writes until it is opened again: {reason}");
             queue.state = State::Poisoned(reason.into());
         }
         let refused = std::mem::take(&mut queue.waiting);
@@ -182,11 +190,11 @@ impl Shared {
     }
 }
 
-/// What the thread found when it looked.
+/// Why the thread woke up.
 enum Arrival {
     Group(Vec<Work>),
-    /// Nothing came for as long as it was to wait.
-    Nothing,
+    /// A sync may be due, and no transaction arrived.
+    TimedOut,
     Closed,
 }
 
@@ -195,56 +203,58 @@ pub(crate) struct Committer {
     shared: Arc<Shared>,
     database: Database,
     rows: Keyspace,
-    acknowledged: Watermark,
+    watermark: Watermark,
     durability: Durability,
     sync_interval: Duration,
+    /// The newest commit, in a group that may still be being written.
     version: u64,
-    recent: ConflictDetector,
+    conflicts: ConflictDetector,
     changed: LastChanged,
-    /// Published views whose transactions may still come, oldest first.
+    /// Versions of published views that may still have open transactions, oldest first.
     begun: VecDeque<(u64, Weak<()>)>,
     group_len_last: usize,
     synced: Synced,
-    replaced: FlushPolicy,
-    /// The write buffer that it counts for.
+    flush_policy: FlushPolicy,
+    /// The memtable that the flush policy counts for.
     memtable: u64,
 }
 
-/// What a relaxed store has yet to sync.
+/// How far a relaxed store is synced.
 #[derive(Clone, Copy)]
 enum Synced {
     Everything,
-    /// Up to here is not synced yet, since then.
+    /// The newest commit that is not synced, and the time of the oldest such commit.
     Not(u64, Instant),
 }
 
-/// Who of a group won and who lost, to be told once the group is written.
+/// The outcomes of a group's transactions, to be sent once the group is written.
 #[derive(Default)]
 struct Outcomes {
-    won: Vec<(Reply, u64)>,
-    lost: Vec<Reply>,
+    committed: Vec<(Reply, u64)>,
+    conflicted: Vec<Reply>,
     rows: Vec<CachedRow>,
 }
 
 impl Outcomes {
-    /// The losers are told last and not before: whoever tries again at once must see what they lost to.
+    /// Sends all outcomes. Conflicts are sent only now, after the group is visible: an immediate retry must
+    /// see the commit that it conflicted with.
     fn answer(self, written: &Result<(), CommitError>) {
-        let won = self.won.into_iter().map(|(reply, version)| {
+        let committed = self.committed.into_iter().map(|(reply, version)| {
             let outcome = written.clone().map(|()| CommitVersion(version));
             (reply, outcome)
         });
-        let lost = self.lost.into_iter().map(|reply| (reply, Err(CommitError::Conflict)));
-        reply::send_all(won.chain(lost).collect());
+        let conflicted = self.conflicted.into_iter().map(|reply| (reply, Err(CommitError::Conflict)));
+        reply::send_all(committed.chain(conflicted).collect());
     }
 }
 
-/// Marks the store as dead however the thread ends.
+/// Poisons the store if the thread ends without being asked to, also by a panic.
 struct EndGuard(Arc<Shared>);
 
 impl Drop for EndGuard {
     fn drop(&mut self) {
         if !self.0.is_closing() {
-            self.0.poison("the writing thread ended unexpectedly");
+            self.0.poison("the commit thread ended unexpectedly");
         }
     }
 }
@@ -253,10 +263,11 @@ impl Committer {
     pub(crate) fn new(
         database: Database,
         rows: Keyspace,
-        acknowledged: Watermark,
+        watermark: Watermark,
         version: u64,
         options: &LocalOptions,
     ) -> Self {
+        assert!(watermark.version() <= version, "a store opens at its watermark or later");
         let published = Published {
             version,
             snapshot: database.snapshot(),
@@ -269,16 +280,16 @@ impl Committer {
             shared: Arc::new(Shared::new(published)),
             database,
             rows,
-            acknowledged,
+            watermark,
             durability: options.durability,
             sync_interval: options.relaxed_sync_interval,
             version,
-            recent: ConflictDetector::new(version),
+            conflicts: ConflictDetector::new(version),
             changed: LastChanged::all(version),
             begun,
             group_len_last: 0,
             synced: Synced::Everything,
-            replaced: FlushPolicy::new(options.replaced_rows),
+            flush_policy: FlushPolicy::new(options.replaced_rows),
             memtable,
         }
     }
@@ -292,11 +303,10 @@ impl Committer {
         let _guard = EndGuard(Arc::clone(&self.shared));
         loop {
             let outcome = match self.next_group() {
-                Arrival::Group(group) => self
-                    .commit(group)
-                    .and_then(|()| self.write_out_if_deep())
-                    .and_then(|()| self.sync_if_due()),
-                Arrival::Nothing => self.sync_if_due(),
+                Arrival::Group(group) => {
+                    self.commit(group).and_then(|()| self.flush_if_due()).and_then(|()| self.sync_if_due())
+                }
+                Arrival::TimedOut => self.sync_if_due(),
                 Arrival::Closed => break,
             };
             if let Err(reason) = outcome {
@@ -304,7 +314,7 @@ impl Committer {
                 return;
             }
         }
-        if let Err(reason) = self.sync().and_then(|()| io(self.acknowledged.sync())) {
+        if let Err(reason) = self.sync().and_then(|()| io(self.watermark.sync())) {
             tracing::error!("the store was not closed cleanly: {reason}");
         }
     }
@@ -321,30 +331,31 @@ impl Committer {
                     let waited = self.shared.arrived.wait_timeout(queue, self.sync_interval);
                     let (queue, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
                     if timeout.timed_out() && queue.waiting.is_empty() {
-                        return Arrival::Nothing;
+                        return Arrival::TimedOut;
                     }
                     queue
                 }
             };
         }
         drop(queue);
-        self.let_others_join();
+        self.wait_for_more();
         let mut queue = self.shared.queue();
         let mut bytes = 0;
-        let fits = queue.waiting.iter().take_while(|work| {
-            let room = bytes < GROUP_BYTES_MAX;
+        let group = queue.waiting.iter().take_while(|work| {
+            let fits = bytes < GROUP_BYTES_MAX;
             bytes += work.bytes;
-            room
+            fits
         });
-        let length = fits.count();
+        let length = group.count();
+        assert!(length > 0, "a group has a transaction: only this thread takes from the queue");
         self.group_len_last = length;
         Arrival::Group(queue.waiting.drain(..length).collect())
     }
 
-    /// With many writers, those answered by the last group are about to come again: a sync that waits for them for a few
-    /// turns of the scheduler serves twice as many. With few, there is nothing to wait for.
-    fn let_others_join(&self) {
-        if self.group_len_last < 4 {
+    /// Yields a few times, so that writers answered by the last group can join the next: one sync then serves
+    /// twice as many. With few writers this gains nothing.
+    fn wait_for_more(&self) {
+        if self.group_len_last < YIELD_GROUP_LEN_MIN {
             return;
         }
         for _ in 0..YIELDS_MAX {
@@ -355,7 +366,7 @@ impl Committer {
         }
     }
 
-    /// Decides and writes one group. An error poisons the store.
+    /// Decides, writes and publishes one group. An error poisons the store.
     fn commit(&mut self, group: Vec<Work>) -> Result<(), String> {
         let items = group.iter().map(|work| work.writes.len() + work.appends.len()).sum::<usize>();
         let mode = match self.durability {
@@ -368,29 +379,32 @@ impl Committer {
         for work in group {
             self.decide(work, &mut batch, &mut outcomes);
         }
-        if outcomes.won.is_empty() {
+        let Some((_, last)) = outcomes.committed.last() else {
             outcomes.answer(&Ok(()));
             return Ok(());
-        }
+        };
+        assert!(*last == self.version, "the last commit of a group has the group's version");
+        assert!(!batch.is_empty(), "a commit writes or appends something");
         batch.insert(&self.rows, VERSION_KEY, self.version.to_be_bytes());
         if let Err(error) = batch.commit() {
-            // Its bytes may be in the journal all the same, and be read from there at the next open.
+            // Its bytes may be in the journal nevertheless, and the next open would recover them.
             outcomes.answer(&Err(CommitError::Unknown));
             return Err(format!("a commit could not be written: {error}"));
         }
-        let noted = self.note_written();
-        self.shared.young.enter(outcomes.rows.drain(..));
+        let recorded = self.record_written();
+        self.shared.row_cache.insert(outcomes.rows.drain(..));
         self.publish();
         outcomes.answer(&Ok(()));
-        noted
+        recorded
     }
 
-    /// Lets one transaction win or lose.
+    /// Checks one transaction for conflicts and adds it to the batch if it has none.
     fn decide(&mut self, work: Work, batch: &mut OwnedWriteBatch, outcomes: &mut Outcomes) {
-        if let Started::At(version, _) = work.started {
+        if let ConflictCheck::Since(version, _) = work.conflict_check {
+            assert!(version <= self.version, "a transaction starts at a version that was committed");
             let written = work.writes.iter().filter_map(|write| write.hash);
-            if self.recent.moved_since(version, work.protected.iter().copied().chain(written)) {
-                outcomes.lost.push(work.reply);
+            if self.conflicts.changed_since(version, work.protected.iter().copied().chain(written)) {
+                outcomes.conflicted.push(work.reply);
                 return;
             }
         }
@@ -401,10 +415,11 @@ impl Committer {
         }
         self.version += 1;
         for Write { hash, key, value } in work.writes {
+            assert!(key.len() <= STORED_KEY_BYTES_MAX, "a key that is written is within the capabilities");
             if let Some(hash) = hash {
-                self.recent.insert(hash, self.version);
-                self.replaced.note(hash);
-                self.changed.note(given_part(&key).unwrap_or_default(), self.version);
+                self.conflicts.insert(hash, self.version);
+                self.flush_policy.count(hash);
+                self.changed.record(caller_part(&key).unwrap_or_default(), self.version);
                 outcomes.rows.push(CachedRow {
                     hash,
                     key: key.clone(),
@@ -413,7 +428,11 @@ impl Committer {
                 });
             }
             match value {
-                Some(value) => batch.insert(&self.rows, key, value),
+                Some(value) => {
+                    let fits = value.len() <= CAPABILITIES.value_bytes_max;
+                    assert!(fits, "a value that is written is within the capabilities");
+                    batch.insert(&self.rows, key, value);
+                }
                 None => batch.remove(&self.rows, key),
             }
         }
@@ -421,12 +440,13 @@ impl Committer {
             let position = LogPosition { version: CommitVersion(self.version), index };
             batch.insert(&self.rows, log_key(id, position), bytes);
         }
-        outcomes.won.push((work.reply, self.version));
+        outcomes.committed.push((work.reply, self.version));
     }
 
-    fn note_written(&mut self) -> Result<(), String> {
+    /// Records how far commits are durable.
+    fn record_written(&mut self) -> Result<(), String> {
         match (self.durability, self.synced) {
-            (Durability::Synced, _) => io(self.acknowledged.write(self.version)),
+            (Durability::Synced, _) => io(self.watermark.write(self.version)),
             (Durability::Relaxed, Synced::Everything) => {
                 self.synced = Synced::Not(self.version, now());
                 Ok(())
@@ -438,10 +458,11 @@ impl Committer {
         }
     }
 
+    /// Makes the group visible.
     fn publish(&mut self) {
         let transactions = Arc::new(());
         self.begun.push_back((self.version, Arc::downgrade(&transactions)));
-        // No batch is being written now, so the engine's snapshot holds whole batches only.
+        // No batch is being written now, so the engine's snapshot has whole batches only.
         let snapshot = self.database.snapshot();
         let changed = self.changed;
         self.shared.publish(Published { version: self.version, snapshot, transactions, changed });
@@ -449,23 +470,24 @@ impl Committer {
             self.begun.pop_front();
         }
         let oldest = self.begun.front().map_or(self.version, |(version, _)| *version);
-        self.recent.prune(oldest);
+        assert!(oldest <= self.version, "no transaction is newer than the newest commit");
+        self.conflicts.prune(oldest);
     }
 
-    /// Has the write buffer written out before it is full if scans pass too many replaced rows in it, unless the engine is
-    /// behind with writing out or merging.
-    fn write_out_if_deep(&mut self) -> Result<(), String> {
+    /// Flushes the memtable early if the flush policy asks for it, unless the engine is behind with flushes
+    /// or merges.
+    fn flush_if_due(&mut self) -> Result<(), String> {
         let memtable = self.rows.tree.active_memtable().id();
         if memtable != self.memtable {
             self.memtable = memtable;
-            self.replaced.clear();
-        } else if self.replaced.is_deep()
+            self.flush_policy.clear();
+        } else if self.flush_policy.is_flush_due()
             && self.rows.sealed_memtable_count() == 0
             && self.rows.l0_table_count() < TABLES_UNMERGED_MAX
         {
             self.rows
                 .rotate_memtable()
-                .map_err(|error| format!("the write buffer could not be written out: {error}"))?;
+                .map_err(|error| format!("the memtable could not be flushed: {error}"))?;
         }
         Ok(())
     }
@@ -479,10 +501,11 @@ impl Committer {
 
     fn sync(&mut self) -> Result<(), String> {
         if let Synced::Not(version, _) = self.synced {
+            assert!(version <= self.version, "a sync covers commits that were made");
             self.database
                 .persist(PersistMode::SyncAll)
                 .map_err(|error| format!("the journal could not be synced: {error}"))?;
-            io(self.acknowledged.write(version))?;
+            io(self.watermark.write(version))?;
             self.synced = Synced::Everything;
         }
         Ok(())
@@ -490,12 +513,12 @@ impl Committer {
 }
 
 fn io(result: std::io::Result<()>) -> Result<(), String> {
-    result.map_err(|error| format!("what was acknowledged could not be noted: {error}"))
+    result.map_err(|error| format!("the watermark could not be written: {error}"))
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "only how often a relaxed store syncs depends on it, never a result"
+    reason = "it decides only how often a relaxed store syncs, never a result"
 )]
 fn now() -> Instant {
     Instant::now()

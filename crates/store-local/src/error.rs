@@ -1,33 +1,42 @@
-//! Faults at open, and how the engine's faults become faults of the contract.
+//! Faults at open, and the mapping of the engine's errors to those of the contract.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use keywright_store::StoreError;
 
-/// Why a store could not be opened. Nothing was changed in the folder.
+/// Why a store could not be opened. Its data is unchanged.
 #[derive(Debug)]
 pub enum OpenFault {
-    /// Another process, or another store of this process, has it open.
+    /// The folder is open in another process, or as another store of this process.
     InUse {
+        /// The store's folder.
         folder: PathBuf,
     },
-    /// The folder holds files, but none of ours.
+    /// The folder holds files, but none of a store.
     NotAStore {
+        /// The folder.
         folder: PathBuf,
     },
-    /// Written by a version of Keywright that this one does not know.
+    /// A later version of Keywright wrote the store in a format that this version does not know.
     UnknownFormat {
+        /// The format marker.
         file: PathBuf,
+        /// Its content.
         found: String,
     },
-    /// Bytes are not what was written, or a file is missing.
+    /// The content of a file differs from what was written, or a file is missing.
     Corrupt {
+        /// The damaged file.
         file: PathBuf,
+        /// What is wrong with it.
         detail: String,
     },
+    /// The operating system refused to read or write a file.
     Io {
+        /// The file or folder.
         file: PathBuf,
+        /// Its answer.
         error: std::io::Error,
     },
 }
@@ -38,7 +47,7 @@ impl fmt::Display for OpenFault {
             Self::InUse { folder } => {
                 write!(
                     formatter,
-                    "{} is open in another process: stop that one, or choose another folder",
+                    "{} is open in another process: stop that process, or choose another folder",
                     folder.display()
                 )
             }
@@ -51,7 +60,8 @@ impl fmt::Display for OpenFault {
             }
             Self::UnknownFormat { file, found } => write!(
                 formatter,
-                "{} names the format {found:?}, which this version of Keywright does not know: use the version that wrote it, or a newer one",
+                "{} names the format {found:?}, which this version of Keywright does not know: \
+                 use the version that wrote it, or a newer one",
                 file.display()
             ),
             Self::Corrupt { file, detail } => {
@@ -73,7 +83,7 @@ impl OpenFault {
         Self::Corrupt { file: file.to_owned(), detail: detail.into() }
     }
 
-    /// A fault of the engine while it opened `folder`.
+    /// An error of the engine while it opened `folder`.
     pub(crate) fn from_engine(folder: &Path, error: fjall::Error) -> Self {
         match error {
             fjall::Error::Locked => Self::InUse { folder: folder.to_owned() },
@@ -85,7 +95,7 @@ impl OpenFault {
     }
 }
 
-/// A fault of the engine while it read or wrote.
+/// An error of the engine while it read or wrote.
 pub(crate) fn store_error(error: fjall::Error) -> StoreError {
     match error {
         fjall::Error::Io(error) | fjall::Error::Storage(fjall::LsmError::Io(error)) => {

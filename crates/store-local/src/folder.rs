@@ -1,16 +1,16 @@
-//! The files beside the engine's own: the lock, the format marker, and how a folder becomes a store.
+//! The store's folder and the files next to the engine's own: the lock, the format marker, the watermark.
 //!
 //! ```text
-//! LOCK            held while the store is open
-//! FORMAT          "keywright store 1"; there once the store was created completely
-//! FORMAT.new      there while it is being created; such a folder holds nothing yet and is begun again
-//! acknowledged    see `acknowledged`
+//! LOCK            locked while the store is open
+//! FORMAT          "keywright store 1"; present once the store was created completely
+//! FORMAT.new      present during creation; such a folder has no data yet, and its creation starts over
+//! acknowledged    the watermark, see `watermark.rs`
 //! engine/         the engine's files
 //! ```
 //!
-//! All of it belongs to one user: folders are created with mode 0700 and files with 0600, and the folder of
-//! an existing store is closed to others. The engine creates its files as the umask says; the closed folder
-//! protects them.
+//! The folder belongs to one user: folders are created with mode 0700 and files with 0600, and other users
+//! lose their access to the folder of an existing store. The engine creates its files with the modes that the
+//! umask allows; the closed folder protects them.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -23,11 +23,11 @@ const LOCK: &str = "LOCK";
 const FORMAT: &str = "FORMAT";
 const FORMAT_NEW: &str = "FORMAT.new";
 const ENGINE: &str = "engine";
-/// In the engine's folder; the pinned version of the engine names it so.
+/// The lock file that the pinned version of the engine keeps in its folder.
 const ENGINE_LOCK: &str = "lock";
-pub(crate) const ACKNOWLEDGED: &str = "acknowledged";
+const WATERMARK: &str = "acknowledged";
 
-/// Raised whenever an older Keywright could not read the folder any more.
+/// The format version. It rises when an older Keywright could not read the folder any more.
 const FORMAT_TEXT: &str = "keywright store 1\n";
 
 /// A locked folder.
@@ -44,9 +44,9 @@ pub(crate) enum Contents {
 }
 
 impl Folder {
-    /// Creates the folder if need be, locks it and reads its format marker.
+    /// Creates the folder if it is missing, locks it and reads its format marker.
     pub(crate) fn lock(path: &Path) -> Result<(Self, Contents), OpenFault> {
-        make(path)?;
+        create(path)?;
         refuse_foreign(path)?;
         let lock_path = path.join(LOCK);
         let lock = private_options()
@@ -55,26 +55,28 @@ impl Folder {
             .write(true)
             .open(&lock_path)
             .map_err(OpenFault::io(&lock_path))?;
-        take(&lock, path)?;
+        acquire(&lock, path)?;
         let contents = read_format(path)?;
         close_to_others(path);
         Ok((Self { path: path.to_owned(), _lock: lock }, contents))
     }
 
+    /// The engine's folder.
     pub(crate) fn engine(&self) -> PathBuf {
         self.path.join(ENGINE)
     }
 
-    pub(crate) fn acknowledged(&self) -> PathBuf {
-        self.path.join(ACKNOWLEDGED)
+    /// The watermark's file.
+    pub(crate) fn watermark(&self) -> PathBuf {
+        self.path.join(WATERMARK)
     }
 
-    /// Where a journal's bytes are kept while a doubtful end is cut off it.
+    /// The file that keeps a copy of a journal while its doubtful end is cut off.
     pub(crate) fn saved_journal(&self, name: &str) -> PathBuf {
         self.path.join(format!("{name}.saved"))
     }
 
-    /// Marks the folder as being created and removes what an interrupted creation left.
+    /// Marks the folder as being created and removes the files of an interrupted creation.
     pub(crate) fn begin_creation(&self) -> Result<(), OpenFault> {
         let marker = self.path.join(FORMAT_NEW);
         write_synced(&marker, FORMAT_TEXT)?;
@@ -83,21 +85,21 @@ impl Folder {
         if engine.try_exists().map_err(OpenFault::io(&engine))? {
             fs::remove_dir_all(&engine).map_err(OpenFault::io(&engine))?;
         }
-        // The engine would create it as the umask says.
+        // The engine would create it with the mode that the umask allows.
         private_folders().create(&engine).map_err(OpenFault::io(&engine))
     }
 
-    /// Creates the engine's lock file if it is missing: it is empty, and tools that copy folders leave locks
-    /// out, but the engine opens no store without it. Our own lock is held, so that nobody else has the
-    /// engine open.
+    /// Creates the engine's lock file if it is missing. The file is empty, and tools that copy folders may
+    /// leave it out, but the engine opens no store without it. The store's own lock is held, so that the
+    /// engine is not open elsewhere.
     pub(crate) fn restore_engine_lock(&self) -> Result<(), OpenFault> {
         let lock = self.engine().join(ENGINE_LOCK);
         let created = private_options().create(true).truncate(false).write(true).open(&lock);
         created.map(drop).map_err(OpenFault::io(&lock))
     }
 
-    /// Marks the folder as a store, once every name that leads to its files is durable: nothing says that the marker's
-    /// new name would not be so first. The engine does not sync all the folders that it makes.
+    /// Marks the folder as a store, after the names of all its files are durable: the marker's new name could
+    /// otherwise become durable first. The engine does not sync all the folders that it creates.
     pub(crate) fn finish_creation(&self) -> Result<(), OpenFault> {
         sync_folders(&self.engine())?;
         sync_folder(&self.path)?;
@@ -108,11 +110,12 @@ impl Folder {
     }
 }
 
-/// A lock outlives its owner for a moment, while the system ends a process, or starts one that was forked while it was held.
+/// A lock can outlive its owner for a moment: while the system ends the process, or while a process forked
+/// from it starts another program.
 const LOCK_TRIES: u32 = 15;
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
-fn take(lock: &File, path: &Path) -> Result<(), OpenFault> {
+fn acquire(lock: &File, path: &Path) -> Result<(), OpenFault> {
     let mut tries = 0;
     loop {
         match lock.try_lock() {
@@ -128,7 +131,7 @@ fn take(lock: &File, path: &Path) -> Result<(), OpenFault> {
     }
 }
 
-/// Before even a lock file is put into it: a folder with files must be one of ours.
+/// Refuses a folder that holds files but no store, before a lock file is created in it.
 fn refuse_foreign(path: &Path) -> Result<(), OpenFault> {
     let known = [LOCK, FORMAT, FORMAT_NEW];
     let mut foreign = false;
@@ -157,7 +160,8 @@ fn read_format(path: &Path) -> Result<Contents, OpenFault> {
     }
 }
 
-/// No marker: an empty folder, a creation that was cut short, or a store whose marker was lost.
+/// The contents of a folder without the marker: nothing, an interrupted creation, or a store that lost its
+/// marker.
 fn without_format(path: &Path) -> Result<Contents, OpenFault> {
     let begun = path.join(FORMAT_NEW).try_exists().map_err(OpenFault::io(path))?;
     let engine = path.join(ENGINE).try_exists().map_err(OpenFault::io(path))?;
@@ -173,7 +177,7 @@ fn write_synced(path: &Path, text: &str) -> Result<(), OpenFault> {
     file.sync_all().map_err(OpenFault::io(path))
 }
 
-/// Creates files that only their owner may read.
+/// Options that create files which only their owner may read.
 fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -181,12 +185,12 @@ fn private_options() -> OpenOptions {
     options
 }
 
-/// Like `File::create`, for a file that only its owner may read.
+/// `File::create` for a file that only its owner may read.
 pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
     private_options().write(true).create(true).truncate(true).open(path)
 }
 
-/// Creates folders that only their owner may enter, and those above them that are missing.
+/// A builder for folders that only their owner may enter; it creates missing parents too.
 fn private_folders() -> DirBuilder {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -195,9 +199,9 @@ fn private_folders() -> DirBuilder {
     builder
 }
 
-/// Takes the rights of other users away from a store's folder, which may be older than this rule or made by
-/// somebody else. Folders of other owners and file systems without modes cannot be closed; the store opens
-/// all the same.
+/// Removes other users' access to a store's folder, which an older version or another program may have
+/// created. This fails for folders of other owners and on file systems without modes; the store opens with a
+/// warning.
 #[cfg(unix)]
 fn close_to_others(path: &Path) {
     use std::os::unix::fs::PermissionsExt as _;
@@ -214,8 +218,8 @@ fn close_to_others(path: &Path) {
     let reason =
         closed.err().map_or_else(|| "its file system keeps the mode".to_owned(), |error| error.to_string());
     tracing::warn!(
-        "other users of this machine may enter the data folder {} (mode {before:04o}), and it cannot be closed to them: \
-         {reason}; let its owner run `chmod 700 {}`",
+        "other users of this machine can enter the data folder {} (mode {before:04o}), and removing their \
+         access failed: {reason}; its owner can run `chmod 700 {}`",
         path.display(),
         path.display()
     );
@@ -224,15 +228,15 @@ fn close_to_others(path: &Path) {
 #[cfg(not(unix))]
 fn close_to_others(_path: &Path) {}
 
-/// Makes a folder and those above it that are missing.
-fn make(path: &Path) -> Result<(), OpenFault> {
+/// Creates a folder and its missing parents, durably.
+fn create(path: &Path) -> Result<(), OpenFault> {
     let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     private_folders().create(path).map_err(OpenFault::io(path))?;
     missing.into_iter().try_for_each(sync_parent)
 }
 
-/// Makes the name of a folder durable, unless we may not open the folder that holds it.
+/// Makes the name of a folder durable, unless this process may not open the parent folder.
 fn sync_parent(path: &Path) -> Result<(), OpenFault> {
     let parent = match path.parent() {
         None => return Ok(()),
@@ -245,7 +249,7 @@ fn sync_parent(path: &Path) -> Result<(), OpenFault> {
     }
 }
 
-/// Makes all names in a folder and the folders in it durable.
+/// Makes the names in a folder and in all its subfolders durable.
 fn sync_folders(path: &Path) -> Result<(), OpenFault> {
     for entry in fs::read_dir(path).map_err(OpenFault::io(path))? {
         let entry = entry.map_err(OpenFault::io(path))?;
@@ -256,7 +260,7 @@ fn sync_folders(path: &Path) -> Result<(), OpenFault> {
     sync_folder(path)
 }
 
-/// Makes names in a folder durable. Windows has no such call and needs none.
+/// Makes the names in a folder durable. Windows has no such call and needs none.
 fn sync_folder(path: &Path) -> Result<(), OpenFault> {
     if cfg!(windows) {
         return Ok(());

@@ -1,9 +1,9 @@
-//! Reads the engine's journal files before the engine does, because the engine silently cuts a journal at the first
-//! bytes that it cannot read, whatever follows.
+//! Verifies the engine's journal files before the engine reads them, because the engine silently truncates a
+//! journal at the first bytes that it cannot parse, even if whole batches follow.
 //!
-//! A journal is a sequence of batches: a start mark with the number of items and a sequence number, the items, and an end
-//! mark with a checksum of the items. This file knows that layout for the pinned version of the engine, and nothing
-//! about rows except our version row, by which a batch tells the commits in it.
+//! A journal is a sequence of batches: a start mark with the number of items and a sequence number, the
+//! items, and an end mark with a checksum of the items. This file knows that layout for the pinned version of
+//! the engine. Of rows it knows only the version row, which says which commits a batch has.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Why a batch cannot be used.
 enum Unusable {
-    /// The bytes end before the batch does, or are not a batch.
+    /// The bytes are not a batch, or end within one.
     Broken,
     Io(std::io::Error),
 }
@@ -38,14 +38,17 @@ impl From<std::io::Error> for Unusable {
     }
 }
 
-/// One whole batch: how long it is, its sequence number, and the newest commit in it.
+/// One whole batch.
 struct Batch {
+    /// Its length in the journal.
     bytes: u64,
+    /// The engine's sequence number.
     sequence: u64,
+    /// Its newest commit; `None` in a batch that the engine wrote for itself.
     version: Option<u64>,
 }
 
-/// Counts and hashes what it hands out.
+/// Reads the fields of one batch; counts and hashes their bytes.
 struct BatchReader<'a, R> {
     source: &'a mut R,
     hasher: Xxh3,
@@ -60,7 +63,7 @@ impl<R: Read> BatchReader<'_, R> {
         Ok(field)
     }
 
-    /// Hashes `length` bytes without keeping them.
+    /// Skips `length` bytes, but hashes them.
     fn skip_hashed(&mut self, length: u64) -> Result<(), Unusable> {
         let mut chunk = [0; 4096];
         let mut left = length;
@@ -75,7 +78,7 @@ impl<R: Read> BatchReader<'_, R> {
         Ok(())
     }
 
-    /// The rest of an item after its tag; returns the version if it is our version row.
+    /// Reads an item after its tag. Returns the version if the item is the version row.
     fn item(&mut self) -> Result<Option<u64>, Unusable> {
         let head = self.take::<20>()?;
         self.hasher.update(&[ITEM]);
@@ -87,10 +90,11 @@ impl<R: Read> BatchReader<'_, R> {
         let key_bytes = u16::from_le_bytes([k0, k1]);
         let value_bytes = u32::from_le_bytes([v0, v1, v2, v3]);
         let stored_bytes = u32::from_le_bytes([s0, s1, s2, s3]);
-        let ours = id != [0; 8]
+        // Keyspace 0 is the engine's own.
+        let may_be_version_row = id != [0; 8]
             && usize::from(key_bytes) == VERSION_KEY.len()
             && (value_bytes, stored_bytes) == (8, 8);
-        if !ours {
+        if !may_be_version_row {
             self.skip_hashed(u64::from(key_bytes) + u64::from(stored_bytes))?;
             return Ok(None);
         }
@@ -102,7 +106,7 @@ impl<R: Read> BatchReader<'_, R> {
     }
 }
 
-/// Reads one batch; `None` at a clean end of the source.
+/// Reads one batch; `None` if the source ends before it.
 fn read_batch(source: &mut impl Read) -> Result<Option<Batch>, Unusable> {
     let mut first = [0];
     if source.read(&mut first)? == 0 {
@@ -134,42 +138,42 @@ fn read_batch(source: &mut impl Read) -> Result<Option<Batch>, Unusable> {
     Ok(Some(Batch { bytes: reader.bytes, sequence: u64::from_le_bytes(sequence), version }))
 }
 
-/// What one journal file holds.
+/// The contents of one journal file.
 #[derive(Debug, PartialEq, Eq)]
-struct Contents {
-    /// Whole batches end here.
+struct JournalContents {
+    /// Bytes from the start that are whole batches.
     valid_bytes: u64,
     /// The newest commit among them.
     version: Option<u64>,
     rest: Rest,
 }
 
-/// What follows the last whole batch.
+/// The bytes after the last of the whole batches at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
-    /// Nothing, or the zeroes with which the file was laid out.
+    /// Nothing, or the zeroes with which the file was preallocated.
     Empty,
-    /// The beginning of a batch, and no whole batch after it.
+    /// An unfinished batch, with no whole batch after it.
     Torn,
-    /// Bytes that are no batch, and a whole batch after them.
+    /// Bytes that are not a batch, with a whole batch after them.
     Damaged,
 }
 
-fn read_journal(path: &Path) -> std::io::Result<Contents> {
+fn read_journal(path: &Path) -> std::io::Result<JournalContents> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, File::open(path)?);
     let mut valid_bytes = 0;
     let mut version = None;
     let mut sequence = None;
     loop {
         match read_batch(&mut reader) {
-            // The checksum does not cover the sequence number, but it must grow.
+            // The checksum does not cover the sequence number, but sequence numbers rise.
             Ok(Some(batch)) if Some(batch.sequence) <= sequence => break,
             Ok(Some(batch)) => {
                 sequence = Some(batch.sequence);
                 valid_bytes += batch.bytes;
                 version = batch.version.or(version);
             }
-            Ok(None) => return Ok(Contents { valid_bytes, version, rest: Rest::Empty }),
+            Ok(None) => return Ok(JournalContents { valid_bytes, version, rest: Rest::Empty }),
             Err(Unusable::Io(error)) => return Err(error),
             Err(Unusable::Broken) => break,
         }
@@ -177,21 +181,24 @@ fn read_journal(path: &Path) -> std::io::Result<Contents> {
     let mut file = reader.into_inner();
     let stored_bytes = stored_bytes(&file, valid_bytes)?;
     let rest = read_rest(&mut file, valid_bytes, stored_bytes)?;
-    Ok(Contents { valid_bytes, version, rest })
+    Ok(JournalContents { valid_bytes, version, rest })
 }
 
-/// Blocks of the usual file systems.
+/// The block size of common file systems.
 const BLOCK_BYTES: u64 = 4096;
+/// The unit in which Unix counts a file's blocks, on every file system.
+#[cfg(unix)]
+const STAT_BLOCK_BYTES: u64 = 512;
 
-/// Where the file system stops storing anything: a journal is laid out as 64 MiB of nothing, which need not be read if the
-/// file takes exactly the blocks of its batches.
+/// Bytes of the file that are allocated. A journal is preallocated as a hole of 64 MiB; if the file takes
+/// exactly the blocks of its batches, the rest is that hole and need not be read.
 #[cfg(unix)]
 fn stored_bytes(file: &File, valid_bytes: u64) -> std::io::Result<u64> {
     use std::os::unix::fs::MetadataExt;
     let metadata = file.metadata()?;
+    assert!(valid_bytes <= metadata.len(), "the batches that were read lie within the journal");
     let batches_end = valid_bytes.next_multiple_of(BLOCK_BYTES);
-    // This count is in units of 512 bytes whatever the file system.
-    if metadata.blocks() * 512 == batches_end {
+    if metadata.blocks() * STAT_BLOCK_BYTES == batches_end {
         Ok(batches_end.min(metadata.len()))
     } else {
         Ok(metadata.len())
@@ -214,7 +221,7 @@ fn read_rest(file: &mut File, valid_bytes: u64, stored_bytes: u64) -> std::io::R
         if part.is_empty() {
             return Ok(Rest::Empty);
         }
-        // Compared as one slice, so that it runs at the speed of memory.
+        // Compared slice by slice, which runs at memory speed.
         if !is_zero(part) {
             break;
         }
@@ -231,22 +238,25 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(ZEROES.len()).all(|chunk| ZEROES.get(..chunk.len()) == Some(chunk))
 }
 
-/// Whether a whole batch begins anywhere behind an end mark.
+/// Whether a whole batch follows any end mark.
 fn holds_batch(bytes: &[u8]) -> bool {
     let ends = bytes.windows(TRAILER.len()).enumerate().filter(|(_, window)| *window == TRAILER);
     let mut starts = ends.filter_map(|(place, _)| bytes.get(place + TRAILER.len()..));
     starts.any(|mut tail| matches!(read_batch(&mut tail), Ok(Some(_))))
 }
 
-/// What is to be known of the journals once the store was found to hold all that was acknowledged, or not to.
+/// The result of the check. The caller compares the recovered store with the watermark and needs both files
+/// for that.
 #[derive(Default)]
 pub(crate) struct Verified {
+    /// The newest journal, to be named if acknowledged commits are missing.
     pub(crate) newest: Option<PathBuf>,
-    /// A copy of it as it was, to be deleted when all is well.
+    /// A copy of the newest journal as it was before its end was cut off. It is deleted once no commit is
+    /// missing.
     pub(crate) saved: Option<PathBuf>,
 }
 
-/// Checks every journal against what was acknowledged, and cuts a torn end off the newest one.
+/// Checks every journal against the watermark and cuts an unfinished batch off the newest one.
 pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Verified, OpenFault> {
     let journals = list(&folder.engine())?;
     let mut version = None;
@@ -275,7 +285,7 @@ pub(crate) fn verify(folder: &Folder, mark: Mark) -> Result<Verified, OpenFault>
         )),
         Rest::Empty => Ok(None),
         Rest::Torn if !lost => cut(folder, newest, contents.valid_bytes, version, mark),
-        // Without a sync between them, a loss of power may keep a later write and lose an earlier one.
+        // Without a sync between two writes, a power loss may keep the later one and lose the earlier one.
         Rest::Damaged if !lost && mark.durability == Durability::Relaxed => {
             cut(folder, newest, contents.valid_bytes, version, mark)
         }
@@ -288,8 +298,8 @@ fn damaged(path: &Path, offset: u64) -> OpenFault {
     OpenFault::corrupt(path, format!("acknowledged commits cannot be read from byte {offset} on"))
 }
 
-/// Cuts the end off a journal. If no journal names a commit, only the tables can tell whether anything acknowledged was
-/// in that end; then a copy is kept until they did.
+/// Cuts the end off a journal. If the journals have no version row, only the tables can show whether
+/// acknowledged commits were in that end; a copy of the journal is kept until they have been read.
 fn cut(
     folder: &Folder,
     journal: &Path,
@@ -297,7 +307,7 @@ fn cut(
     version: Option<u64>,
     mark: Mark,
 ) -> Result<Option<PathBuf>, OpenFault> {
-    tracing::info!("{}: an unfinished commit at byte {valid_bytes} is dropped", journal.display());
+    tracing::info!("{}: dropped an unfinished commit at byte {valid_bytes}", journal.display());
     let saved = if version.is_none() && mark.version > 0 {
         let name = journal.file_name().and_then(OsStr::to_str).unwrap_or("journal");
         let saved = folder.saved_journal(name);
@@ -309,6 +319,8 @@ fn cut(
         None
     };
     let file = OpenOptions::new().write(true).open(journal).map_err(OpenFault::io(journal))?;
+    let length = file.metadata().map_err(OpenFault::io(journal))?.len();
+    assert!(valid_bytes <= length, "cutting never extends a journal");
     file.set_len(valid_bytes).and_then(|()| file.sync_all()).map_err(OpenFault::io(journal))?;
     Ok(saved)
 }
@@ -358,7 +370,7 @@ mod tests {
         bytes
     }
 
-    fn contents(parts: &[&[u8]]) -> Contents {
+    fn contents(parts: &[&[u8]]) -> JournalContents {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.jnl");
         fs::write(&path, parts.concat()).unwrap();
@@ -366,10 +378,10 @@ mod tests {
     }
 
     #[test]
-    fn whole_batches_are_counted_and_the_laid_out_rest_is_empty() {
+    fn whole_batches_are_counted_and_the_preallocated_rest_is_empty() {
         let (first, second) = (batch(1, b"a"), batch(2, &vec![7; 100_000]));
         let valid_bytes = u64::try_from(first.len() + second.len()).unwrap();
-        let expected = Contents { valid_bytes, version: Some(2), rest: Rest::Empty };
+        let expected = JournalContents { valid_bytes, version: Some(2), rest: Rest::Empty };
         assert_eq!(contents(&[&first, &second]), expected);
         assert_eq!(contents(&[&first, &second, &vec![0; 700_000]]), expected);
     }

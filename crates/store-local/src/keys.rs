@@ -1,4 +1,5 @@
-//! How keys of the contract become keys of the one tree: a first byte keeps rows, log entries and our own rows apart.
+//! The layout of keys in the engine's tree: a first byte separates rows, log entries and the store's own
+//! rows.
 //!
 //! It does not know what rows mean.
 
@@ -7,27 +8,27 @@ use std::cell::RefCell;
 use fjall::Slice;
 use keywright_store::{CommitVersion, LogId, LogPosition};
 
-/// Our own rows.
+/// The store's own rows.
 const META: u8 = 0;
-/// Rows of the contract's user.
+/// Rows that callers write.
 const ROW: u8 = 1;
 /// Log entries.
 const LOG: u8 = 2;
 
-/// The row that holds the version of the newest commit; every group rewrites it in its own batch.
+/// The row that holds the version of the newest commit. Every group rewrites it in its batch.
 pub(crate) const VERSION_KEY: [u8; 2] = [META, b'v'];
 
-/// Where row keys end.
+/// The exclusive end of all row keys.
 pub(crate) const ROWS_END: [u8; 1] = [ROW + 1];
 
-/// Keys longer than this leave the thread's buffer smaller again after use.
+/// The thread's key buffer shrinks to this capacity after a longer key.
 const BUFFER_BYTES_KEPT: usize = 16 * 1024;
 
 thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Lends the stored form of a row key, without an allocation.
+/// Passes the stored form of a row key to `read`, without an allocation.
 pub(crate) fn with_row_key<R>(key: &[u8], read: impl FnOnce(&[u8]) -> R) -> R {
     BUFFER.with_borrow_mut(|buffer| {
         buffer.clear();
@@ -39,6 +40,7 @@ pub(crate) fn with_row_key<R>(key: &[u8], read: impl FnOnce(&[u8]) -> R) -> R {
     })
 }
 
+/// The stored form of a row key.
 pub(crate) fn row_key(key: &[u8]) -> Slice {
     let mut stored = Vec::with_capacity(key.len() + 1);
     stored.push(ROW);
@@ -46,16 +48,18 @@ pub(crate) fn row_key(key: &[u8]) -> Slice {
     Slice::from(stored)
 }
 
-/// The key that was given for a stored row; it shares the stored bytes.
-pub(crate) fn given_key(stored: Slice) -> bytes::Bytes {
+/// The caller's key of a stored row; it shares the stored bytes.
+pub(crate) fn caller_key(stored: Slice) -> bytes::Bytes {
+    assert!(stored.first() == Some(&ROW), "a scan of rows yields keys of rows only");
     bytes::Bytes::from(stored).slice(1..)
 }
 
-/// The same, of a borrowed one; `None` if it is not a row's.
-pub(crate) fn given_part(stored: &[u8]) -> Option<&[u8]> {
+/// The caller's key of a stored key; `None` if the stored key is not a row's.
+pub(crate) fn caller_part(stored: &[u8]) -> Option<&[u8]> {
     stored.strip_prefix(&[ROW])
 }
 
+/// The stored key of a log entry. Keys of one shard sort by position.
 pub(crate) fn log_key(id: LogId, position: LogPosition) -> Slice {
     let mut stored = Vec::with_capacity(LOG_KEY_BYTES);
     stored.push(LOG);
@@ -63,14 +67,18 @@ pub(crate) fn log_key(id: LogId, position: LogPosition) -> Slice {
     stored.extend_from_slice(&id.shard.to_be_bytes());
     stored.extend_from_slice(&position.version.0.to_be_bytes());
     stored.extend_from_slice(&position.index.to_be_bytes());
+    assert!(stored.len() == LOG_KEY_BYTES, "all log keys have one length, so that they sort by position");
     Slice::from(stored)
 }
 
-const LOG_KEY_BYTES: usize = 1 + 8 + 8 + 8 + 4;
+/// The prefix byte and the identifiers of log and shard.
+const LOG_KEY_HEAD_BYTES: usize = 1 + 8 + 8;
+/// The head, the version and the index.
+const LOG_KEY_BYTES: usize = LOG_KEY_HEAD_BYTES + 8 + 4;
 
-/// Where a stored log entry stands; `None` if the key is not one of ours.
+/// The position in a log entry's stored key; `None` if the key is malformed.
 pub(crate) fn log_position(stored: &[u8]) -> Option<LogPosition> {
-    let (_, tail) = stored.split_at_checked(LOG_KEY_BYTES - 12)?;
+    let (_, tail) = stored.split_at_checked(LOG_KEY_HEAD_BYTES)?;
     let (version, index) = tail.split_first_chunk::<8>()?;
     Some(LogPosition {
         version: CommitVersion(u64::from_be_bytes(*version)),

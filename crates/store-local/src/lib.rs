@@ -1,18 +1,19 @@
-//! The embedded, durable engine behind the store contract: fjall, one writing thread that commits in groups, and checks at
-//! open. See `docs/adr/0001-embedded-engine.md`.
+//! The embedded, durable store: fjall, one commit thread that commits in groups, and checks at open.
+//! See `docs/adr/0001-embedded-engine.md`.
 //!
-//! What is promised:
-//! - A synced commit is acknowledged and visible only after its journal bytes are on the disk. A failed write or sync stops
-//!   all writing until the store is opened anew; the commits in that group end as unknown.
-//! - After a crash at any moment, all acknowledged commits are there, and no part of any other is.
-//! - At open, a missing, cut or changed file is refused with its name: the format marker, the lists of tables, every table's
-//!   frame, the content of the newest tables (`LocalOptions::verify_bytes_max`), every journal. Older tables are checked
-//!   block by block as they are read.
-//! - Not detected at open: after a loss of power, a journal damaged in exactly the commits of the last seconds before it,
-//!   which cannot be told from commits that were never finished.
+//! Guarantees:
+//! - A synced commit is acknowledged and visible only after its journal bytes are on disk. A failed write or
+//!   sync stops all writes until the store is opened again; the commits of that group end as unknown.
+//! - After a crash at any moment, every acknowledged commit is there, and every other commit is there as a
+//!   whole or not at all.
+//! - Open refuses a missing, truncated or changed file and names it: the format marker, the lists of tables,
+//!   the frame of every table, the content of the newest tables (`LocalOptions::verify_bytes_max`), every
+//!   journal. Older tables are checked block by block as they are read.
+//! - Not detected at open: after a power loss, a journal damaged in exactly the commits of the last seconds
+//!   before it. They look like commits that were never finished.
 //!
-//! Reads run on the caller's thread: they are served from memory mostly, and from the disk otherwise. The rest of a long one
-//! runs as `LocalOptions::long_reads` says.
+//! Reads run on the caller's thread, mostly from memory. The rest of a long read runs through
+//! `LocalOptions::long_reads`.
 
 mod committer;
 mod conflicts;

@@ -1,4 +1,4 @@
-//! From a folder to a running engine: checks, recovery, and the comparison with what was acknowledged.
+//! Opens a folder: checks its files, recovers the engine, and compares the result with the watermark.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -20,7 +20,7 @@ const ROWS: &str = "rows";
 /// Share of a block's rows for which its hash index has a slot.
 const HASH_SLOTS_PER_ROW: f32 = 0.75;
 
-/// An opened engine; the folder stays locked as long as it lives.
+/// An opened engine. The folder stays locked while this lives.
 pub(crate) struct Opened {
     pub(crate) folder: Folder,
     pub(crate) rows: Keyspace,
@@ -38,16 +38,16 @@ pub(crate) fn open(path: &Path, options: &LocalOptions) -> Result<Opened, OpenFa
 fn create(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
     folder.begin_creation()?;
     let (database, rows) = open_engine(&folder.engine(), options)?;
-    let acknowledged = Watermark::create(&folder.acknowledged(), options.durability)?;
+    let watermark = Watermark::create(&folder.watermark(), options.durability)?;
     sync(&folder, &database)?;
     folder.finish_creation()?;
-    let committer = Committer::new(database, rows.clone(), acknowledged, 0, options);
+    let committer = Committer::new(database, rows.clone(), watermark, 0, options);
     Ok(Opened { folder, rows, committer })
 }
 
 fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> {
     let engine = folder.engine();
-    let (mut acknowledged, mark) = Watermark::open(&folder.acknowledged(), options.durability)?;
+    let (mut watermark, mark) = Watermark::open(&folder.watermark(), options.durability)?;
     tables::verify(&engine, options.verify_bytes_max)?;
     let journals = journal::verify(&folder, mark)?;
     folder.restore_engine_lock()?;
@@ -60,8 +60,8 @@ fn recover(folder: Folder, options: &LocalOptions) -> Result<Opened, OpenFault> 
         std::fs::remove_file(&saved).map_err(OpenFault::io(&saved))?;
     }
     sync(&folder, &database)?;
-    acknowledged.resume(version, mark).map_err(OpenFault::io(&folder.acknowledged()))?;
-    let committer = Committer::new(database, rows.clone(), acknowledged, version, options);
+    watermark.resume(version, mark).map_err(OpenFault::io(&folder.watermark()))?;
+    let committer = Committer::new(database, rows.clone(), watermark, version, options);
     Ok(Opened { folder, rows, committer })
 }
 
@@ -72,7 +72,8 @@ fn lost_commits(file: &Path, version: u64, mark: Mark) -> OpenFault {
     )
 }
 
-/// What was recovered may be in the operating system's memory only, and readers are about to see it.
+/// Syncs the journal. Recovered commits may be only in the operating system's memory, and readers will see
+/// them.
 fn sync(folder: &Folder, database: &Database) -> Result<(), OpenFault> {
     database.persist(PersistMode::SyncAll).map_err(|error| OpenFault::from_engine(&folder.engine(), error))
 }
@@ -85,14 +86,14 @@ fn read_version(engine: &Path, rows: &Keyspace) -> Result<u64, OpenFault> {
     Ok(u64::from_be_bytes(bytes))
 }
 
-/// Opens the engine; a panic in its recovery is a corrupt folder.
+/// Opens the engine. A panic in its recovery means a corrupt folder.
 fn open_engine(engine: &Path, options: &LocalOptions) -> Result<(Database, Keyspace), OpenFault> {
     let opened = catch_unwind(AssertUnwindSafe(|| {
         let database = Database::builder(engine)
             .cache_size(options.cache_bytes)
             .max_cached_files(Some(options.files_max))
-            .max_journaling_size(options.journal_bytes.max(JOURNAL_BYTES_LEAST))
-            // Values would be compressed on the writing thread, and again in the tables.
+            .max_journaling_size(options.journal_bytes.max(JOURNAL_BYTES_MIN))
+            // Compression would run on the commit thread, and again for the tables.
             .journal_compression(CompressionType::None)
             .manual_journal_persist(true)
             .open()?;
@@ -112,12 +113,12 @@ fn open_engine(engine: &Path, options: &LocalOptions) -> Result<(Database, Keysp
     }
 }
 
-/// The engine accepts no smaller limit.
-const JOURNAL_BYTES_LEAST: u64 = 64 * 1024 * 1024;
+/// The smallest journal limit that the engine accepts.
+const JOURNAL_BYTES_MIN: u64 = 64 * 1024 * 1024;
 
-/// Filters stay on for the last level too: conditional puts look for keys that are not there. Below the youngest level,
-/// filters and indexes are cut into blocks of four KiB: in one piece they are a megabyte for each table, which the cache
-/// cannot hold for all tables of a large store, so that a read would load and check whole megabytes.
+/// The last level has filters too: conditional puts look up absent keys. Below the newest level, filters and
+/// indexes are partitioned into blocks of 4 KiB. In one piece they take a megabyte per table, more than the
+/// cache can hold for a large store, so that a read would load and verify whole megabytes.
 fn keyspace_options(options: &LocalOptions) -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
         .max_memtable_size(options.memtable_bytes)

@@ -1,51 +1,67 @@
-//! What may be chosen when a store is opened, and what it costs.
+//! The options of a store with their costs, and the sizes that a store accepts.
 
 use std::time::Duration;
 
-/// Runs a piece of work that waits for the disk.
+use keywright_store::Capabilities;
+
+/// The largest keys, values and transactions that the store accepts.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities {
+    key_bytes_max: 16 * 1024,
+    value_bytes_max: 16 * 1024 * 1024,
+    transaction_bytes_max: 128 * 1024 * 1024,
+};
+
+/// Runs a closure that may wait for the disk.
 pub type Aside = fn(&mut dyn FnMut());
 
 /// When a commit is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// After its group is synced to the disk: neither a crash of the process nor a loss of power takes it back.
+    /// After its group is synced to disk. It survives a crash of the process and a power loss.
     #[default]
     Synced,
-    /// After the operating system has it: a crash of the process keeps it, a loss of power may take back what was
-    /// committed in the last [`LocalOptions::relaxed_sync_interval`]. What is left is still whole transactions, in
-    /// order.
+    /// After the operating system has it. It survives a crash of the process. A power loss may undo the
+    /// commits of the last [`LocalOptions::relaxed_sync_interval`]; the remaining ones are whole and without
+    /// gaps.
     Relaxed,
 }
 
-/// How a store is opened. Memory is bounded by
-/// `cache_bytes + 5 × memtable_bytes + 64 MiB (one commit group) + 16 MiB (recently committed keys) + 16 MiB (recently written rows) +
-/// 1 MiB (how often keys of the active memtable were written)`
-/// plus the transactions that callers hold and the index and filter blocks of the two youngest levels (about 2 % of those
-/// tables; all others are in the cache). At most four full memtables wait to be written out before commits pause; the
-/// fifth is the active one. A single transaction may be larger than a group; then it is one.
+/// The options of a store.
+///
+/// Memory is bounded by the sum of
+/// - `cache_bytes`,
+/// - 5 × `memtable_bytes`: the active memtable, and four full ones that wait to be flushed before commits
+///   pause,
+/// - 64 MiB for one commit group; a larger transaction is a group of its own,
+/// - 16 MiB for the conflict detector, 16 MiB for the row cache, 1 MiB for the flush policy,
+/// - the index and filter blocks of the two newest levels, about 2 % of their tables; all others are in the
+///   cache,
+/// - the transactions that callers hold.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalOptions {
+    /// When a commit is acknowledged.
     pub durability: Durability,
-    /// Blocks of rows kept in memory for reads.
+    /// Bytes of table blocks that are cached for reads.
     pub cache_bytes: u64,
-    /// Rows collected in memory before they are written out as a sorted table.
+    /// Bytes that a memtable collects before it is flushed as a sorted table.
     pub memtable_bytes: u64,
-    /// Replaced versions of rows that a memtable may hold before it is looked whether they outnumber its rows, or pile up on
-    /// some of them; then it is written out early, because scans pass them all. Early tables are small and are merged with
-    /// all that lies beside them: with 2,048 and much other data, writers of a few hot rows lost half of their rate.
+    /// Overwritten row versions that a memtable may hold before the flush policy considers an early flush. It
+    /// flushes if they outnumber the rows or pile up on a few rows, because scans pass over all of them.
+    /// Early tables are small and must be merged with existing ones: with 2,048 and much other data, writers
+    /// of a few hot rows lost half of their rate.
     pub replaced_rows: u64,
-    /// Journal files beyond this make the engine write rows out early.
+    /// Bytes of journal files beyond which the engine flushes early.
     pub journal_bytes: u64,
     /// Sorted tables whose files are kept open for reading.
     pub files_max: usize,
-    /// How much of the sorted tables is read and compared with its checksums at open, newest tables first. Whatever is
-    /// not is still checked block by block whenever it is read. `u64::MAX` checks everything.
+    /// Bytes of sorted tables whose checksums are verified at open, newest tables first. All others are
+    /// checked block by block when they are read. `u64::MAX` verifies everything.
     pub verify_bytes_max: u64,
-    /// How often a relaxed store syncs.
+    /// The longest time between two syncs of a relaxed store under load.
     pub relaxed_sync_interval: Duration,
-    /// How the long part of a read is run: what is beyond 64 KiB of a page or 16 keys of a multi-get. An asynchronous
-    /// runtime has few threads, and as many cold reads as it has would hold up everything else; it says here how to get
-    /// one out of the way. By default it is run where it stands.
+    /// Runs the long part of a read: everything beyond 64 KiB of a page or 16 keys of a multi-get. An
+    /// asynchronous runtime has few threads, and a cold read on each would block everything else, so it moves
+    /// long reads to other threads here. The default runs them on the caller's thread.
     pub long_reads: Aside,
 }
 

@@ -1,8 +1,8 @@
-//! How the outcome of a commit gets from the writing thread to whoever waits for it.
+//! Delivers the outcomes of commits from the commit thread to the tasks that wait for them.
 //!
-//! Waking a task from a thread that does not belong to its runtime is dear: a queue that all threads share, and often a
-//! system call. So the writing thread wakes a few of a group only, and each of those wakes its part of the others from
-//! within the runtime.
+//! Waking a task from a thread outside its runtime is expensive: it goes through a queue that all threads
+//! share, and often through a system call. So the commit thread wakes only a few tasks of a group, and each
+//! of these wakes its share of the others from within the runtime.
 
 use std::sync::LazyLock;
 
@@ -11,13 +11,14 @@ use tokio::sync::oneshot;
 
 pub(crate) type Outcome = Result<CommitVersion, CommitError>;
 
-/// Of so many that wait, one is woken by the writing thread, but not more than there are processors.
+/// The commit thread wakes one waiter per `GROUP_PART` waiters, at most one per CPU; each wakes its own
+/// share.
 const GROUP_PART: usize = 8;
 
-/// Where an outcome goes.
+/// The sending end of one outcome.
 pub(crate) struct Reply(oneshot::Sender<Answer>);
 
-/// Where it comes from.
+/// The receiving end of one outcome.
 pub(crate) struct Awaited(oneshot::Receiver<Answer>);
 
 struct Answer {
@@ -25,7 +26,8 @@ struct Answer {
     others: Others,
 }
 
-/// Outcomes that whoever holds this has to hand on; they are handed on when it is dropped, and so in any case.
+/// Outcomes for other waiters. Dropping this sends them, so that none is lost even if its holder is
+/// cancelled.
 #[derive(Default)]
 struct Others(Vec<(Reply, Outcome)>);
 
@@ -48,13 +50,13 @@ impl Reply {
     }
 
     fn send_with(self, outcome: Outcome, others: Others) {
-        // Whoever waited may be gone; then the others are told here.
+        // If the waiter is gone, the answer is dropped here, which sends the others' outcomes.
         let _ = self.0.send(Answer { outcome, others });
     }
 }
 
 impl Awaited {
-    /// Unknown if the writing thread ended without a word.
+    /// Waits for the outcome. It is unknown if the commit thread ended without an answer.
     pub(crate) async fn outcome(self) -> Outcome {
         match self.0.await {
             Ok(Answer { outcome, others }) => {
@@ -66,12 +68,13 @@ impl Awaited {
     }
 }
 
-/// Sends all outcomes, most of them by way of others.
+/// Sends all outcomes, most of them through the first waiters woken.
 pub(crate) fn send_all(mut outcomes: Vec<(Reply, Outcome)>) {
     static PROCESSORS: LazyLock<usize> =
         LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
     let parts = (outcomes.len() / GROUP_PART).clamp(1, *PROCESSORS);
     let part_len = outcomes.len().div_ceil(parts);
+    assert!(part_len > 0 || outcomes.is_empty(), "every outcome belongs to a share");
     while let Some((reply, outcome)) = outcomes.pop() {
         let others = outcomes.split_off((outcomes.len() + 1).saturating_sub(part_len));
         reply.send_with(outcome, Others(others));
@@ -82,7 +85,7 @@ pub(crate) fn send_all(mut outcomes: Vec<(Reply, Outcome)>) {
 mod tests {
     use super::*;
 
-    /// Outcomes 0 to `count` on their way.
+    /// `count` outcomes with versions from 0, and their receivers.
     fn group(count: u64) -> (Vec<(Reply, Outcome)>, Vec<Awaited>) {
         (0..count)
             .map(|number| {
@@ -93,30 +96,30 @@ mod tests {
     }
 
     #[test]
-    fn everyone_gets_their_own_outcome_whatever_the_size_of_the_group() {
+    fn every_waiter_gets_its_own_outcome_in_groups_of_any_size() {
         for count in [0, 1, 2, 7, 8, 9, 64, 65] {
             let (outcomes, awaited) = group(count);
             send_all(outcomes);
-            // Those woken by the writing thread are among them, so that in any order all are told in the end.
+            // Each round takes the outcomes that have arrived, which sends further ones.
             let mut waiting: Vec<_> =
                 (0..).zip(awaited).map(|(number, awaited)| (number, Some(awaited))).collect();
             let mut left = waiting.len();
             while left > 0 {
                 let before = left;
                 for (number, slot) in &mut waiting {
-                    let told = slot.as_mut().is_some_and(|awaited| !awaited.0.is_empty());
-                    if told && let Some(awaited) = slot.take() {
+                    let has_arrived = slot.as_mut().is_some_and(|awaited| !awaited.0.is_empty());
+                    if has_arrived && let Some(awaited) = slot.take() {
                         assert_eq!(pollster::block_on(awaited.outcome()), Ok(CommitVersion(*number)));
                         left -= 1;
                     }
                 }
-                assert!(left < before, "{left} of {count} are told nothing");
+                assert!(left < before, "{left} of {count} outcomes never arrive");
             }
         }
     }
 
     #[test]
-    fn one_that_is_gone_keeps_nothing_from_the_others() {
+    fn a_waiter_that_is_gone_does_not_hold_up_the_others() {
         let (outcomes, awaited) = group(64);
         send_all(outcomes);
         for (number, awaited) in awaited.into_iter().enumerate().rev() {

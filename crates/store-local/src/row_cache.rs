@@ -1,101 +1,113 @@
-//! Rows written lately, found by their hashes.
+//! The row cache: recently written rows by the hash of their keys.
 //!
-//! The engine finds a row of its write buffer by some thirty comparisons of keys that lie all over memory. Most writes
-//! read what they replace, and what is replaced was often written just before.
+//! The engine finds a row in its memtable by about thirty comparisons of keys scattered over memory. Most
+//! writes read the row that they overwrite, and that row was often written shortly before.
 //!
-//! What stands here is always the newest commit of its key: the writing thread enters a group before it publishes it. A
-//! view that is older than an entry does not see it, and has to ask the engine.
+//! An entry is always the newest commit of its key: the commit thread inserts a group before it publishes it.
+//! A view older than an entry ignores it and reads from the engine.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fjall::Slice;
 use keywright_store::ByHash;
 
-/// How much all rows may take, with their keys and places.
+/// Bytes of all rows, with their keys and the map's overhead.
 pub(crate) const BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Parts with a lock each; a power of two.
-const PARTS: usize = 16;
-/// What a row takes besides its bytes, roughly.
-const PLACE_BYTES: usize = 128;
+/// Shards of the cache, each with a lock of its own.
+const SHARDS: usize = 16;
+/// Bytes of one generation of one shard.
+const GENERATION_BYTES_MAX: usize = BYTES_MAX / SHARDS / 2;
+/// The map's overhead per row, roughly.
+const OVERHEAD_BYTES: usize = 128;
 
-/// One row as of one commit.
+/// One row as one commit left it.
 pub(crate) struct CachedRow {
-    /// Of the key as it was given.
+    /// The hash of the caller's key.
     pub(crate) hash: u64,
-    /// As it is stored.
+    /// The stored key.
     pub(crate) key: Slice,
+    /// The commit that wrote the row.
     pub(crate) version: u64,
+    /// `None` is a deletion.
     pub(crate) value: Option<Slice>,
 }
 
 impl CachedRow {
     fn bytes(&self) -> usize {
-        self.key.len() + self.value.as_ref().map_or(0, |value| value.len()) + PLACE_BYTES
+        self.key.len() + self.value.as_ref().map_or(0, |value| value.len()) + OVERHEAD_BYTES
     }
 }
 
 type Rows = ByHash<CachedRow>;
 
-/// Two generations: when the younger one is full, the older one goes. Invariant: a row in the older one is the newest of
-/// its key unless the younger one has the key too.
+/// Two generations of rows: when the newer one is full, the older one is evicted. Invariant: a row of the
+/// older generation is the newest of its key unless the newer generation has the key too.
 #[derive(Default)]
-struct Part {
-    young: Rows,
-    young_bytes: usize,
+struct Shard {
+    newer: Rows,
+    newer_bytes: usize,
     older: Rows,
 }
 
-impl Part {
-    /// Returns what goes for it.
-    fn enter(&mut self, row: CachedRow) -> Rows {
-        self.young_bytes += row.bytes();
-        if let Some(replaced) = self.young.insert(row.hash, row) {
-            self.young_bytes -= replaced.bytes();
+impl Shard {
+    /// Inserts a row and returns the rows evicted for it.
+    fn insert(&mut self, row: CachedRow) -> Rows {
+        let version = row.version;
+        self.newer_bytes += row.bytes();
+        if let Some(overwritten) = self.newer.insert(row.hash, row) {
+            assert!(
+                overwritten.version <= version,
+                "a row of the cache is overwritten by later commits only"
+            );
+            assert!(overwritten.bytes() <= self.newer_bytes, "the bytes of a generation cover its rows");
+            self.newer_bytes -= overwritten.bytes();
         }
-        if self.young_bytes <= BYTES_MAX / PARTS / 2 {
+        if self.newer_bytes <= GENERATION_BYTES_MAX {
             return Rows::default();
         }
-        self.young_bytes = 0;
-        std::mem::replace(&mut self.older, std::mem::take(&mut self.young))
+        self.newer_bytes = 0;
+        std::mem::replace(&mut self.older, std::mem::take(&mut self.newer))
     }
 }
 
 #[derive(Default)]
 pub(crate) struct RowCache {
-    parts: [Mutex<Part>; PARTS],
+    shards: [Mutex<Shard>; SHARDS],
 }
 
-/// What is known of a key.
+/// The answer of the cache for a key and a view.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lookup {
-    /// This is what the view holds.
-    Row(Option<Slice>),
-    Nothing,
+    /// The view holds this value; `None` if the key is absent in it.
+    Hit(Option<Slice>),
+    /// The cache does not know; the engine does.
+    Miss,
 }
 
 impl RowCache {
-    fn part(&self, hash: u64) -> MutexGuard<'_, Part> {
-        // Not the bits by which a map finds its places.
-        let place = usize::try_from((hash >> 32) % 16).unwrap_or_default();
-        let part = self.parts.get(place).or_else(|| self.parts.first());
-        part.expect("there are 16 parts").lock().unwrap_or_else(PoisonError::into_inner)
+    fn shard(&self, hash: u64) -> MutexGuard<'_, Shard> {
+        // The high half of the hash: the maps inside use the low bits.
+        let index = usize::try_from(hash >> 32).unwrap_or_default();
+        let shard = self.shards.get(index % SHARDS).expect("the index is below the number of shards");
+        shard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters rows of commits that no view shows yet.
-    pub(crate) fn enter(&self, rows: impl IntoIterator<Item = CachedRow>) {
+    /// Inserts rows of commits that are not published yet.
+    pub(crate) fn insert(&self, rows: impl IntoIterator<Item = CachedRow>) {
         for row in rows {
-            let gone = self.part(row.hash).enter(row);
-            // Not under the lock.
-            drop(gone);
+            let evicted = self.shard(row.hash).insert(row);
+            // Freed after the lock is released.
+            drop(evicted);
         }
     }
 
-    /// What a view at this version holds for a key, if that is known here.
-    pub(crate) fn find(&self, hash: u64, stored: impl FnOnce(&[u8]) -> bool, version: u64) -> Lookup {
-        let part = self.part(hash);
-        match part.young.get(&hash).or_else(|| part.older.get(&hash)) {
-            Some(row) if row.version <= version && stored(&row.key) => Lookup::Row(row.value.clone()),
-            Some(_) | None => Lookup::Nothing,
+    /// The value of a key in a view at `version`. `is_key` compares a stored key with the key that is looked
+    /// up.
+    pub(crate) fn find(&self, hash: u64, is_key: impl FnOnce(&[u8]) -> bool, version: u64) -> Lookup {
+        let shard = self.shard(hash);
+        match shard.newer.get(&hash).or_else(|| shard.older.get(&hash)) {
+            Some(row) if row.version <= version && is_key(&row.key) => Lookup::Hit(row.value.clone()),
+            Some(_) | None => Lookup::Miss,
         }
     }
 }
@@ -112,46 +124,47 @@ mod tests {
         rows.find(hash, |stored| stored == key.as_bytes(), version)
     }
 
-    fn known(value: &str) -> Lookup {
-        Lookup::Row(Some(Slice::from(value)))
+    fn hit(value: &str) -> Lookup {
+        Lookup::Hit(Some(Slice::from(value)))
     }
 
     #[test]
     fn a_view_finds_the_newest_row_unless_it_is_newer_than_the_view() {
         let rows = RowCache::default();
-        rows.enter([row(7, "a", 5, Some("five"))]);
-        assert_eq!(find(&rows, 7, "a", 5), known("five"));
-        assert_eq!(find(&rows, 7, "a", 4), Lookup::Nothing);
-        rows.enter([row(7, "a", 6, None)]);
-        assert_eq!(find(&rows, 7, "a", 5), Lookup::Nothing);
-        assert_eq!(find(&rows, 7, "a", 6), Lookup::Row(None));
+        rows.insert([row(7, "a", 5, Some("five"))]);
+        assert_eq!(find(&rows, 7, "a", 5), hit("five"));
+        assert_eq!(find(&rows, 7, "a", 4), Lookup::Miss);
+        rows.insert([row(7, "a", 6, None)]);
+        assert_eq!(find(&rows, 7, "a", 5), Lookup::Miss);
+        assert_eq!(find(&rows, 7, "a", 6), Lookup::Hit(None));
     }
 
     #[test]
-    fn keys_of_one_hash_are_not_taken_for_each_other() {
+    fn keys_of_one_hash_are_not_confused() {
         let rows = RowCache::default();
-        rows.enter([row(7, "a", 5, Some("of a"))]);
-        assert_eq!(find(&rows, 7, "b", 9), Lookup::Nothing);
-        rows.enter([row(7, "b", 6, Some("of b"))]);
-        assert_eq!(find(&rows, 7, "a", 9), Lookup::Nothing);
-        assert_eq!(find(&rows, 7, "b", 9), known("of b"));
+        rows.insert([row(7, "a", 5, Some("of a"))]);
+        assert_eq!(find(&rows, 7, "b", 9), Lookup::Miss);
+        rows.insert([row(7, "b", 6, Some("of b"))]);
+        assert_eq!(find(&rows, 7, "a", 9), Lookup::Miss);
+        assert_eq!(find(&rows, 7, "b", 9), hit("of b"));
     }
 
     #[test]
-    fn what_is_kept_is_bounded_and_never_an_older_row_of_a_key() {
+    fn the_cache_is_bounded_and_never_returns_an_overwritten_row() {
         let rows = RowCache::default();
         let value = "x".repeat(1000);
         for version in 1..=100_000 {
-            // One part, and now and then the same key again.
-            rows.enter([row(version % 5000, "a", version, Some(&value))]);
-            assert_ne!(find(&rows, version % 5000, "a", version), Lookup::Nothing);
+            // All keys in one shard, each written twenty times.
+            rows.insert([row(version % 5000, "a", version, Some(&value))]);
+            assert_ne!(find(&rows, version % 5000, "a", version), Lookup::Miss);
             let earlier = version.saturating_sub(3000) % 5000;
             let newest = version.saturating_sub(3000);
             let found = find(&rows, earlier, "a", newest.saturating_sub(1));
-            assert_eq!(found, Lookup::Nothing, "a view before {newest} sees no later row");
+            assert_eq!(found, Lookup::Miss, "a view before {newest} sees no later row");
         }
-        let part = rows.part(0);
-        let kept = part.young.len() + part.older.len();
-        assert!(kept * (1001 + PLACE_BYTES) <= BYTES_MAX / PARTS + 2 * (1001 + PLACE_BYTES), "{kept} rows");
+        let shard = rows.shard(0);
+        let kept = shard.newer.len() + shard.older.len();
+        let row_bytes = 1001 + OVERHEAD_BYTES;
+        assert!(kept * row_bytes <= 2 * GENERATION_BYTES_MAX + 2 * row_bytes, "{kept} rows");
     }
 }

@@ -1,4 +1,5 @@
-//! The contract's types over the engine: snapshots, transactions, and bulk work outside of them.
+//! The contract's types over the engine: snapshots, transactions, and bulk operations outside of
+//! transactions.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,40 +12,36 @@ use keywright_store::{
     LogRead, Scan, ScanPage, Snapshot, Store, StoreError, Transaction,
 };
 
-use crate::committer::{Published, Shared, Started, Work, Write};
+use crate::committer::{ConflictCheck, Published, Shared, Work, Write};
 use crate::conflicts::KeyHasher;
 use crate::error::{OpenFault, store_error};
 use crate::folder::Folder;
-use crate::keys::{self, ROWS_END, given_key, log_key, log_position, row_key};
+use crate::keys::{self, ROWS_END, caller_key, log_key, log_position, row_key};
 use crate::open;
-use crate::options::{Aside, LocalOptions};
+use crate::options::{Aside, CAPABILITIES, LocalOptions};
 use crate::reply::reply_channel;
 use crate::row_cache::Lookup;
-
-const CAPABILITIES: Capabilities = Capabilities {
-    key_bytes_max: 16 * 1024,
-    value_bytes_max: 16 * 1024 * 1024,
-    transaction_bytes_max: 128 * 1024 * 1024,
-};
 
 /// Keys that `clear_range` and `trim_log` remove in one commit.
 const CLEAR_KEYS_MAX: usize = 1000;
 
-/// Rows that `size_estimate_bytes` adds up before it estimates from the tables.
+/// Rows that `size_estimate_bytes` adds up before it estimates from table sizes.
 const ESTIMATE_ROWS_MAX: usize = 1000;
 
-/// Keys of a multi-get that are read where it stands.
+/// Keys of a multi-get that are read on the caller's thread; the rest is a long read.
 const SHORT_KEYS_MAX: usize = 16;
-/// Bytes of a page or of a log that are read where it stands: some 16 blocks.
+/// Bytes of a page that are read on the caller's thread, about 16 blocks; the rest is a long read.
 const SHORT_BYTES_MAX: usize = 64 * 1024;
 
-/// A store in a folder. Clones share one store; it closes when the last clone, snapshot and transaction are gone.
+/// A store in a folder. Clones share one store. It closes when the last clone, snapshot and transaction are
+/// dropped.
 #[derive(Clone)]
 pub struct LocalStore {
     inner: Arc<Inner>,
 }
 
-/// Fields are dropped in this order: the thread ends before the folder is unlocked.
+/// The shared state of a store. `Drop` ends the commit thread before the fields are dropped and the folder is
+/// unlocked.
 struct Inner {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -55,14 +52,14 @@ struct Inner {
 }
 
 impl Inner {
-    /// Runs the long part of a read.
+    /// Runs the long part of a read as `LocalOptions::long_reads` says.
     fn aside<R>(&self, mut read: impl FnMut() -> R) -> R {
         let mut outcome = None;
         (self.long_reads)(&mut || outcome = Some(read()));
-        outcome.expect("whoever is asked to run a read runs it")
+        outcome.expect("`long_reads` runs the closure that it is given")
     }
 
-    /// Ends the writing thread after all that waits is written. Idempotent.
+    /// Ends the commit thread after it has committed the queue. Idempotent.
     fn close(&self) {
         self.shared.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -80,7 +77,7 @@ impl Drop for Inner {
 }
 
 impl LocalStore {
-    /// Opens the store in a folder, which is created if need be.
+    /// Opens the store in a folder. Creates folder and store if they do not exist.
     pub fn open(path: impl AsRef<Path>, options: LocalOptions) -> Result<Self, OpenFault> {
         let path = path.as_ref();
         let opened = open::open(path, &options)?;
@@ -100,12 +97,12 @@ impl LocalStore {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Writes what waits and stops; later commits fail as closed. Blocks until done.
+    /// Commits all submitted transactions and stops; later commits fail as closed. Blocks until done.
     pub fn close(&self) {
         self.inner.close();
     }
 
-    /// Why the store takes no more writes, for the operator; `None` while it does.
+    /// Why the store refuses writes, for the operator; `None` while it accepts them.
     pub fn fault(&self) -> Option<String> {
         self.inner.shared.fault()
     }
@@ -114,11 +111,12 @@ impl LocalStore {
         LocalSnapshot { published: self.inner.shared.published(), inner: Arc::clone(&self.inner) }
     }
 
-    /// Deletes stored keys, with the hashes of those that are rows', in one commit that conflicts with nothing.
+    /// Deletes stored keys in one commit that conflicts with nothing. Keys of rows come with their hash.
     async fn delete_stored(&self, keys: Vec<(Option<u64>, Slice)>) -> Result<(), StoreError> {
+        assert!(!keys.is_empty(), "a bulk delete has keys to delete");
         let (reply, answer) = reply_channel();
         self.inner.shared.submit(Work {
-            started: Started::Anywhere,
+            conflict_check: ConflictCheck::None,
             protected: Vec::new(),
             bytes: keys.iter().map(|(_, key)| key.len()).sum(),
             writes: keys.into_iter().map(|(hash, key)| Write { hash, key, value: None }).collect(),
@@ -135,7 +133,7 @@ impl LocalStore {
     }
 }
 
-/// A view at one version. Opening one costs two reference counts.
+/// A view at one version. Opening one increments two reference counts.
 #[derive(Clone)]
 pub struct LocalSnapshot {
     published: Arc<Published>,
@@ -144,10 +142,10 @@ pub struct LocalSnapshot {
 
 impl LocalSnapshot {
     fn lookup(&self, key: &[u8]) -> Result<Option<Bytes>, StoreError> {
-        let same = |stored: &[u8]| keys::given_part(stored) == Some(key);
+        let is_key = |stored: &[u8]| keys::caller_part(stored) == Some(key);
         let hash = self.inner.hasher.hash(key);
-        if let Lookup::Row(row) = self.inner.shared.young.find(hash, same, self.published.version) {
-            return Ok(row.map(Bytes::from));
+        if let Lookup::Hit(value) = self.inner.shared.row_cache.find(hash, is_key, self.published.version) {
+            return Ok(value.map(Bytes::from));
         }
         let found = keys::with_row_key(key, |key| self.published.snapshot.get(&self.inner.rows, key));
         Ok(found.map_err(store_error)?.map(Bytes::from))
@@ -160,6 +158,7 @@ impl LocalSnapshot {
         if !long.is_empty() {
             rows.extend(self.inner.aside(|| read(long))?);
         }
+        assert!(rows.len() == keys.len(), "a multi-get has one result per key");
         Ok(rows)
     }
 
@@ -170,7 +169,8 @@ impl LocalSnapshot {
     }
 
     fn page(&self, scan: &Scan) -> Result<ScanPage, StoreError> {
-        if is_empty(&scan.range) {
+        // The engine refuses a start beyond the end.
+        if scan.range.is_empty() {
             return Ok(ScanPage::default());
         }
         let rows = self.rows(&scan.range);
@@ -180,7 +180,7 @@ impl LocalSnapshot {
         }
     }
 
-    /// A page of a scan: its first part here, what is left of a long one aside.
+    /// A page of a scan: its first part on the caller's thread, the rest of a long one as a long read.
     fn fill(
         &self,
         mut rows: impl Iterator<Item = fjall::Guard>,
@@ -190,6 +190,7 @@ impl LocalSnapshot {
         if draft.fill(&mut rows, scan, SHORT_BYTES_MAX)? == Filled::ToBound {
             self.inner.aside(|| draft.fill(&mut rows, scan, usize::MAX))?;
         }
+        draft.page.assert_answers(scan);
         Ok(draft.page)
     }
 
@@ -201,21 +202,18 @@ impl LocalSnapshot {
         if draft.fill(&mut rows, read, SHORT_BYTES_MAX)? == Filled::ToBound {
             self.inner.aside(|| draft.fill(&mut rows, read, usize::MAX))?;
         }
+        let last = draft.entries.last().map_or(0, |entry| entry.position.version.0);
+        assert!(last <= self.published.version, "a view shows no log entry of a later commit");
         Ok(draft.entries)
     }
 }
 
-/// Ranges that hold nothing are answered here; the engine would refuse a start beyond the end.
-fn is_empty(range: &KeyRange) -> bool {
-    range.end.as_ref().is_some_and(|end| *end <= range.start)
-}
-
-/// Where filling stopped.
+/// Where filling a page stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Filled {
-    /// At the end of what was asked for.
+    /// At the end of the range or the caller's budget: the page is complete.
     Whole,
-    /// At the bytes that one part may have.
+    /// At the bytes that one part of a read may have.
     ToBound,
 }
 
@@ -226,7 +224,8 @@ struct PageDraft {
 }
 
 impl PageDraft {
-    /// Takes rows until the budget of rows or bytes is reached, always at least one, or until the draft has `bound` bytes.
+    /// Takes rows until the scan's budget of rows or bytes is reached, but at least one, or until the draft
+    /// has `bound` bytes.
     fn fill(
         &mut self,
         rows: &mut impl Iterator<Item = fjall::Guard>,
@@ -242,7 +241,7 @@ impl PageDraft {
                 return Ok(Filled::Whole);
             }
             let (key, value) = row.into_inner().map_err(store_error)?;
-            let entry = Entry { key: given_key(key), value: Bytes::from(value) };
+            let entry = Entry { key: caller_key(key), value: Bytes::from(value) };
             self.bytes += entry.key.len() + entry.value.len();
             entries.push(entry);
         }
@@ -258,7 +257,7 @@ struct LogDraft {
 }
 
 impl LogDraft {
-    /// The same as for a page.
+    /// Takes entries as `PageDraft::fill` takes rows.
     fn fill(
         &mut self,
         rows: &mut impl Iterator<Item = fjall::Guard>,
@@ -275,6 +274,8 @@ impl LogDraft {
             if read.after == Some(position) {
                 continue;
             }
+            let previous = self.entries.last().map(|entry| entry.position).or(read.after);
+            assert!(previous < Some(position), "the entries of a log shard are in commit order");
             self.bytes += value.len();
             self.entries.push(LogEntry { position, bytes: Bytes::from(value) });
         }
@@ -308,13 +309,13 @@ impl Snapshot for LocalSnapshot {
     }
 }
 
-/// A snapshot, the keys it protects, and the writes it buffers.
+/// A transaction: a snapshot, the keys that it protects, and the writes that it buffers.
 pub struct LocalTransaction {
     view: LocalSnapshot,
-    /// Keeps the keys committed since this began remembered.
+    /// Keeps the conflict detector from dropping writes since this transaction began.
     begun: Arc<()>,
     protected: Vec<u64>,
-    /// In the order of the calls: the last write of a key counts.
+    /// In call order: the last write of a key counts.
     writes: Vec<(Bytes, Option<Bytes>)>,
     appends: Vec<(LogId, Bytes)>,
 }
@@ -337,16 +338,18 @@ impl LocalTransaction {
     }
 }
 
-/// Leaves the last write of each key, in the order of the keys.
+/// Keeps the last write of each key, sorted by key.
 fn keep_last(writes: &mut Vec<(Bytes, Option<Bytes>)>) {
     writes.sort_by(|(first, _), (second, _)| first.cmp(second));
     writes.dedup_by(|later, kept| {
-        let same = later.0 == kept.0;
-        if same {
+        let is_same_key = later.0 == kept.0;
+        if is_same_key {
             std::mem::swap(later, kept);
         }
-        same
+        is_same_key
     });
+    let is_in_order = writes.is_sorted_by(|(one, _), (next, _)| one < next);
+    assert!(is_in_order, "a commit writes each key once, in the order of keys");
 }
 
 impl Snapshot for LocalTransaction {
@@ -411,7 +414,7 @@ impl Transaction for LocalTransaction {
         let (reply, answer) = reply_channel();
         let hasher = &view.inner.hasher;
         view.inner.shared.submit(Work {
-            started: Started::At(view.published.version, begun),
+            conflict_check: ConflictCheck::Since(view.published.version, begun),
             protected,
             writes: writes
                 .into_iter()
@@ -449,16 +452,16 @@ impl Store for LocalStore {
 
     async fn clear_range(&self, range: &KeyRange) -> Result<(), StoreError> {
         let mut rest = range.clone();
-        while !is_empty(&rest) {
+        while !rest.is_empty() {
             let mut stored = Vec::new();
             for row in self.view().rows(&rest).take(CLEAR_KEYS_MAX) {
                 stored.push(row.key().map_err(store_error)?);
             }
-            let given: Vec<Bytes> = stored.iter().cloned().map(given_key).collect();
-            let Some(last) = given.last() else { break };
+            let caller_keys: Vec<Bytes> = stored.iter().cloned().map(caller_key).collect();
+            let Some(last) = caller_keys.last() else { break };
             // The smallest key after the last one.
             rest.start = [last.as_ref(), &[0]].concat().into();
-            let hashes = given.iter().map(|key| Some(self.inner.hasher.hash(key)));
+            let hashes = caller_keys.iter().map(|key| Some(self.inner.hasher.hash(key)));
             self.delete_stored(hashes.zip(stored).collect()).await?;
         }
         Ok(())
@@ -490,7 +493,7 @@ impl Store for LocalStore {
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
-        if is_empty(range) {
+        if range.is_empty() {
             return Ok(0);
         }
         let view = self.view();
@@ -506,7 +509,7 @@ impl Store for LocalStore {
 }
 
 impl LocalStore {
-    /// Bytes of the tables within a range; a table that is only partly within counts half.
+    /// Bytes of the tables in a range. A table that overlaps an end of the range counts half.
     fn table_bytes(&self, range: &KeyRange) -> u64 {
         let start = row_key(&range.start);
         let end = range.end.as_ref().map_or_else(|| Slice::from(ROWS_END), |end| row_key(end));

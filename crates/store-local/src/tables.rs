@@ -1,8 +1,9 @@
-//! Compares the engine's lists of tables, and its newest tables, with their checksums before the engine opens them.
+//! Verifies the checksums of the engine's lists of tables and of its newest tables before the engine opens
+//! them.
 //!
-//! The engine checks each block when it reads it, but opens a list without looking at its checksum, and takes a tree whose
-//! list is missing for one that was never finished and removes it. This file knows where the pinned version of the
-//! engine keeps these files, and nothing of their rows.
+//! The engine verifies each block that it reads. But it opens a list of tables without verifying its
+//! checksum, and it deletes a tree without a list as one whose creation was interrupted. This file knows
+//! where the pinned version of the engine keeps these files, and nothing of their rows.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -12,7 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use crate::error::OpenFault;
 
-/// The trees of the engine's folder: its own, and the one that holds everything else.
+/// The trees in the engine's folder: the engine's own, and the store's.
 const TREES: [&str; 2] = ["0", "1"];
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -23,7 +24,8 @@ struct Table {
     bytes: u64,
 }
 
-/// Checks all lists, the presence of all tables, and the content of the newest tables up to `verify_bytes_max`.
+/// Verifies all lists, the presence of all tables, and the content of the newest tables up to
+/// `verify_bytes_max`.
 pub(crate) fn verify(engine: &Path, verify_bytes_max: u64) -> Result<(), OpenFault> {
     check_version(&engine.join("version"))?;
     let mut bytes_left = verify_bytes_max;
@@ -51,6 +53,7 @@ fn check_version(file: &Path) -> Result<(), OpenFault> {
     }
 }
 
+/// The length of a file that must exist.
 fn require(file: &Path) -> Result<u64, OpenFault> {
     match fs::metadata(file) {
         Ok(metadata) => Ok(metadata.len()),
@@ -61,7 +64,7 @@ fn require(file: &Path) -> Result<u64, OpenFault> {
     }
 }
 
-/// The tables of a tree, from the list that its `current` file names.
+/// The tables of a tree, from the list that the tree's `current` file names.
 fn read_list(tree: &Path) -> Result<Vec<Table>, OpenFault> {
     let current = tree.join("current");
     require(&current)?;
@@ -97,7 +100,7 @@ fn parse_pointer(bytes: &[u8]) -> Option<(u64, u128)> {
     (rest == [0]).then(|| (u64::from_le_bytes(*id), u128::from_le_bytes(*checksum)))
 }
 
-/// Ids and checksums of the tables in a list: levels of runs of tables.
+/// Ids and checksums of the tables in a list. The list has levels, levels have runs, runs have tables.
 fn parse_list(list: &[u8]) -> Option<Vec<(u64, u128)>> {
     let archive = sfa::Reader::from_reader(&mut std::io::Cursor::new(list)).ok()?;
     let section = archive.toc().section(b"tables")?;

@@ -1,9 +1,10 @@
-//! How far commits were acknowledged: one small file, rewritten in place after every synced group and never synced
-//! itself while the store runs.
+//! The watermark: a small file with the version of the newest acknowledged commit. It is rewritten in place
+//! after every synced group and not synced itself while the store runs.
 //!
-//! What it says is never more than what is durable, because it is written after the sync. After a crash of the process
-//! it is exact; after a loss of power it may be some seconds old. At open it tells a torn end of the journal, which
-//! nobody was told about, from lost commits.
+//! The watermark is never ahead of the durable commits, because it is written after the sync. After a crash
+//! of the process it is exact; after a power loss it may be some seconds old. At open it distinguishes an
+//! unfinished commit at the end of the journal, which was never acknowledged, from a loss of acknowledged
+//! commits.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -15,11 +16,12 @@ use crate::error::OpenFault;
 use crate::folder::create_private;
 use crate::options::Durability;
 
-/// Two records take turns, each in a sector of its own, so that a torn write leaves the other.
+/// Two records are written in turn, each in a sector of its own, so that a torn write leaves the other whole.
 const SECTOR_BYTES: usize = 512;
+/// Version, durability and checksum.
 const RECORD_BYTES: usize = 24;
 
-/// What was acknowledged last.
+/// One record: the newest acknowledged commit, and the durability of the store that wrote it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) version: u64,
@@ -61,6 +63,9 @@ impl Mark {
 pub(crate) struct Watermark {
     file: File,
     durability: Durability,
+    /// The newest version written.
+    version: u64,
+    /// Whether the next record goes into the second sector.
     second_sector: bool,
 }
 
@@ -69,7 +74,7 @@ impl Watermark {
     pub(crate) fn create(path: &Path, durability: Durability) -> Result<Self, OpenFault> {
         let mut file = create_private(path).map_err(OpenFault::io(path))?;
         file.write_all(&[0; 2 * SECTOR_BYTES]).map_err(OpenFault::io(path))?;
-        let mut created = Self { file, durability, second_sector: false };
+        let mut created = Self { file, durability, version: 0, second_sector: false };
         created.write(0).and_then(|()| created.sync()).map_err(OpenFault::io(path))?;
         Ok(created)
     }
@@ -93,19 +98,26 @@ impl Watermark {
         let Some((_, sector, mark)) = newest else {
             return Err(OpenFault::corrupt(path, "neither of its two records is whole"));
         };
-        Ok((Self { file, durability, second_sector: sector == 0 }, mark))
+        Ok((Self { file, durability, version: mark.version, second_sector: sector == 0 }, mark))
     }
 
-    /// Notes that everything up to `version` is durable.
+    /// The newest version written.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Records that all commits up to `version` are durable.
     pub(crate) fn write(&mut self, version: u64) -> std::io::Result<()> {
+        assert!(version >= self.version, "the watermark never goes back");
+        self.version = version;
         let offset = if self.second_sector { SECTOR_BYTES } else { 0 };
         self.second_sector = !self.second_sector;
         self.file.seek(SeekFrom::Start(u64::try_from(offset).unwrap_or_default()))?;
         self.file.write_all(&Mark { version, durability: self.durability }.encode())
     }
 
-    /// Notes what was found at open. A store that acknowledges otherwise than the one before says so in both records, and
-    /// durably: after a loss of power it decides what a journal may look like.
+    /// Records the version found at open. If the durability differs from the last one, both records are
+    /// written and synced: after a power loss the durability decides which ends of a journal are legal.
     pub(crate) fn resume(&mut self, version: u64, before: Mark) -> std::io::Result<()> {
         self.write(version)?;
         if before.durability == self.durability {
@@ -145,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn another_durability_stands_in_both_records() {
+    fn a_changed_durability_is_in_both_records() {
         for writes in [1, 2] {
             let (_folder, path) = scratch();
             let mut file = Watermark::create(&path, Durability::Synced).unwrap();
@@ -161,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_record_leaves_the_one_before() {
+    fn a_torn_record_leaves_the_previous_one() {
         let (_folder, path) = scratch();
         let mut file = Watermark::create(&path, Durability::Synced).unwrap();
         file.write(5).unwrap();
@@ -175,5 +187,14 @@ mod tests {
         std::fs::write(&path, &bytes).unwrap();
         let refused = Watermark::open(&path, Durability::Synced).err().unwrap();
         assert!(refused.to_string().contains("acknowledged"), "{refused}");
+    }
+
+    #[test]
+    #[should_panic(expected = "never goes back")]
+    fn a_watermark_that_would_go_back_is_caught() {
+        let (_folder, path) = scratch();
+        let mut file = Watermark::create(&path, Durability::Synced).unwrap();
+        file.write(5).unwrap();
+        let _ = file.write(4);
     }
 }

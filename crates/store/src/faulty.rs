@@ -1,7 +1,7 @@
-//! A memory store that fails as real ones do, by a seed: the same seed and the same calls give the same faults.
+//! A memory store with injected faults. The same seed and the same calls give the same faults.
 //!
-//! It knows how a store may fail, not what its users do about it. Called from several threads it still keeps the contract,
-//! but which call meets which fault then depends on the threads.
+//! It knows how a store may fail, not how callers handle it. It keeps the contract under several threads too,
+//! but then the schedule of the threads decides which call meets which fault.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -18,37 +18,41 @@ use crate::contract::{
 use crate::memory::{MemorySnapshot, MemoryStore, MemoryTransaction};
 use crate::random::Random;
 
-/// How often what goes wrong, in thousandths of the calls it can happen to.
+/// The rate of each fault, in thousandths of the calls that it can hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Faults {
-    /// Commits refused as conflicts though nothing moved.
+    /// Commits refused as conflicts although no key changed.
     pub conflict_per_mille: u16,
-    /// Reads that fail.
+    /// Reads that fail with an I/O error.
     pub read_error_per_mille: u16,
     /// Commits that fail with nothing written.
     pub commit_error_per_mille: u16,
-    /// Commits whose outcome is not told; half of them were written.
+    /// Commits that end as unknown; half of them were written.
     pub unknown_per_mille: u16,
-    /// Calls that let other tasks run first.
+    /// Calls that yield to other tasks first.
     pub yield_per_mille: u16,
+    /// When commits become durable.
     pub schedule: Schedule,
 }
 
-/// When a commit becomes durable, that is, survives [`FaultyStore::crash`].
+/// When a commit becomes durable, which means that it survives [`FaultyStore::crash`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Schedule {
-    /// Before it is acknowledged.
+    /// Before the commit is acknowledged.
     #[default]
     Synced,
-    /// Together with others, once this many wait.
-    Relaxed { commits_per_sync: usize },
+    /// In groups, after the commit is acknowledged.
+    Relaxed {
+        /// A sync happens when this many changes are waiting for one.
+        commits_per_sync: usize,
+    },
 }
 
 impl Faults {
-    /// Nothing fails.
+    /// No faults.
     pub const NONE: Self = Self::each(0);
 
-    /// Everything fails equally often.
+    /// Every fault at the same rate; commits are synced.
     pub const fn each(per_mille: u16) -> Self {
         Self {
             conflict_per_mille: per_mille,
@@ -61,7 +65,7 @@ impl Faults {
     }
 }
 
-/// Something that happened to the store, to be made durable in this order.
+/// A change of the live store that the durable one still lacks. Changes are applied in order.
 enum Change {
     Commit { writes: Vec<(Bytes, Option<Bytes>)>, appends: Vec<(LogId, Bytes)> },
     Clear(KeyRange),
@@ -81,7 +85,7 @@ impl Change {
 struct State {
     random: Random,
     faults: Faults,
-    /// Counts crashes; what was opened before one is of no use after it.
+    /// Number of crashes. Snapshots and transactions of an earlier epoch are closed.
     epoch: u64,
     live: MemoryStore,
     durable: MemoryStore,
@@ -97,10 +101,15 @@ impl State {
         for change in self.unsynced.drain(..) {
             change.apply(&self.durable);
         }
+        assert_eq!(
+            self.durable.version(),
+            self.live.version(),
+            "after a sync the durable store has every commit of the live one"
+        );
     }
 
-    /// Takes note of what was just done to the live store.
-    fn changed(&mut self, change: Change) {
+    /// Records a change that was just made to the live store.
+    fn record(&mut self, change: Change) {
         self.unsynced.push_back(change);
         match self.faults.schedule {
             Schedule::Relaxed { commits_per_sync } if self.unsynced.len() < commits_per_sync => {}
@@ -120,6 +129,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl FaultyStore {
+    /// A new, empty store.
     pub fn new(seed: u64, faults: Faults) -> Self {
         let state = State {
             random: Random::new(seed),
@@ -132,18 +142,18 @@ impl FaultyStore {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// From now on these faults.
+    /// Replaces the fault rates for all later calls.
     pub fn set_faults(&self, faults: Faults) {
         lock(&self.state).faults = faults;
     }
 
-    /// Makes everything durable.
+    /// Makes all commits durable.
     pub fn sync(&self) {
         lock(&self.state).sync();
     }
 
-    /// Ends the store as a loss of power would and opens what it left: commits that were not durable are gone, and so is
-    /// everything that was open.
+    /// Simulates a power loss and a restart: commits that were not durable are gone, and every open snapshot
+    /// and transaction is closed.
     pub fn crash(&self) {
         let mut state = lock(&self.state);
         state.epoch += 1;
@@ -151,7 +161,7 @@ impl FaultyStore {
         state.live = state.durable.copy();
     }
 
-    /// Perhaps lets other tasks run.
+    /// Yields to other tasks at the planned rate.
     async fn pause(&self) {
         let pauses = {
             let mut state = lock(&self.state);
@@ -163,7 +173,7 @@ impl FaultyStore {
         }
     }
 
-    /// Perhaps fails a read of something that was opened in `epoch`.
+    /// Injects faults into a read through a handle that was opened in `epoch`.
     async fn before_read(&self, epoch: u64) -> Result<(), StoreError> {
         self.pause().await;
         let mut state = lock(&self.state);
@@ -197,32 +207,32 @@ impl FaultyStore {
         }
         let version = inner.apply()?;
         if !writes.is_empty() || !appends.is_empty() {
-            state.changed(Change::Commit { writes, appends });
+            state.record(Change::Commit { writes, appends });
         }
         if unknown { Err(CommitError::Unknown) } else { Ok(version) }
     }
 }
 
-/// Ready when asked for the second time.
+/// A future that is pending once and ready at the second poll.
 #[derive(Default)]
 struct Pause {
-    asked: bool,
+    polled: bool,
 }
 
 impl Future for Pause {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.asked {
+        if self.polled {
             return Poll::Ready(());
         }
-        self.asked = true;
+        self.polled = true;
         context.waker().wake_by_ref();
         Poll::Pending
     }
 }
 
-/// A view at one version, until the next crash.
+/// A view at one version, valid until the next crash.
 pub struct FaultySnapshot {
     store: FaultyStore,
     epoch: u64,
@@ -259,7 +269,7 @@ impl Snapshot for FaultySnapshot {
     }
 }
 
-/// A transaction, until the next crash.
+/// A transaction, valid until the next crash.
 pub struct FaultyTransaction {
     store: FaultyStore,
     epoch: u64,
@@ -357,7 +367,7 @@ impl Store for FaultyStore {
         self.pause().await;
         let mut state = lock(&self.state);
         state.live.clear(range);
-        state.changed(Change::Clear(range.clone()));
+        state.record(Change::Clear(range.clone()));
         Ok(())
     }
 
@@ -365,7 +375,7 @@ impl Store for FaultyStore {
         self.pause().await;
         let mut state = lock(&self.state);
         state.live.trim(id, through);
-        state.changed(Change::Trim(id, through));
+        state.record(Change::Trim(id, through));
         Ok(())
     }
 

@@ -1,33 +1,37 @@
-//! When keys were changed last, by their first byte: enough to tell that rows which rarely change did not.
+//! The version of the last change per first byte of a key. It lets callers keep rows that rarely change, such
+//! as table schemas, without reading them again.
 
-/// First bytes share a place if they agree in this many lower values.
-const PLACES: usize = 16;
+/// First bytes that are equal modulo this number share a slot.
+const SLOTS: usize = 16;
 
-/// At each place, the version of the last commit that changed a key with such a first byte, or a later one.
+/// Per slot, a version at or after the last commit that changed a key of that slot.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct LastChanged([u64; PLACES]);
+pub struct LastChanged([u64; SLOTS]);
 
 impl LastChanged {
-    /// For a store of which nothing else is known: anything may have been changed by this version's commit.
+    /// For a store that was just opened: every key counts as changed at this version.
     pub const fn all(version: u64) -> Self {
-        Self([version; PLACES])
+        Self([version; SLOTS])
     }
 
-    pub fn note(&mut self, key: &[u8], version: u64) {
-        // A key without a first byte stands with those whose first byte is zero.
-        let place = place(key.first().copied().unwrap_or_default());
-        if let Some(last) = self.0.get_mut(place) {
+    /// Records that the commit of this version changed the key. Commits are recorded in order.
+    pub fn record(&mut self, key: &[u8], version: u64) {
+        // The empty key has no first byte and shares the slot of byte 0.
+        let slot = slot(key.first().copied().unwrap_or_default());
+        if let Some(last) = self.0.get_mut(slot) {
+            assert!(*last <= version, "the version of the last change never goes back");
             *last = version;
         }
     }
 
+    /// A version at or after the last change of a key with this first byte.
     pub fn at(&self, first_byte: u8) -> u64 {
-        self.0.get(place(first_byte)).copied().unwrap_or(u64::MAX)
+        self.0.get(slot(first_byte)).copied().unwrap_or(u64::MAX)
     }
 }
 
-fn place(first_byte: u8) -> usize {
-    usize::from(first_byte) % PLACES
+fn slot(first_byte: u8) -> usize {
+    usize::from(first_byte) % SLOTS
 }
 
 #[cfg(test)]
@@ -35,11 +39,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_noted_at_its_first_byte() {
+    fn a_change_is_recorded_under_its_first_byte() {
         let mut changed = LastChanged::all(3);
-        changed.note(&[1, 9], 5);
+        changed.record(&[1, 9], 5);
         assert_eq!([0, 1, 2].map(|byte| changed.at(byte)), [3, 5, 3]);
-        changed.note(&[], 6);
+        changed.record(&[], 6);
         assert_eq!(changed.at(0), 6);
     }
 }

@@ -1,7 +1,9 @@
-//! The ordered, transactional key-value contract that every backend carries: bytes in, bytes out.
+//! The ordered, transactional key-value contract that every backend implements: bytes in, bytes out.
 //!
-//! It has never heard of tables, items or indexes. `memory` is the reference, `faulty` wraps a memory store with seeded
-//! faults, `kit` is the set of tests that every backend must pass.
+//! It does not know tables, items or indexes. `memory` is the reference store, `faulty` adds seeded faults to
+//! a memory store, `kit` is the test suite that every backend must pass.
+
+#![warn(missing_docs)]
 
 pub mod contract;
 pub mod faulty;

@@ -1,7 +1,7 @@
 //! The reference store: an ordered map of version chains behind one lock.
 //!
-//! It keeps every promise of the contract but durability. Old versions live as long as a snapshot may read them. It is
-//! also what `keywright serve --in-memory` runs on.
+//! It keeps every guarantee of the contract except durability. Old versions live as long as a snapshot may
+//! read them. `keywright serve --in-memory` runs on it.
 
 use std::collections::{BTreeMap, VecDeque, btree_map};
 use std::ops::Bound;
@@ -40,62 +40,65 @@ struct Data {
     versions: Versions,
     rows: BTreeMap<Bytes, Chain>,
     log: BTreeMap<(LogId, LogPosition), Bytes>,
-    /// Keys whose chains hold versions nobody will read once older snapshots are gone, by the version that replaced
-    /// them.
+    /// Keys whose chains hold overwritten versions, by the version that overwrote them. They are pruned when
+    /// no older snapshot is open.
     stale: BTreeMap<u64, Vec<Bytes>>,
     changed: LastChanged,
 }
 
-/// The present version, and older ones that snapshots may read. A snapshot holds its version's count, so that reading
-/// needs no list of readers and no lock around one.
+/// The current version, and older versions that open snapshots read. Each snapshot holds a reference count of
+/// its version, so that opening and closing one takes no lock on a list of readers.
 struct Versions {
-    present: Arc<u64>,
-    /// Oldest first. Those that nobody reads any more may still stand here.
+    current: Arc<u64>,
+    /// Oldest first; may contain versions that no snapshot reads any more.
     older: VecDeque<Arc<u64>>,
-    /// When as many stand there, the forgotten ones among them are taken out.
-    sweep_at: usize,
+    /// Length of `older` at which unread versions are removed from it.
+    sweep_len: usize,
 }
 
-/// Older versions that are kept without looking which are still read.
-const OLDER_VERSIONS_AT_EASE: usize = 64;
+/// `older` is not swept below this length.
+const SWEEP_LEN_MIN: usize = 64;
 
 impl Versions {
     fn at(version: u64) -> Self {
-        Self { present: Arc::new(version), older: VecDeque::new(), sweep_at: OLDER_VERSIONS_AT_EASE }
+        Self { current: Arc::new(version), older: VecDeque::new(), sweep_len: SWEEP_LEN_MIN }
     }
 
-    fn present(&self) -> u64 {
-        *self.present
+    fn current(&self) -> u64 {
+        *self.current
     }
 
     /// Whether any snapshot is open.
     fn are_read(&mut self) -> bool {
-        self.oldest() < self.present() || Arc::strong_count(&self.present) > 1
+        self.oldest() < self.current() || Arc::strong_count(&self.current) > 1
     }
 
     fn advance(&mut self, version: u64) {
-        if let Some(unread) = Arc::get_mut(&mut self.present) {
+        assert!(version > self.current(), "a commit has a greater version than the one before it");
+        if let Some(unread) = Arc::get_mut(&mut self.current) {
             *unread = version;
             return;
         }
         let is_read = |version: &Arc<u64>| Arc::strong_count(version) > 1;
-        let replaced = std::mem::replace(&mut self.present, Arc::new(version));
+        let replaced = std::mem::replace(&mut self.current, Arc::new(version));
         if is_read(&replaced) {
             self.older.push_back(replaced);
         }
-        // One long reader at the front would let all that come after it pile up.
-        if self.older.len() >= self.sweep_at {
+        // One long-lived snapshot at the front would otherwise keep all later versions in the list.
+        if self.older.len() >= self.sweep_len {
             self.older.retain(is_read);
-            self.sweep_at = OLDER_VERSIONS_AT_EASE.max(2 * self.older.len());
+            self.sweep_len = SWEEP_LEN_MIN.max(2 * self.older.len());
         }
     }
 
-    /// No open snapshot reads before this version.
+    /// The oldest version that an open snapshot may read.
     fn oldest(&mut self) -> u64 {
         while self.older.front().is_some_and(|version| Arc::strong_count(version) == 1) {
             self.older.pop_front();
         }
-        self.older.front().map_or(self.present(), |version| **version)
+        let oldest = self.older.front().map_or(self.current(), |version| **version);
+        assert!(oldest <= self.current(), "no snapshot is newer than the current version");
+        oldest
     }
 }
 
@@ -105,10 +108,10 @@ impl Default for Versions {
     }
 }
 
-/// What one version of a key says; `None` is a deletion.
+/// One version of a key: the commit and the value; `None` is a deletion.
 type Written = (u64, Option<Bytes>);
 
-/// The versions of one key. Most keys have exactly one, which lies in the map itself.
+/// The versions of one key. Most keys have exactly one, which needs no allocation of its own.
 struct Chain {
     newest: Written,
     /// Oldest first.
@@ -126,7 +129,8 @@ impl Chain {
         self.newest.0
     }
 
-    /// Forgets what no reader at `oldest` or later can see; returns whether nothing is left.
+    /// Drops versions that no snapshot at `oldest` or later can see. Returns whether the key is gone
+    /// altogether.
     fn prune(&mut self, oldest: u64) -> bool {
         if self.newest.0 <= oldest {
             self.older = Vec::new();
@@ -140,7 +144,7 @@ impl Chain {
 
 impl Data {
     fn write(&mut self, key: Bytes, value: Option<Bytes>, version: u64) {
-        self.changed.note(&key, version);
+        self.changed.record(&key, version);
         let written = (version, value);
         let replaces = match self.rows.entry(key.clone()) {
             btree_map::Entry::Vacant(place) => {
@@ -150,6 +154,7 @@ impl Data {
             }
             btree_map::Entry::Occupied(mut place) => {
                 let chain = place.get_mut();
+                assert!(chain.last_written() <= version, "the versions of a key rise");
                 chain.older.push(std::mem::replace(&mut chain.newest, written));
                 true
             }
@@ -159,9 +164,9 @@ impl Data {
         }
     }
 
-    /// The same while no snapshot is open: what is replaced is forgotten at once.
+    /// Writes a key while no snapshot is open: the overwritten version is dropped at once.
     fn write_unread(&mut self, key: Bytes, value: Option<Bytes>, version: u64) {
-        self.changed.note(&key, version);
+        self.changed.record(&key, version);
         if value.is_some() {
             let chain = Chain { newest: (version, value), older: Vec::new() };
             self.rows.insert(key, chain);
@@ -170,13 +175,13 @@ impl Data {
         }
     }
 
-    /// Writes one commit at the next version, and forgets what nobody can read any more.
+    /// Writes one commit at the next version and prunes versions that no snapshot can read.
     fn commit(
         &mut self,
         writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
         appends: impl IntoIterator<Item = (LogId, Bytes)>,
     ) {
-        let version = self.versions.present() + 1;
+        let version = self.versions.current() + 1;
         let are_read = self.versions.are_read();
         for (key, value) in writes {
             if are_read {
@@ -186,7 +191,9 @@ impl Data {
             }
         }
         for (index, (id, bytes)) in (0..).zip(appends) {
-            self.log.insert((id, LogPosition { version: CommitVersion(version), index }), bytes);
+            let position = LogPosition { version: CommitVersion(version), index };
+            let taken = self.log.insert((id, position), bytes);
+            assert!(taken.is_none(), "a log position is given to one entry only");
         }
         self.versions.advance(version);
         if !self.stale.is_empty() {
@@ -195,7 +202,7 @@ impl Data {
         }
     }
 
-    /// Prunes chains that were replaced at or before `oldest`.
+    /// Prunes chains that were overwritten at or before `oldest`.
     fn collect_garbage(&mut self, oldest: u64) {
         let kept = self.stale.split_off(&(oldest + 1));
         for key in std::mem::replace(&mut self.stale, kept).into_values().flatten() {
@@ -217,11 +224,17 @@ impl Shared {
 }
 
 impl MemoryStore {
+    /// A new, empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Another store with the same rows, logs and version.
+    /// The version of the newest commit.
+    pub(crate) fn version(&self) -> u64 {
+        self.shared.read().versions.current()
+    }
+
+    /// A new store with the same rows, logs and version.
     pub(crate) fn copy(&self) -> Self {
         let data = self.shared.read();
         let newest = |(key, chain): (&Bytes, &Chain)| {
@@ -230,16 +243,16 @@ impl MemoryStore {
             Some((key.clone(), Chain { newest: (*written, Some(value)), older: Vec::new() }))
         };
         let copy = Data {
-            versions: Versions::at(data.versions.present()),
+            versions: Versions::at(data.versions.current()),
             rows: data.rows.iter().filter_map(newest).collect(),
             log: data.log.clone(),
             stale: BTreeMap::new(),
-            changed: LastChanged::all(data.versions.present()),
+            changed: LastChanged::all(data.versions.current()),
         };
         Self { shared: Arc::new(Shared { data: RwLock::new(copy) }) }
     }
 
-    /// Commits without looking for conflicts.
+    /// Commits without a conflict check.
     pub(crate) fn commit_unchecked(
         &self,
         writes: impl IntoIterator<Item = (Bytes, Option<Bytes>)>,
@@ -249,7 +262,7 @@ impl MemoryStore {
     }
 
     pub(crate) fn clear(&self, range: &KeyRange) {
-        if range.end.as_ref().is_some_and(|end| *end <= range.start) {
+        if range.is_empty() {
             return;
         }
         let end = range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
@@ -285,13 +298,13 @@ impl MemoryStore {
     }
 
     pub(crate) fn open_snapshot(&self) -> MemorySnapshot {
-        // Counted while the data cannot move on, so that nothing this snapshot sees is collected before.
-        let version = Arc::clone(&self.shared.read().versions.present);
+        // Counted under the lock, so that no commit prunes what this snapshot sees.
+        let version = Arc::clone(&self.shared.read().versions.current);
         MemorySnapshot { shared: Arc::clone(&self.shared), version }
     }
 }
 
-/// A view at one version, whose count it holds.
+/// A view at one version. It holds a reference count of that version, which keeps its rows.
 pub struct MemorySnapshot {
     shared: Arc<Shared>,
     version: Arc<u64>,
@@ -305,17 +318,19 @@ impl MemorySnapshot {
     fn page(&self, scan: &Scan) -> ScanPage {
         let data = self.shared.read();
         let end = scan.range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));
-        if scan.range.end.as_ref().is_some_and(|end| *end <= scan.range.start) {
+        if scan.range.is_empty() {
             return ScanPage::default();
         }
         let rows = data.rows.range((Bound::Included(scan.range.start.clone()), end));
         let visible = |(key, chain): (&Bytes, &Chain)| {
             chain.at(*self.version).map(|value| Entry { key: key.clone(), value: value.clone() })
         };
-        match scan.direction {
+        let page = match scan.direction {
             Direction::Forward => fill(rows.filter_map(visible), scan),
             Direction::Backward => fill(rows.rev().filter_map(visible), scan),
-        }
+        };
+        page.assert_answers(scan);
+        page
     }
 
     fn log_entries(&self, read: LogRead) -> Vec<LogEntry> {
@@ -341,7 +356,7 @@ impl MemorySnapshot {
     }
 }
 
-/// Takes rows until the budget of rows or bytes is reached; always at least one.
+/// Takes rows until the budget of rows or bytes is reached, but at least one.
 fn fill(rows: impl Iterator<Item = Entry>, scan: &Scan) -> ScanPage {
     let mut page = ScanPage::with_room(scan);
     let mut bytes = 0;
@@ -363,7 +378,7 @@ impl Snapshot for MemorySnapshot {
     }
 
     fn changed_at(&self, first_byte: u8) -> CommitVersion {
-        // Perhaps later than this view, which is right as well.
+        // A commit after this view may raise the answer; a later version is a correct answer too.
         CommitVersion(self.shared.read().changed.at(first_byte))
     }
 
@@ -407,7 +422,7 @@ impl MemoryTransaction {
         self.writes.iter().all(fits) && self.bytes() <= capabilities.transaction_bytes_max
     }
 
-    /// Commits at once.
+    /// Checks sizes and conflicts, then commits.
     pub(crate) fn apply(self) -> Result<CommitVersion, CommitError> {
         if !self.is_within(CAPABILITIES) {
             return Err(CommitError::TooLarge);
@@ -416,18 +431,18 @@ impl MemoryTransaction {
         let shared = Arc::clone(&snapshot.shared);
         let started = *snapshot.version;
         let mut data = shared.write();
-        let moved = |key: &Bytes| data.rows.get(key).is_some_and(|chain| chain.last_written() > started);
-        // Nothing has moved where nothing was committed.
-        let is_overtaken = data.versions.present() > started;
-        if is_overtaken && (protected.iter().any(moved) || writes.keys().any(moved)) {
+        assert!(started <= data.versions.current(), "a transaction starts at a committed version");
+        let changed = |key: &Bytes| data.rows.get(key).is_some_and(|chain| chain.last_written() > started);
+        let is_overtaken = data.versions.current() > started;
+        if is_overtaken && (protected.iter().any(changed) || writes.keys().any(changed)) {
             return Err(CommitError::Conflict);
         }
         if !writes.is_empty() || !appends.is_empty() {
-            // So that it does not count as a reader of what it replaces.
+            // Dropped first: the transaction's own snapshot must not keep the versions that it overwrites.
             drop(snapshot);
             data.commit(writes, appends);
         }
-        Ok(CommitVersion(data.versions.present()))
+        Ok(CommitVersion(data.versions.current()))
     }
 }
 
@@ -511,10 +526,10 @@ impl Store for MemoryStore {
     }
 
     async fn size_estimate_bytes(&self, range: &KeyRange) -> Result<u64, StoreError> {
-        /// Rows that are added up; a larger range is reported as at least that.
+        /// Rows that are added up; the estimate of a larger range is their size.
         const SAMPLE_ROWS: usize = 1000;
         let data = self.shared.read();
-        if range.end.as_ref().is_some_and(|end| *end <= range.start) {
+        if range.is_empty() {
             return Ok(0);
         }
         let end = range.end.as_ref().map_or(Bound::Unbounded, |end| Bound::Excluded(end.clone()));

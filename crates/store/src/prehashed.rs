@@ -1,9 +1,9 @@
-//! Maps whose keys are hashes already.
+//! Hash maps whose keys are hashes already, so that they are not hashed again.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Takes a hash as it is.
+/// A hasher that returns the 64-bit key it was given.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Prehashed(u64);
 
@@ -12,7 +12,7 @@ impl Hasher for Prehashed {
         self.0
     }
 
-    /// Keys are 64-bit numbers, which come by `write_u64`; no other bytes are told apart.
+    /// Never called: keys are `u64`, which hash through `write_u64`.
     fn write(&mut self, _: &[u8]) {}
 
     fn write_u64(&mut self, hash: u64) {
@@ -20,5 +20,5 @@ impl Hasher for Prehashed {
     }
 }
 
-/// A map from hashes, which are not hashed once more.
+/// A map whose keys are 64-bit hashes. They must be spread evenly, as a good hash function leaves them.
 pub type ByHash<V> = HashMap<u64, V, BuildHasherDefault<Prehashed>>;

@@ -1,6 +1,6 @@
-//! Numbers that follow from a seed, and from nothing else.
+//! Pseudo-random numbers from a seed.
 
-/// `SplitMix64` (Steele, Lea, Flood 2014): small, and good enough to choose faults and keys with.
+/// `SplitMix64` (Steele, Lea, Flood 2014): small, and good enough to choose faults and keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -17,8 +17,9 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which must not be zero.
+    /// A number below `bound`.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        assert!(bound > 0, "there is a number below the bound");
         self.next() % bound
     }
 

@@ -1,4 +1,4 @@
-//! What the wire costs: body bytes to parts, and answers to bytes. `cargo bench -p keywright-wire`.
+//! The cost of decoding bodies to parts and of rendering responses. `cargo bench -p keywright-wire`.
 
 use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage};
 use keywright_semantics::codec::EncodedItem;
@@ -27,7 +27,7 @@ fn put_item() -> Vec<u8> {
 }
 
 fn attributes(map: AttributeMapPart) -> Item {
-    map.into_iter().map(|(name, value)| (name, value.expect("the values are right"))).collect()
+    map.into_iter().map(|(name, value)| (name, value.expect("the values have no faults"))).collect()
 }
 
 fn order() -> EncodedItem {

@@ -1,4 +1,4 @@
-//! What verifying a request's signature costs, with the signing key known from before and without.
+//! The cost of verifying a request's signature, with and without a cached signing key.
 //! `cargo bench -p keywright-wire`.
 
 use divan::{Bencher, black_box};

@@ -1,7 +1,7 @@
-//! Bytes to a tree of JSON nodes that borrows from them.
+//! Parses bytes into a tree of JSON nodes that borrows from them.
 //!
-//! The order of members is kept, repeated ones too. Depth is bounded: what lies deeper is skipped without recursion and
-//! stands in the tree as `TooDeep`. This file knows JSON and no shapes.
+//! The tree keeps the order of members and repeated members. Its depth is bounded: deeper arrays and objects
+//! are skipped without recursion and become `TooDeep`. This file knows JSON and no shapes.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,14 +10,15 @@ use std::fmt;
 use keywright_semantics::value::ValueType;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// Levels of arrays and objects that are kept. A request's own structures take at most eight, and each of the 32
-/// levels of an attribute value two: 72 are needed to tell a legal value from one that is nested too deeply. Observed:
-/// the service's present validation reads items with 61 maps around a value, three levels and two for each map, and
-/// gives up at 63; as many as its reader of JSON can see before its own bound of 128 are kept.
+/// Levels of arrays and objects that are kept. A request's own structures take at most eight levels and each
+/// of the 32 levels of an attribute value takes two, so that 72 suffice to find a value that is nested too
+/// deeply. But the service parses deeper. Observed: its 2026 validator parses items with 61 maps around a
+/// value (three levels, and two per map) and fails at 63 maps, where its JSON parser reaches its bound of
+/// 128.
 const DEPTH_MAX: usize = 126;
 
-/// Nodes of one tree. The largest body full of the smallest attribute values has about 3.2 million; what has more
-/// is no request, and its tree would take memory out of proportion.
+/// Nodes of one tree. The largest legal body, filled with the smallest attribute values, has about 3.2
+/// million. A tree of more nodes would take memory out of proportion.
 const NODES_MAX: u32 = 4_000_000;
 
 /// One JSON value.
@@ -30,10 +31,10 @@ pub(crate) enum Node<'a> {
     /// A number written with a fraction or an exponent, or too large for an integer.
     Decimal(f64),
     Text(Cow<'a, str>),
-    /// Never parsed: what `types` makes of base64 text.
+    /// Never parsed; `types` converts base64 text to it.
     Bytes(Vec<u8>),
     List(Vec<Node<'a>>),
-    /// Members in the order they were written; of repeated names the last one counts.
+    /// Members in the order of the text; of repeated names the last one counts.
     Object(Vec<(Cow<'a, str>, Node<'a>)>),
     /// An array or object below the depth that is kept.
     TooDeep,
@@ -44,7 +45,7 @@ impl Node<'_> {
         matches!(self, Self::Null)
     }
 
-    /// Whether something in it lies below the depth that is kept.
+    /// Whether it has an array or object below the depth that is kept.
     pub(crate) fn is_cut(&self) -> bool {
         match self {
             Self::List(elements) => elements.iter().any(Self::is_cut),
@@ -60,13 +61,13 @@ impl Node<'_> {
     }
 }
 
-/// Why bytes are not one JSON value. The service says nothing more about it, so neither do we.
+/// The bytes are not one JSON value. The service gives no detail, so none is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotJson;
 
-/// The one JSON value that the bytes are.
+/// Parses one JSON value.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Node<'_>, NotJson> {
-    // Once for the whole body: string by string it takes a tenth of the time that parsing takes.
+    // Checked once for the whole body: a check per string would take a tenth of the parsing time.
     let text = std::str::from_utf8(bytes).map_err(|_| NotJson)?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let left = Cell::new(NODES_MAX);
@@ -75,7 +76,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Node<'_>, NotJson> {
     Ok(node)
 }
 
-/// The member of that name: the last one, as the service reads it.
+/// The member of that name, unless it is null. Of repeated names the last one counts, as in the service.
 pub(crate) fn member<'n, 'a>(members: &'n [(Cow<'a, str>, Node<'a>)], name: &str) -> Option<&'n Node<'a>> {
     let found = members.iter().rev().find(|(other, _)| other == name).map(|(_, node)| node);
     found.filter(|node| !node.is_null())
@@ -159,7 +160,7 @@ impl<'de> Visitor<'de> for NodeSeed<'_> {
         let mut object = Vec::new();
         while let Some(name) = members.next_key_seed(TextSeed)? {
             if object.is_empty() {
-                let is_large = self.left.get() < NODES_MAX - NODES_AT_EASE;
+                let is_large = self.left.get() < NODES_MAX - LARGE_NODES_MIN;
                 object.reserve_exact(if is_large { 1 } else { members_expected(&name) });
             }
             object.push((name, members.next_value_seed(self.inner())?));
@@ -168,13 +169,16 @@ impl<'de> Visitor<'de> for NodeSeed<'_> {
     }
 }
 
-/// So many values are read before memory is worth more than time.
-const NODES_AT_EASE: u32 = 100_000;
+/// Nodes from which on objects are allocated for one member, to save memory rather than time.
+const LARGE_NODES_MIN: u32 = 100_000;
 
-/// How many members an object is made for: one if its first name is a type's, since attribute values have one member;
-/// otherwise as many as most requests, items and maps of placeholders have at most.
+/// Members that most objects other than attribute values have at most.
+const MEMBERS_EXPECTED: usize = 8;
+
+/// The members for which an object is allocated: one if its first name is a type's, since attribute values
+/// have one member; otherwise as many as most requests, items and maps of placeholders have at most.
 fn members_expected(first: &str) -> usize {
-    if ValueType::from_name(first).is_some() { 1 } else { 8 }
+    if ValueType::from_name(first).is_some() { 1 } else { MEMBERS_EXPECTED }
 }
 
 #[derive(Clone, Copy)]
@@ -204,17 +208,18 @@ impl<'de> Visitor<'de> for TextSeed {
     }
 }
 
-/// What one value of a request takes in memory while it is read: its node, and what is made of it.
+/// Memory per value of a request while it is decoded: its node, and the part that is built from it.
 const VALUE_BYTES: usize = 96;
 
-/// How much memory reading a body may take at most besides the body: many times its length if its values are small.
+/// An upper bound of the memory for decoding a body, without the body itself. It is many times the body's
+/// length if the values are small.
 pub fn decoded_bytes_max(body: &[u8]) -> usize {
-    // Each value but the outermost follows an opening bracket or a comma.
+    // Each value except the outermost follows an opening bracket or a comma.
     let values = body.iter().filter(|byte| matches!(byte, b'{' | b'[' | b',')).count();
     values.saturating_add(1).saturating_mul(VALUE_BYTES)
 }
 
-/// Whether the bytes are one JSON value, without keeping any of it.
+/// Whether the bytes are one JSON value. Builds no tree.
 pub fn is_json(body: &[u8]) -> bool {
     serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
@@ -235,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_one_json_value_is_refused() {
+    fn bytes_that_are_not_one_json_value_are_refused() {
         let cases: &[&[u8]] = &[
             b"",
             b" ",
@@ -261,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tower_of_brackets_is_bounded_and_needs_no_stack() {
+    fn deep_nesting_is_bounded_and_needs_no_stack() {
         let mut text = "[".repeat(200_000);
         assert_eq!(parse(text.as_bytes()), Err(NotJson));
         text.push_str(&"]".repeat(200_000));
@@ -276,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_out_of_proportion_is_refused() {
+    fn a_tree_of_too_many_nodes_is_refused() {
         let most = usize::try_from(NODES_MAX).unwrap() - 1;
         let list = |elements: usize| format!("[{}0]", "0,".repeat(elements - 1));
         assert!(parse(list(most).as_bytes()).is_ok());

@@ -1,6 +1,7 @@
-//! The protocol: bytes to typed requests and typed answers back to bytes, and the error table.
+//! The protocol: bytes to typed requests, typed responses to bytes, and the error table.
 //!
-//! The only crate that knows JSON. It deliberately does not know tables, storage, sockets or clocks.
+//! The only crate that knows the JSON of the API. It deliberately does not know tables, storage, sockets or
+//! clocks.
 //!
 //! ```text
 //! X-Amz-Target ─► Operation ─┐

@@ -1,8 +1,8 @@
-//! The operations of both service models, and which of them this server answers.
+//! The operations of both service models, and which of them this server supports.
 //!
-//! It knows names only: what an operation's request looks like is `shapes`, what it means is `semantics`.
+//! It knows names only: `shapes` knows the form of a request, `semantics` its meaning.
 
-/// The two APIs that one endpoint serves, told apart by the prefix of the target header.
+/// The two APIs of one endpoint, distinguished by the prefix of the target header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Api {
     DynamoDb,
@@ -10,7 +10,7 @@ pub enum Api {
 }
 
 impl Api {
-    /// What stands before the dot in `X-Amz-Target` (`targetPrefix` of the service model).
+    /// The text before the dot in `X-Amz-Target` (`targetPrefix` of the service model).
     pub const fn target_prefix(self) -> &'static str {
         match self {
             Self::DynamoDb => "DynamoDB_20120810",
@@ -19,7 +19,7 @@ impl Api {
     }
 }
 
-/// Whether this server answers an operation or says that it does not know it.
+/// Whether this server supports an operation or answers `UnknownOperationException`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Served {
     Yes,
@@ -38,7 +38,7 @@ macro_rules! operations {
             /// All operations, in the order of the service models.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
 
-            /// The name as it stands in the target header, after the dot.
+            /// The operation's name, which follows the dot in the target header.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$name => stringify!($name),)*
@@ -139,14 +139,14 @@ operations! {
 }
 
 impl Operation {
-    /// The operation that an `X-Amz-Target` header names, whether or not this server answers it.
+    /// The operation that an `X-Amz-Target` header names, whether or not this server supports it.
     pub fn from_target(target: &str) -> Option<Self> {
         let (prefix, name) = target.split_once('.')?;
         let api = [Api::DynamoDb, Api::Streams].into_iter().find(|api| api.target_prefix() == prefix)?;
         Self::from_name(api, name)
     }
 
-    /// Whether `decode` can make a request of it; otherwise it answers `UnknownOperationException`.
+    /// Whether `decode` knows the operation's requests; otherwise it returns `UnknownOperationException`.
     pub fn is_served(self) -> bool {
         self.served() == Served::Yes
     }

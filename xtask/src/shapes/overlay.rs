@@ -53,13 +53,13 @@ fn apply_line(model: &mut Model, extras: &mut Extras, words: &[&str]) -> Result<
             );
             Ok(())
         }
-        [member, "told-when-absent"] => {
+        [member, "absence-kept"] => {
             find_member(model, member)?.presence = Presence::Optional;
             let (structure, name) = member.split_once('.').ok_or("no member is named")?;
             model.tell_absence(structure, name);
             Ok(())
         }
-        [member, "beside", sibling] => insert(model, member, sibling),
+        [member, "alias-of", sibling] => insert(model, member, sibling),
         [member, "left-out"] => {
             remove(model, member)?;
             extras.left_out.push((*member).to_owned());

@@ -1,4 +1,4 @@
-//! Checks of what conflicts and what does not.
+//! Checks of which transactions conflict.
 
 use super::{
     Subject, begin, block_on, commit, everything, get, get_for_write, key, numbered, put, range, scan,
@@ -37,7 +37,7 @@ pub fn write_skew_is_refused<S: Subject>(subject: &S) {
     assert_eq!(get(&snapshot(&store), b"b"), Some(key("on duty")));
 }
 
-pub fn a_condition_alone_is_refused_when_its_key_moved<S: Subject>(subject: &S) {
+pub fn a_condition_alone_is_refused_when_its_key_changed<S: Subject>(subject: &S) {
     let store = subject.create();
     put(&store, "a", "0");
     let mut check = begin(&store);
@@ -56,28 +56,28 @@ pub fn a_protected_absent_key_conflicts_when_it_appears<S: Subject>(subject: &S)
     assert_eq!(get(&snapshot(&store), b"b"), None);
 }
 
-pub fn a_key_protected_without_reading_conflicts_when_it_moved<S: Subject>(subject: &S) {
+pub fn a_key_protected_without_reading_conflicts_when_it_changed<S: Subject>(subject: &S) {
     let store = subject.create();
-    let (mut moved, mut still) = (begin(&store), begin(&store));
-    moved.protect(b"a");
-    moved.put(key("b"), key("a is absent"));
-    still.protect(b"c");
-    still.put(key("d"), key("c is absent"));
+    let (mut overtaken, mut unaffected) = (begin(&store), begin(&store));
+    overtaken.protect(b"a");
+    overtaken.put(key("b"), key("a is absent"));
+    unaffected.protect(b"c");
+    unaffected.put(key("d"), key("c is absent"));
     put(&store, "a", "1");
-    assert_eq!(commit(moved), Err(CommitError::Conflict));
-    assert!(commit(still).is_ok());
+    assert_eq!(commit(overtaken), Err(CommitError::Conflict));
+    assert!(commit(unaffected).is_ok());
     let view = snapshot(&store);
     assert_eq!((get(&view, b"b"), get(&view, b"d")), (None, Some(key("c is absent"))));
 }
 
-pub fn a_change_moves_what_is_told_of_its_first_byte<S: Subject>(subject: &S) {
+pub fn a_change_raises_the_last_change_of_its_first_byte<S: Subject>(subject: &S) {
     let store = subject.create();
     put(&store, "a", "1");
     put(&store, "b", "1");
     let before = snapshot(&store);
     assert!(before.changed_at(b'a') <= before.version());
-    // Put, deleted, cleared: each is a change that nobody who asks may miss.
-    let told = || {
+    // Put, delete and clear each count as a change.
+    let last_change = || {
         let view = snapshot(&store);
         (view.changed_at(b'a'), view.version())
     };
@@ -96,7 +96,7 @@ pub fn a_change_moves_what_is_told_of_its_first_byte<S: Subject>(subject: &S) {
             }
             _ => block_on(store.clear_range(&range("a", "b"))).expect("a range is cleared"),
         }
-        let (changed, version) = told();
+        let (changed, version) = last_change();
         assert!(last < changed && changed <= version, "step {step}: {changed:?} of {version:?}");
         last = version;
     }
@@ -118,7 +118,7 @@ pub fn a_blind_write_conflicts_with_a_later_commit<S: Subject>(subject: &S) {
     assert_eq!(get(&snapshot(&store), b"a"), Some(key("2")));
 }
 
-pub fn a_key_written_and_deleted_again_has_moved<S: Subject>(subject: &S) {
+pub fn a_key_written_and_deleted_again_has_changed<S: Subject>(subject: &S) {
     let store = subject.create();
     let mut transaction = begin(&store);
     get_for_write(&mut transaction, &[key("a")]);
@@ -142,7 +142,7 @@ pub fn reads_and_scans_are_not_protected<S: Subject>(subject: &S) {
     assert!(commit(transaction).is_ok());
 }
 
-pub fn transactions_apart_do_not_conflict<S: Subject>(subject: &S) {
+pub fn transactions_on_different_keys_do_not_conflict<S: Subject>(subject: &S) {
     let store = subject.create();
     let mut open: Vec<_> = (0..50)
         .map(|number| {
@@ -159,7 +159,7 @@ pub fn transactions_apart_do_not_conflict<S: Subject>(subject: &S) {
     assert_eq!(scan(&snapshot(&store), everything(), Direction::Forward).entries.len(), 50);
 }
 
-pub fn clearing_a_range_moves_its_keys<S: Subject>(subject: &S) {
+pub fn clearing_a_range_changes_its_keys<S: Subject>(subject: &S) {
     let store = subject.create();
     put(&store, "a", "0");
     let mut transaction = begin(&store);
@@ -173,17 +173,17 @@ pub fn clearing_a_range_moves_its_keys<S: Subject>(subject: &S) {
 pub fn a_conflict_is_found_however_long_the_transaction_was_open<S: Subject>(subject: &S) {
     let store = subject.create();
     put(&store, "a", "0");
-    let mut moved = begin(&store);
-    get_for_write(&mut moved, &[key("a")]);
-    moved.put(key("b"), key("x"));
-    let mut unmoved = begin(&store);
-    get_for_write(&mut unmoved, &[key("c")]);
-    unmoved.put(key("d"), key("x"));
+    let mut overtaken = begin(&store);
+    get_for_write(&mut overtaken, &[key("a")]);
+    overtaken.put(key("b"), key("x"));
+    let mut unaffected = begin(&store);
+    get_for_write(&mut unaffected, &[key("c")]);
+    unaffected.put(key("d"), key("x"));
     put(&store, "a", "1");
-    // Gives the store every reason to forget.
+    // Enough commits that a store prunes its record of changed keys.
     for number in 0..300 {
         put(&store, &format!("other{}", number % 7), "x");
     }
-    assert_eq!(commit(moved), Err(CommitError::Conflict));
-    assert!(commit(unmoved).is_ok());
+    assert_eq!(commit(overtaken), Err(CommitError::Conflict));
+    assert!(commit(unaffected).is_ok());
 }

@@ -37,7 +37,7 @@ pub fn log_entries_are_in_commit_order_under_a_slow_writer<S: Subject>(subject: 
     let view = snapshot(&store);
     assert_eq!(texts(&read(&view, LOG, None)), [key("fast 1"), key("fast 2"), key("slow"), key("fast 3")]);
     let rest = read(&view, LOG, seen.last().map(|entry| entry.position));
-    assert_eq!(texts(&rest), [key("slow"), key("fast 3")], "a reader that had read on misses nothing");
+    assert_eq!(texts(&rest), [key("slow"), key("fast 3")], "a reader that continues misses no entry");
     assert_eq!(rest.first().map(|entry| entry.position), Some(LogPosition { version, index: 0 }));
 }
 
@@ -50,10 +50,10 @@ pub fn log_entries_of_a_commit_keep_their_order<S: Subject>(subject: &S) {
     }
     let version = commit(transaction).expect("appends do not conflict");
     let view = snapshot(&store);
-    for (id, is_mine) in [(LOG, false), (other, true)] {
+    for (id, takes_thirds) in [(LOG, false), (other, true)] {
         let entries = read(&view, id, None);
         let expected: Vec<Bytes> = (0..300)
-            .filter(|number| (number % 3 == 0) == is_mine)
+            .filter(|number| (number % 3 == 0) == takes_thirds)
             .map(|number| numbered("e", number))
             .collect();
         assert_eq!(texts(&entries), expected);
@@ -62,7 +62,7 @@ pub fn log_entries_of_a_commit_keep_their_order<S: Subject>(subject: &S) {
     }
 }
 
-pub fn log_shards_are_apart_from_each_other_and_from_rows<S: Subject>(subject: &S) {
+pub fn log_shards_are_separate_from_each_other_and_from_rows<S: Subject>(subject: &S) {
     let store = subject.create();
     let ids = [
         LogId { log: 0, shard: 0 },
@@ -74,7 +74,7 @@ pub fn log_shards_are_apart_from_each_other_and_from_rows<S: Subject>(subject: &
         append(&store, id, &[&number.to_string()]);
     }
     assert!(scan(&snapshot(&store), everything(), Direction::Forward).entries.is_empty());
-    // Row keys that look like whatever a backend may put before its own keys.
+    // One row per first byte: whichever prefixes a backend uses for logs, some row key begins like them.
     for first in 0..=255 {
         super::put_all(&store, [(Bytes::from(vec![first; 29]), key("row"))]);
     }
@@ -86,7 +86,7 @@ pub fn log_shards_are_apart_from_each_other_and_from_rows<S: Subject>(subject: &
     block_on(store.clear_range(&everything())).expect("everything is cleared");
     let view = snapshot(&store);
     assert!(scan(&view, everything(), Direction::Forward).entries.is_empty());
-    assert_eq!(read(&view, LogId { log: 0, shard: 0 }, None).len(), 1, "logs are no rows");
+    assert_eq!(read(&view, LogId { log: 0, shard: 0 }, None).len(), 1, "logs are not rows");
     assert!(read(&view, LogId { log: 5, shard: 5 }, None).is_empty());
 }
 

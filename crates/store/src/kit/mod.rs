@@ -1,7 +1,9 @@
-//! The tests that every backend must pass: what the contract promises, as functions over any store.
+//! The test suite that every backend must pass: the guarantees of the contract, as functions over any store.
 //!
-//! A backend implements [`Subject`] and calls [`store_kit!`](crate::store_kit), which makes a test of every check. The
-//! checks assume a store that meets no faults; how a caller lives with faults is tested where the caller is.
+//! A backend implements [`Subject`] and calls [`store_kit!`](crate::store_kit), which makes one test per
+//! check. The checks assume a store without faults; callers test their own handling of faults.
+
+#![expect(missing_docs, reason = "the name of a check is what it checks")]
 
 mod conflicts;
 mod logs;
@@ -22,19 +24,20 @@ use crate::contract::{
     CommitError, CommitVersion, Direction, KeyRange, Scan, ScanPage, Snapshot, Store, Transaction,
 };
 
-/// How the kit gets at a store.
+/// How the kit creates and reopens a store.
 pub trait Subject {
+    /// The backend under test.
     type Store: Store;
 
     /// A new, empty store.
     fn create(&self) -> Self::Store;
 
-    /// Ends a store, as roughly as the backend can from inside one process, and opens what it left. All other handles are
-    /// gone by then. A store that cannot be opened again returns itself.
+    /// Ends a store as abruptly as the backend can within one process, and opens it again. The caller has
+    /// dropped all other handles. A store that cannot be reopened returns itself.
     fn reopen(&self, store: Self::Store) -> Self::Store;
 }
 
-/// Makes a test of every check of the kit.
+/// Makes one test per check of the kit.
 #[macro_export]
 macro_rules! store_kit {
     ($subject:expr) => {
@@ -58,22 +61,22 @@ macro_rules! store_kit {
             long_keys_are_kept
             clearing_a_range_leaves_its_neighbours
             a_commit_nobody_waits_for_is_whole_or_absent
-            a_token_row_tells_whether_an_unknown_commit_happened
+            a_token_row_resolves_an_unknown_commit
             a_lost_update_is_refused
             write_skew_is_refused
-            a_condition_alone_is_refused_when_its_key_moved
+            a_condition_alone_is_refused_when_its_key_changed
             a_protected_absent_key_conflicts_when_it_appears
-            a_key_protected_without_reading_conflicts_when_it_moved
-            a_change_moves_what_is_told_of_its_first_byte
+            a_key_protected_without_reading_conflicts_when_it_changed
+            a_change_raises_the_last_change_of_its_first_byte
             a_blind_write_conflicts_with_a_later_commit
-            a_key_written_and_deleted_again_has_moved
+            a_key_written_and_deleted_again_has_changed
             reads_and_scans_are_not_protected
-            transactions_apart_do_not_conflict
-            clearing_a_range_moves_its_keys
+            transactions_on_different_keys_do_not_conflict
+            clearing_a_range_changes_its_keys
             a_conflict_is_found_however_long_the_transaction_was_open
             log_entries_are_in_commit_order_under_a_slow_writer
             log_entries_of_a_commit_keep_their_order
-            log_shards_are_apart_from_each_other_and_from_rows
+            log_shards_are_separate_from_each_other_and_from_rows
             a_snapshot_does_not_see_later_log_entries
             a_log_read_stops_at_its_budget
             a_trimmed_log_keeps_what_comes_after
@@ -82,7 +85,7 @@ macro_rules! store_kit {
             put_if_absent_lets_one_thread_win
             readers_see_whole_commits_only
             a_log_reader_misses_nothing_while_threads_append
-            what_one_thread_committed_another_sees
+            one_thread_sees_the_commits_of_another
         );
     };
     (@each $subject:expr; $($check:ident)*) => {
@@ -99,7 +102,7 @@ pub(crate) fn key(text: &str) -> Bytes {
     Bytes::copy_from_slice(text.as_bytes())
 }
 
-/// A key that sorts by its number.
+/// Keys with one prefix sort by their number.
 pub(crate) fn numbered(prefix: &str, number: usize) -> Bytes {
     Bytes::from(format!("{prefix}{number:08}"))
 }
@@ -132,7 +135,7 @@ pub(crate) fn commit(transaction: impl Transaction) -> Result<CommitVersion, Com
     block_on(transaction.commit())
 }
 
-/// Commits rows that nothing else touches.
+/// Commits rows that no other transaction writes.
 pub(crate) fn put_all<S: Store>(store: &S, rows: impl IntoIterator<Item = (Bytes, Bytes)>) -> CommitVersion {
     let mut transaction = begin(store);
     for (key, value) in rows {

@@ -1,4 +1,4 @@
-//! Checks of order, scans and snapshots.
+//! Checks of order, point reads, scans and snapshots.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::kit::{begin, block_on, commit};
 use crate::random::Random;
 
 fn random_key(random: &mut Random) -> Bytes {
-    // Few different bytes, the extremes among them, so that prefixes of other keys are common.
+    // Few different bytes, the extremes included, so that many keys are prefixes of others.
     const BYTES: [u8; 6] = [0, 1, 2, 0x7F, 0xFE, 0xFF];
     let length = usize::try_from(random.below(6)).unwrap_or_default() + 1;
     (0..length).filter_map(|_| BYTES.get(usize::try_from(random.below(6)).ok()?).copied()).collect()
@@ -163,8 +163,8 @@ pub fn a_snapshot_never_moves<S: Subject>(subject: &S) {
 pub fn get_many_answers_in_the_order_asked<S: Subject>(subject: &S) {
     let store = subject.create();
     put_all(&store, [(key("a"), key("1")), (key("b"), key("2"))]);
-    let asked = [key("b"), key("missing"), key("a"), key("b")];
-    let found = block_on(snapshot(&store).get_many(&asked)).expect("a read succeeds");
+    let wanted = [key("b"), key("missing"), key("a"), key("b")];
+    let found = block_on(snapshot(&store).get_many(&wanted)).expect("a read succeeds");
     assert_eq!(found, [Some(key("2")), None, Some(key("1")), Some(key("2"))]);
 }
 

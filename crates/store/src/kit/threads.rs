@@ -80,7 +80,7 @@ pub fn put_if_absent_lets_one_thread_win<S: Subject>(subject: &S) {
     assert_eq!(wins.load(Ordering::Relaxed), ROUNDS);
 }
 
-/// Money moves between accounts; its sum never changes, and an unconditional pair is always equal.
+/// Transfers between accounts never change their sum, which every reader checks.
 pub fn readers_see_whole_commits_only<S: Subject>(subject: &S) {
     const ACCOUNTS: usize = 6;
     const SUM: u64 = 100 * 6;
@@ -179,7 +179,7 @@ pub fn a_log_reader_misses_nothing_while_threads_append<S: Subject>(subject: &S)
     assert_eq!(logs::read(&snapshot(&store), id, None), seen);
 }
 
-pub fn what_one_thread_committed_another_sees<S: Subject>(subject: &S) {
+pub fn one_thread_sees_the_commits_of_another<S: Subject>(subject: &S) {
     let store = subject.create();
     let last = AtomicUsize::new(0);
     let done = AtomicBool::new(false);
@@ -196,7 +196,7 @@ pub fn what_one_thread_committed_another_sees<S: Subject>(subject: &S) {
             while !done.load(Ordering::SeqCst) {
                 let committed = u64::try_from(last.load(Ordering::SeqCst)).unwrap_or_default();
                 let seen = number(get(&snapshot(&store), b"round").as_ref());
-                assert!(seen >= committed, "{committed} was acknowledged, {seen} was read");
+                assert!(seen >= committed, "round {committed} was acknowledged, round {seen} was read");
             }
         });
     });

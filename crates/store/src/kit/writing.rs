@@ -1,4 +1,4 @@
-//! Checks of single transactions: what they write, and that it lasts.
+//! Checks of single transactions: their writes, and that these last.
 
 use std::future::Future;
 use std::pin::pin;
@@ -22,7 +22,7 @@ pub fn a_transaction_does_not_see_its_own_writes<S: Subject>(subject: &S) {
     assert_eq!(get(&transaction, b"b"), None);
     assert_eq!(keys(&scan(&transaction, everything(), Direction::Forward)), [key("a")]);
     put(&store, "c", "later");
-    assert_eq!(get(&transaction, b"c"), None, "it reads at its start");
+    assert_eq!(get(&transaction, b"c"), None, "a transaction reads at its start version");
 }
 
 pub fn the_last_write_of_a_key_counts<S: Subject>(subject: &S) {
@@ -96,7 +96,7 @@ pub fn acknowledged_commits_survive_reopening<S: Subject>(subject: &S) {
     }
 }
 
-/// Beyond what the engine's largest request needs (4 MB of items and their index entries), within what a test may take.
+/// More than the engine's largest request writes (4 MB of items and their index entries), and quick to test.
 const LARGE_BYTES: usize = 24 * 1024 * 1024;
 
 pub fn a_large_transaction_is_written_whole<S: Subject>(subject: &S) {
@@ -121,7 +121,7 @@ pub fn a_transaction_beyond_the_capabilities_is_refused<S: Subject>(subject: &S)
     large_value.put(key("a"), Bytes::from(vec![0; capabilities.value_bytes_max + 1]));
     assert_eq!(commit(large_value), Err(CommitError::TooLarge));
     let mut large = begin(&store);
-    // One buffer, counted as often as it is written.
+    // The rows share one buffer, but each counts towards the transaction's size.
     let value = Bytes::from(vec![0; capabilities.value_bytes_max]);
     for number in 0..=capabilities.transaction_bytes_max / value.len() {
         large.put(numbered("k", number), value.clone());
@@ -160,7 +160,7 @@ pub fn long_keys_are_kept<S: Subject>(subject: &S) {
 
 pub fn clearing_a_range_leaves_its_neighbours<S: Subject>(subject: &S) {
     let store = subject.create();
-    // More than any backend clears in one commit.
+    // More keys than any backend clears in one commit.
     put_all(&store, (0..2500).map(|number| (numbered("b", number), key("x"))));
     put_all(&store, ["a", "b", "c"].map(|name| (key(name), key("kept"))));
     block_on(store.clear_range(&range("b0", "c"))).expect("a range is cleared");
@@ -186,7 +186,7 @@ pub fn a_commit_nobody_waits_for_is_whole_or_absent<S: Subject>(subject: &S) {
         transaction.put(numbered("left", number), key("x"));
         transaction.put(numbered("right", number), key("x"));
         let mut commit = pin!(transaction.commit());
-        // Asked once and dropped.
+        // Polled once and dropped.
         let _ = commit.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     }
     put(&store, "after", "x");
@@ -199,7 +199,7 @@ pub fn a_commit_nobody_waits_for_is_whole_or_absent<S: Subject>(subject: &S) {
     }
 }
 
-pub fn a_token_row_tells_whether_an_unknown_commit_happened<S: Subject>(subject: &S) {
+pub fn a_token_row_resolves_an_unknown_commit<S: Subject>(subject: &S) {
     let store = subject.create();
     let mut expected = 0;
     for number in 0..20 {
@@ -212,7 +212,7 @@ pub fn a_token_row_tells_whether_an_unknown_commit_happened<S: Subject>(subject:
             let mut commit = pin!(transaction.commit());
             let _ = commit.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         }
-        // The outcome is unknown to us now. The same token again either finds it done or does it.
+        // The outcome is unknown now. A retry with the same token finds the commit done or does it.
         let mut again = begin(&store);
         let found = super::get_for_write(&mut again, std::slice::from_ref(&token));
         if found == [None] {
@@ -220,7 +220,7 @@ pub fn a_token_row_tells_whether_an_unknown_commit_happened<S: Subject>(subject:
             again.put(numbered("effect", number), key("x"));
             match commit(again) {
                 Ok(_) => {}
-                Err(error) => assert_eq!(error, CommitError::Conflict, "the first one got there in between"),
+                Err(error) => assert_eq!(error, CommitError::Conflict, "the dropped commit came first"),
             }
         }
         expected += 1;

@@ -1,6 +1,6 @@
-//! Makes the parts of a request from its JSON, after types and constraints have been checked.
+//! Builds the parts of a request from its JSON, after types and constraints have been checked.
 //!
-//! Which member goes where is generated (`parts`); here is how each kind of value is made.
+//! The generated file `parts` maps members to fields; this file builds each kind of value.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,15 +12,15 @@ use keywright_semantics::request::parts::ValuePart;
 use super::value::attribute_value;
 use crate::json::Node;
 
-/// From this many entries on, repeated names are found by hashing.
+/// From this many entries on, a hash set finds repeated names.
 const HASHED_ENTRIES_MIN: usize = 24;
 
-/// A part that can be made from a node.
+/// A part that can be built from a node.
 pub(super) trait FromNode<'a>: Sized {
     fn from_node(node: Node<'a>) -> Result<Self, Error>;
 
-    /// What stands for an absent member. Absence of what is required was answered before; what the service misses
-    /// only later is empty.
+    /// The value of an absent member. Most absent required members have been reported by now; members whose
+    /// absence the service reports later become empty values.
     fn absent(name: &str) -> Result<Self, Error> {
         Err(Error::validation(text::violations(&[text::null_violation(name)])))
     }
@@ -37,7 +37,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    /// The last member of that name, which is the one that counts.
+    /// The value of a member. Of repeated names the last one counts.
     pub(super) fn take<T: FromNode<'a>>(&mut self, name: &str) -> Result<T, Error> {
         let found = self.0.iter_mut().rev().find(|(other, _)| other == name);
         match found.map(|(_, node)| std::mem::take(node)) {
@@ -47,7 +47,8 @@ impl<'a> Members<'a> {
     }
 }
 
-/// A value of a closed set by its name, which the walk over constraints has checked; a few sets are checked here only.
+/// An enumeration's value by its name. The walk over constraints has checked most names; a few enumerations
+/// are checked here only.
 pub(super) fn choice<T>(
     kind: &str,
     node: &Node<'_>,
@@ -63,7 +64,7 @@ pub(super) fn choice<T>(
     })
 }
 
-/// Decoders of enumerations, by their names on the wire.
+/// Decoders of enumerations by their wire names.
 macro_rules! choices {
     ($($name:ident,)*) => {
         $(
@@ -76,7 +77,7 @@ macro_rules! choices {
     };
 }
 
-/// Decoders of structures: each field from the member of that name.
+/// Decoders of structures: each field comes from the member of the given name.
 macro_rules! structures {
     ($($name:ident { $($field:ident: $member:literal,)* })*) => {
         $(
@@ -175,7 +176,7 @@ impl<'a, T: FromNode<'a>> FromNode<'a> for Vec<(String, T)> {
     }
 }
 
-/// The entries with each name once: where it was last, with that value.
+/// The entries with each name once: the last entry of a repeated name stays.
 pub(super) fn without_repeats<'a>(
     mut entries: Vec<(Cow<'a, str>, Node<'a>)>,
 ) -> Vec<(Cow<'a, str>, Node<'a>)> {

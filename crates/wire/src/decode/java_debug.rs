@@ -1,6 +1,7 @@
-//! Values as violations repeat them: what the service's Java objects print of themselves.
+//! The texts of values in violation messages: the output of `toString` of the service's Java objects.
 //!
-//! The outline is kept, and the size is bounded: past a few thousand characters an ellipsis stands for the rest.
+//! Sizes are bounded: past a few thousand characters an ellipsis replaces the rest, and brackets are still
+//! closed.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -11,11 +12,11 @@ use base64::engine::general_purpose::STANDARD;
 use crate::json::{Node, member};
 use crate::shapes::{Kind, Member, Shape};
 
-/// A dump is cut after this many bytes, between two values.
-const DUMP_BYTES_MAX: usize = 4096;
+/// A text is cut after this many bytes, between two values.
+const TEXT_BYTES_MAX: usize = 4096;
 
-/// The members of an attribute value as Java prints them, in the order of the service's own model, which has more than
-/// the public one.
+/// The members of an attribute value in the order in which the service prints them. Its own model has more
+/// members than the public one.
 const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &[
     "S",
     "N",
@@ -35,10 +36,11 @@ const ATTRIBUTE_VALUE_MEMBERS: &[&str] = &[
     "BOOL",
 ];
 
-/// Members that structures of the service's own model have besides the public ones, never set.
+/// Members that the service's own model has in addition to the public one, by structure. They are printed as
+/// null.
 const HIDDEN_MEMBERS: &[(&str, &str)] = &[("PutRequest", "workloadProfileName")];
 
-/// A member's name with its first letter in lower case, which is how the service's own objects spell it.
+/// A member's name with its first letter in lower case, as the service's objects spell it.
 pub(super) struct LowerFirst<'a>(pub(super) &'a str);
 
 impl fmt::Display for LowerFirst<'_> {
@@ -51,7 +53,7 @@ impl fmt::Display for LowerFirst<'_> {
     }
 }
 
-/// The text of a value of that shape.
+/// The text of a value, printed as its shape asks.
 pub(super) fn value(shape: &Shape, node: &Node<'_>) -> String {
     if let Node::Text(value) = node {
         return value.clone().into_owned();
@@ -61,7 +63,7 @@ pub(super) fn value(shape: &Shape, node: &Node<'_>) -> String {
     out
 }
 
-/// The JSON text of a value, as it was sent, without blanks.
+/// The JSON text of a value as it was sent, but without blanks.
 pub(super) fn json(node: &Node<'_>) -> String {
     let mut out = String::new();
     write_json(&mut out, node);
@@ -69,7 +71,7 @@ pub(super) fn json(node: &Node<'_>) -> String {
 }
 
 fn write_json(out: &mut String, node: &Node<'_>) {
-    if out.len() > DUMP_BYTES_MAX {
+    if out.len() > TEXT_BYTES_MAX {
         out.push_str("...");
         return;
     }
@@ -98,7 +100,7 @@ fn write_json(out: &mut String, node: &Node<'_>) {
 }
 
 fn write_value(out: &mut String, shape: &Shape, node: &Node<'_>) {
-    if out.len() > DUMP_BYTES_MAX {
+    if out.len() > TEXT_BYTES_MAX {
         out.push_str("...");
         return;
     }
@@ -124,7 +126,7 @@ fn write_scalar(out: &mut String, node: &Node<'_>) {
     };
 }
 
-/// Writes the values between commas, and an ellipsis for those past the bound.
+/// Writes values separated by commas, and an ellipsis in place of those past the bound.
 fn write_sequence<I>(out: &mut String, items: impl Iterator<Item = I>, write: impl FnMut(&mut String, I)) {
     write_between(out, ", ", items, write);
 }
@@ -139,7 +141,7 @@ fn write_between<I>(
         if index > 0 {
             out.push_str(separator);
         }
-        if out.len() > DUMP_BYTES_MAX {
+        if out.len() > TEXT_BYTES_MAX {
             out.push_str("...");
             return;
         }

@@ -1,6 +1,6 @@
-//! Bytes to a typed request: JSON, the types and constraints of the operation's shape, its parts, validated.
+//! Decodes a body into a typed request in stages: JSON, types, constraints, parts, validation.
 //!
-//! Each stage's errors come before those of the next. It does not know tables or what values mean.
+//! Each stage's errors win over those of the next. It does not know tables or what values mean.
 
 mod build;
 mod java_debug;
@@ -28,12 +28,12 @@ use crate::render::unknown_operation;
 use crate::shapes;
 use build::FromNode;
 
-/// The request that the body says, or the error that the service answers for it.
+/// The request in the body, or the error with which the service answers it.
 pub fn decode(operation: Operation, body: &[u8]) -> Result<Request, Error> {
     decode_parts(operation, body).and_then(validate::validate)
 }
 
-/// The parts of the request that the body says, or the first error of its JSON, types and constraints.
+/// The parts of the request in the body, or the first error of its JSON, types and constraints.
 pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
     let Some(input) = shapes::input(operation) else { return Err(unknown_operation()) };
     let not_a_request = || Error::new(ErrorKind::Serialization, "");
@@ -49,8 +49,8 @@ pub fn decode_parts(operation: Operation, body: &[u8]) -> Result<Parts, Error> {
 /// The parts of a request, by operation.
 macro_rules! parts_by_operation {
     ($($operation:ident $parts:ident,)*) => {
-        /// What a body says, shape-checked, not yet understood. Boxed: some parts are large, and this is handed on a few
-        /// times.
+        /// The members of a request after the checks of its shape, before validation. Boxed because some
+        /// parts are large and move several times.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Parts {
             $($operation(Box<$parts>),)*

@@ -1,8 +1,8 @@
-//! The types of a request's JSON values against the shape of its operation, in the order the body has them.
+//! Checks the types of a request's JSON values against the shape of its operation, in the order of the body.
 //!
-//! The service finds these faults while it reads the body, so the first one in the text is answered, before any
-//! constraint is looked at. Values are brought to their shape's type on the way: base64 text becomes bytes, decimals
-//! are cut to integers, some texts are truth values.
+//! The service finds these faults while it parses the body. So the first one in the text is answered, before
+//! any constraint is checked. Values are converted to their shape's type on the way: base64 text becomes
+//! bytes, decimals are rounded down to integers, some texts become booleans.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,7 +12,7 @@ use keywright_semantics::messages::shape as text;
 use crate::json::Node;
 use crate::shapes::{Kind, Shape};
 
-/// Where a value stands, which decides how a scalar in a structure's place is named.
+/// Where a value is; it decides the message for a scalar in place of a structure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Member,
@@ -20,7 +20,7 @@ enum Place {
     Element,
 }
 
-/// Checks a request's body, which is itself a structure.
+/// Checks a request's body, which is a structure itself.
 pub(super) fn check(shape: &Shape, body: &mut Node<'_>) -> Result<(), Error> {
     conform(shape, body, Place::Member)
 }
@@ -105,7 +105,7 @@ fn structure_in<'n, 'a>(
     }
 }
 
-/// The Java class of a map's values, as the message about an array in the map's place names it.
+/// The Java class of a map's values, as the message about an array in place of a map names it.
 fn class_of(shape: &Shape) -> String {
     match shape.kind {
         Kind::Structure { name, .. } => text::model_class(name),
@@ -120,7 +120,7 @@ fn class_of(shape: &Shape) -> String {
     }
 }
 
-/// The fault of a value that is not the scalar that is expected.
+/// The error for a value of another type than the expected scalar.
 fn not_scalar(node: &Node<'_>, expected: &str) -> Error {
     let token = match node {
         Node::Bool(true) => "TRUE_VALUE",
@@ -155,23 +155,24 @@ fn conform_number(node: &mut Node<'_>, expected: &str) -> Result<(), Error> {
 }
 
 const MS_PER_SECOND: i64 = 1000;
+const MS_PER_SECOND_F64: f64 = 1000.0;
 
 /// The largest integer not above the value, within the bounds of 64 bits.
 fn floor(value: f64) -> i64 {
     #[expect(
         clippy::as_conversions,
         clippy::cast_possible_truncation,
-        reason = "the cast saturates, as meant"
+        reason = "the cast saturates, as intended"
     )]
     let whole = value.floor() as i64;
     whole
 }
 
-/// Seconds become whole milliseconds.
+/// Converts seconds to whole milliseconds, rounded to the nearest.
 fn conform_timestamp(node: &mut Node<'_>) -> Result<(), Error> {
     let ms = match node {
         Node::Integer(seconds) => seconds.saturating_mul(MS_PER_SECOND),
-        Node::Decimal(seconds) => floor(*seconds * 1000.0 + 0.5),
+        Node::Decimal(seconds) => floor(*seconds * MS_PER_SECOND_F64 + 0.5),
         other => return Err(not_scalar(other, "Date")),
     };
     *node = Node::Integer(ms);
@@ -188,7 +189,7 @@ fn conform_boolean(node: &mut Node<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// The texts that the service's parser takes for truth values, in any case of letters.
+/// The boolean in a text. The service's parser accepts these texts in any letter case.
 fn boolean_text(value: &str) -> Option<bool> {
     let is = |other: &&str| value.eq_ignore_ascii_case(other);
     if ["true", "1", "yes"].iter().any(is) {
@@ -237,7 +238,7 @@ fn conform_attribute_value(node: &mut Node<'_>, place: Place) -> Result<(), Erro
     Ok(())
 }
 
-/// For naming the class of a map's values only.
+/// Used only to name the class of a map's values.
 static ATTRIBUTE_VALUE: Shape = Shape::attribute_value();
 
 fn conform_bytes(node: &mut Node<'_>) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! Parts to requests: each operation's own constructor in `semantics` says what its parts mean.
+//! Validates parts into requests through each operation's constructor in `semantics`.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::{
@@ -11,7 +11,7 @@ use keywright_semantics::request::{
 
 use super::Parts;
 
-/// The request that the parts say.
+/// The request of these parts, or its first fault that needs no table.
 pub(super) fn validate(parts: Parts) -> Result<Request, Error> {
     match parts {
         Parts::BatchExecuteStatement(parts) => {

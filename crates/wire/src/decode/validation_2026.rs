@@ -1,62 +1,61 @@
-//! How the operations that the service has moved to its present validation word and choose their violations.
+//! Violation texts and precedence of the operations that AWS migrated to its 2026 validator.
 //!
-//! Observed in us-east-1 in October 2026: an empty table name hides all others, `ReturnValues` has a text without a
-//! place, and UpdateItem stops at it. A request that lacks a required member is still judged the former way, and so is one
-//! nested too deeply to be read.
-
-use std::borrow::Cow;
+//! Observed in us-east-1 in October 2026: an empty table name hides all other violations, the text for
+//! `ReturnValues` names no place, and UpdateItem reports only that one. The legacy validator still answers
+//! requests that lack a required member, and writes nested too deeply for the 2026 validator to parse.
 
 use keywright_semantics::messages::{item, shape as text};
 
-use super::violations::Violation;
+use super::violations::{Violation, ViolationKind};
 use crate::json::{Node, member};
 use crate::operation::Operation;
-use crate::shapes::Constraint;
 
-const fn is_moved(operation: Operation) -> bool {
-    matches!(
-        operation,
-        Operation::PutItem
-            | Operation::UpdateItem
-            | Operation::DeleteItem
-            | Operation::GetItem
-            | Operation::Query
-    )
+/// The service's two validators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Validator {
+    Legacy,
+    V2026,
 }
 
-/// Whether the former validation answers a request of an operation that has moved: it lacks a required member, or it is
-/// a write of one item too deep for the present one to read.
-pub(super) fn is_answered_formerly(operation: Operation, found: &[Violation], body: &Node<'_>) -> bool {
-    let is_write = matches!(operation, Operation::PutItem | Operation::UpdateItem | Operation::DeleteItem);
-    found.iter().any(|violation| violation.constraint.is_none())
-        || (is_write && !found.is_empty() && body.is_cut())
+impl Validator {
+    /// The validator that answers a request with these violations.
+    pub(super) fn of(operation: Operation, found: &[Violation], body: &Node<'_>) -> Self {
+        let is_write =
+            matches!(operation, Operation::PutItem | Operation::UpdateItem | Operation::DeleteItem);
+        let is_migrated = is_write || matches!(operation, Operation::GetItem | Operation::Query);
+        let lacks_member = found.iter().any(|violation| violation.kind == ViolationKind::Absent);
+        let is_too_deep = is_write && !found.is_empty() && body.is_cut();
+        if is_migrated && !lacks_member && !is_too_deep { Self::V2026 } else { Self::Legacy }
+    }
 }
 
-/// What is told of an unknown `ConditionalOperator`, alone: the operations that have moved look at it together with the
-/// conditions that it joins, and only then.
+/// The one message for an unknown `ConditionalOperator` under the 2026 validator. It checks the operator
+/// together with the conditions that it joins, and then reports nothing else.
 pub(super) fn conditional_operator(
     operation: Operation,
+    validator: Validator,
     found: &[Violation],
-    formerly: bool,
-    entries: &[(Cow<'_, str>, Node<'_>)],
+    body: &Node<'_>,
 ) -> Option<String> {
-    let unknown = found.iter().any(|violation| violation.member == "ConditionalOperator");
-    if !unknown || !is_moved(operation) || formerly || found.iter().any(is_empty_name) {
+    let is_unknown = found.iter().any(|violation| violation.member == "ConditionalOperator");
+    if !is_unknown || validator == Validator::Legacy || found.iter().any(is_empty_name) {
         return None;
     }
+    let Node::Object(entries) = body else { return None };
     let conditions = ["Expected", "QueryFilter"].iter().find_map(|name| member(entries, name));
     let fault = match conditions {
         Some(Node::Object(conditions)) if conditions.len() > 1 => text::CONDITIONAL_OPERATOR_UNKNOWN,
         Some(Node::Object(conditions)) if conditions.len() == 1 => item::OPERATOR_WITH_ONE_CONDITION,
         _ => item::OPERATOR_WITHOUT_CONDITIONS,
     };
-    // Observed of Query, which puts no envelope around such faults; the others do around all that need no table.
+    // Observed: Query has no envelope around such faults; the others have one around all faults that need no
+    // table.
     Some(if operation == Operation::Query { fault.to_owned() } else { item::enveloped(fault) })
 }
 
-/// The texts to answer, in order.
-pub(super) fn reworded(operation: Operation, mut found: Vec<Violation>, formerly: bool) -> Vec<String> {
-    if is_moved(operation) && !formerly {
+/// The texts of the violations to report, in order.
+pub(super) fn reworded(operation: Operation, validator: Validator, mut found: Vec<Violation>) -> Vec<String> {
+    if validator == Validator::V2026 {
         if found.iter().any(is_empty_name) {
             return vec![text::unechoed_violation("TableName", &text::length_at_least(1))];
         }
@@ -71,11 +70,11 @@ pub(super) fn reworded(operation: Operation, mut found: Vec<Violation>, formerly
     found.into_iter().map(|violation| violation.text).collect()
 }
 
-/// Bad names of tables in a batch. Observed: BatchGetItem tells them before an unknown choice, BatchWriteItem only
-/// without one.
+/// Moves or drops violations of table names in a batch. Observed: BatchGetItem reports them before unknown
+/// enumeration values, BatchWriteItem only if there are no such values.
 fn order_table_names(operation: Operation, found: &mut Vec<Violation>) {
-    let is_name = |violation: &Violation| violation.constraint == Some(Constraint::Keys);
-    let is_choice = |violation: &Violation| violation.constraint == Some(Constraint::Enum);
+    let is_name = |violation: &Violation| violation.kind == ViolationKind::Keys;
+    let is_choice = |violation: &Violation| violation.kind == ViolationKind::Enum;
     match operation {
         Operation::BatchGetItem => found.sort_by_key(|violation| !is_name(violation)),
         Operation::BatchWriteItem if found.iter().any(is_choice) => {
@@ -85,11 +84,11 @@ fn order_table_names(operation: Operation, found: &mut Vec<Violation>) {
     }
 }
 
-/// An empty name is the only one that is too short; it violates the pattern of no operation here.
+/// The migrated operations accept table names from one character on, so that only an empty one is too short.
 fn is_empty_name(violation: &Violation) -> bool {
-    violation.member == "TableName" && violation.text.ends_with(&text::length_at_least(1))
+    violation.member == "TableName" && violation.kind == ViolationKind::TooShort
 }
 
 fn is_return_values(violation: &Violation) -> bool {
-    violation.member == "ReturnValues" && violation.constraint == Some(Constraint::Enum)
+    violation.member == "ReturnValues" && violation.kind == ViolationKind::Enum
 }

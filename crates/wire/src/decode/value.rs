@@ -1,6 +1,6 @@
-//! Attribute values from JSON, with the first thing wrong with them kept as data.
+//! Attribute values from JSON. The first fault of a value is kept as data.
 //!
-//! Types and base64 have been checked; which fault is answered when is for `semantics` to say.
+//! Types and base64 have been checked before. `semantics` decides which fault is reported when.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -13,25 +13,26 @@ use keywright_semantics::value::{AttributeValue, Item, ValueFault, ValueType};
 use super::build::without_repeats;
 use crate::json::Node;
 
-/// The value that a node says, or its first fault in the order it was written.
+/// The value of a node, or its first fault in the order of the text.
 pub(super) fn attribute_value(node: Node<'_>) -> ValuePart {
     let depth = Depth::default();
     match (value_at(node, 0, &depth), depth.is_too_deep.get()) {
         (Ok(value), true) => Err(ValueFault::TooDeepByOne(Box::new(value))),
-        // What is wrong with something behind a value that is too deep comes after it.
+        // A value that is too deep wins over faults after it in the text.
         (Err(ValueFault::TooDeepToRead), _) => Err(ValueFault::TooDeepToRead),
         (Err(_), true) => Err(ValueFault::TooDeep),
         (result, false) => result,
     }
 }
 
-/// How deep values were found to nest.
+/// Whether values nest deeper than allowed.
 #[derive(Default)]
 struct Depth {
     is_too_deep: Cell<bool>,
 }
 
-/// A value inside that many lists and maps; one level more than allowed is read too.
+/// A value inside `levels` lists and maps. One level more than allowed is still parsed: the legacy validator
+/// accepts such a value in an expression.
 fn value_at(node: Node<'_>, levels: usize, depth: &Depth) -> ValuePart {
     if levels >= NESTING_LEVELS_MAX {
         depth.is_too_deep.set(true);

@@ -1,7 +1,7 @@
 //! Walks a request's body along the shape of its operation and collects every violation of a constraint.
 //!
-//! Types have been checked before. Members are visited in the table's order, which is the service's; the first ten
-//! violations are answered together. What values mean is not known here.
+//! Types have been checked before. Members are visited in the table's order, which is the service's. The
+//! first ten violations are answered together. This file does not know what values mean.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -10,15 +10,21 @@ use keywright_semantics::error::Error;
 use keywright_semantics::limits::VIOLATIONS_MAX;
 use keywright_semantics::messages::shape as text;
 
-use super::{java_debug, validation_2026};
+use super::java_debug;
+use super::validation_2026::{self, Validator};
 use crate::json::{Node, member};
 use crate::operation::Operation;
 use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
 
+<<<<<<< HEAD
+=======
+/// The service stops collecting at this number.
+const VIOLATIONS_MAX: usize = 10;
+
+>>>>>>> w-store
 /// All violations of the body, as one error.
 pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Result<(), Error> {
     let mut walk = Walk { operation, input, path: Path::default(), found: Vec::new() };
-    let mut formerly = false;
     if let (Kind::Structure { members, .. }, Node::Object(entries)) = (input.shape.kind, body) {
         let missing = |wanted: &&Member| {
             wanted.presence == Presence::RequiredFirst && member(entries, wanted.name).is_none()
@@ -27,24 +33,59 @@ pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Res
             return Err(Error::validation(text::parameter_required(missing.name)));
         }
         walk.structure(members, entries);
-        formerly = validation_2026::is_answered_formerly(operation, &walk.found, body);
-        if let Some(fault) = validation_2026::conditional_operator(operation, &walk.found, formerly, entries)
-        {
-            return Err(Error::validation(fault));
-        }
     }
-    let texts = validation_2026::reworded(operation, walk.found, formerly);
+    let validator = Validator::of(operation, &walk.found, body);
+    if let Some(fault) = validation_2026::conditional_operator(operation, validator, &walk.found, body) {
+        return Err(Error::validation(fault));
+    }
+    let texts = validation_2026::reworded(operation, validator, walk.found);
     if texts.is_empty() { Ok(()) } else { Err(Error::validation(text::violations(&texts))) }
 }
 
-/// One violation: the member of the request it lies in, what it violates (nothing: it is absent), and its text.
+/// The constraint that a value violates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ViolationKind {
+    /// A required member is absent.
+    Absent,
+    /// A text, list or map is shorter than allowed.
+    TooShort,
+    /// A text, list or map is longer than allowed.
+    TooLong,
+    /// An element of a list or a value of a map violates its bounds.
+    Elements,
+    /// A key of a map violates its bounds.
+    Keys,
+    /// A number is outside its range.
+    Range,
+    /// A text does not match its pattern.
+    Pattern,
+    /// A text is not a value of its enumeration.
+    Enum,
+}
+
+impl ViolationKind {
+    /// The constraint by which the shape table chooses the wording. Absence is always worded alike.
+    const fn constraint(self) -> Option<Constraint> {
+        match self {
+            Self::Absent => None,
+            Self::TooShort | Self::TooLong | Self::Elements => Some(Constraint::Length),
+            Self::Keys => Some(Constraint::Keys),
+            Self::Range => Some(Constraint::Range),
+            Self::Pattern => Some(Constraint::Pattern),
+            Self::Enum => Some(Constraint::Enum),
+        }
+    }
+}
+
+/// One violation.
 pub(super) struct Violation {
+    /// The member of the request that has the value or contains it.
     pub member: &'static str,
-    pub constraint: Option<Constraint>,
+    pub kind: ViolationKind,
     pub text: String,
 }
 
-/// The place of a value, as two spellings: messages use either, depending on their wording.
+/// The place of a value. Messages spell it in one of two ways, depending on their wording.
 #[derive(Default)]
 struct Path<'w> {
     steps: Vec<Step<'w>>,
@@ -60,7 +101,7 @@ enum Step<'w> {
 }
 
 impl Path<'_> {
-    /// `requestItems.tbl.member.1.member.putRequest.item`, or the same with the members' own spelling.
+    /// `requestItems.tbl.member.1.member.putRequest.item`, or the same path with the members' own spelling.
     fn spelled(&self, lower_first: bool) -> String {
         let mut out = String::new();
         for step in &self.steps {
@@ -112,7 +153,7 @@ impl<'w> Walk<'w> {
         match (shape.kind, node) {
             (Kind::Text, Node::Text(value)) => self.text(shape, node, value),
             (Kind::Choice(values), Node::Text(value)) if !values.contains(&value.as_ref()) => {
-                self.add(Constraint::Enum, shape, node, &text::one_of(values));
+                self.add(ViolationKind::Enum, shape, node, &text::one_of(values));
             }
             (Kind::Integer | Kind::Long, Node::Integer(value)) => self.number(shape, node, *value),
             (Kind::List(element), Node::List(list)) => self.list(shape, element, node, list),
@@ -128,25 +169,25 @@ impl<'w> Walk<'w> {
         }
         self.length(shape, node, text_length(value));
         if let Some(pattern) = shape.pattern.filter(|pattern| !pattern.matches(value)) {
-            self.add(Constraint::Pattern, shape, node, &text::pattern(pattern.text()));
+            self.add(ViolationKind::Pattern, shape, node, &text::pattern(pattern.text()));
         }
     }
 
     fn number(&mut self, shape: &'static Shape, node: &Node<'_>, value: i64) {
         if let Some(min) = shape.min.filter(|min| value < *min) {
-            self.add(Constraint::Range, shape, node, &text::value_at_least(min));
+            self.add(ViolationKind::Range, shape, node, &text::value_at_least(min));
         }
         if let Some(max) = shape.max.filter(|max| value > *max) {
-            self.add(Constraint::Range, shape, node, &text::value_at_most(max));
+            self.add(ViolationKind::Range, shape, node, &text::value_at_most(max));
         }
     }
 
     fn length(&mut self, shape: &'static Shape, node: &Node<'_>, length: i64) {
         if let Some(min) = shape.min.filter(|min| length < *min) {
-            self.add(Constraint::Length, shape, node, &text::length_at_least(min));
+            self.add(ViolationKind::TooShort, shape, node, &text::length_at_least(min));
         }
         if let Some(max) = shape.max.filter(|max| length > *max) {
-            self.add(Constraint::Length, shape, node, &text::length_at_most(max));
+            self.add(ViolationKind::TooLong, shape, node, &text::length_at_most(max));
         }
     }
 
@@ -160,7 +201,7 @@ impl<'w> Walk<'w> {
         self.length(shape, node, count(list.len()));
         if matches!(element.kind, Kind::Text) {
             if element.is_bounded() && list.iter().any(|inner| violates(element, inner)) {
-                self.add(Constraint::Length, shape, node, &text::elements(&constraints(element)));
+                self.add(ViolationKind::Elements, shape, node, &text::elements(&constraints(element)));
             }
             return;
         }
@@ -184,11 +225,11 @@ impl<'w> Walk<'w> {
     ) {
         self.length(shape, node, count(entries.len()));
         if key.is_bounded() && entries.iter().any(|(name, _)| text_violates(key, name)) {
-            self.add(Constraint::Keys, shape, node, &text::map_keys(&constraints(key)));
+            self.add(ViolationKind::Keys, shape, node, &text::map_keys(&constraints(key)));
         }
         let bounded = matches!(value.kind, Kind::List(_)) && value.is_bounded();
         if bounded && entries.iter().any(|(_, inner)| violates(value, inner)) {
-            self.add(Constraint::Length, shape, node, &text::map_values(&constraints(value)));
+            self.add(ViolationKind::Elements, shape, node, &text::map_values(&constraints(value)));
         }
         if matches!(value.kind, Kind::AttributeValue | Kind::Text) {
             return;
@@ -199,7 +240,7 @@ impl<'w> Walk<'w> {
             }
             self.path.steps.push(Step::Entry(name));
             match (value.kind, inner) {
-                // The bounds of the list itself have been reported as the map's.
+                // Violations of the list's own bounds have been reported for the map.
                 (Kind::List(element), Node::List(list)) if bounded => self.elements(element, list),
                 _ => self.value(value, inner),
             }
@@ -218,36 +259,37 @@ impl<'w> Walk<'w> {
     fn absent(&mut self) {
         if !self.is_full() {
             let path = self.path.spelled(true);
-            self.push(None, text::null_violation(&path));
+            self.push(ViolationKind::Absent, text::null_violation(&path));
         }
     }
 
-    fn add(&mut self, kind: Constraint, shape: &Shape, node: &Node<'_>, constraint: &str) {
+    fn add(&mut self, kind: ViolationKind, shape: &Shape, node: &Node<'_>, constraint: &str) {
         if self.is_full() {
             return;
         }
-        let violation = if self.input.echoes(kind) {
+        let echoes = kind.constraint().is_none_or(|constraint| self.input.echoes(constraint));
+        let violation = if echoes {
             let echo = match (kind, self.operation) {
-                (Constraint::Keys, Operation::BatchGetItem) => java_debug::json(node),
+                (ViolationKind::Keys, Operation::BatchGetItem) => java_debug::json(node),
                 _ => java_debug::value(shape, node),
             };
             text::echoed_violation(&echo, &self.path.spelled(true), constraint)
         } else {
             text::unechoed_violation(&self.path.spelled(false), constraint)
         };
-        self.push(Some(kind), violation);
+        self.push(kind, violation);
     }
 
-    fn push(&mut self, constraint: Option<Constraint>, text: String) {
+    fn push(&mut self, kind: ViolationKind, text: String) {
         let top = self.path.steps.iter().find_map(|step| match step {
             Step::Member(name) => Some(*name),
             Step::Element(_) | Step::Entry(_) => None,
         });
-        self.found.push(Violation { member: top.unwrap_or_default(), constraint, text });
+        self.found.push(Violation { member: top.unwrap_or_default(), kind, text });
     }
 }
 
-/// The length of a text in characters as Java counts them.
+/// The length of a text in UTF-16 units, as Java counts them.
 fn text_length(value: &str) -> i64 {
     count(if value.is_ascii() { value.len() } else { value.encode_utf16().count() })
 }
@@ -275,7 +317,7 @@ fn violates(shape: &Shape, node: &Node<'_>) -> bool {
     }
 }
 
-/// The bounds of keys, elements or values, in the order their one message lists them.
+/// The texts of the bounds of keys, elements or values, in the order of the message.
 fn constraints(shape: &Shape) -> Vec<String> {
     let max = shape.max.map(text::length_at_most);
     let min = shape.min.map(text::length_at_least);

@@ -30,7 +30,7 @@ impl Render for ConsumedCapacity {
     }
 }
 
-/// The figures of one table or index: in transactions with their direction beside the sum.
+/// The figures of one table or index. In transactions, the sum appears again under the name of its direction.
 fn units(members: &mut Members<'_>, usage: Usage, form: CapacityForm) {
     let sum: HalfUnits = usage.read + usage.write;
     members.put("CapacityUnits", sum);

@@ -1,10 +1,10 @@
-//! The error table: each kind's type name, its HTTP status and the spelling of its members.
+//! The error table: the type name, HTTP status and member names of each kind of error.
 
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 
 use super::writer::{Array, Members, Render, Writer};
 
-/// An error as it goes out.
+/// An error as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderedError {
     /// The HTTP status.
@@ -15,15 +15,18 @@ pub struct RenderedError {
     pub body: Vec<u8>,
 }
 
-/// The error for a target header that names no operation, or one that is not served.
+/// The error for a target header that names no operation, or one that is not supported.
 pub fn unknown_operation() -> Error {
     Error::new(ErrorKind::UnknownOperation, "")
 }
 
+/// Bytes to allocate for an error in addition to its message.
+const AROUND_MESSAGE_BYTES: usize = 128;
+
 /// The status and body of an error.
 pub fn render_error(error: &Error) -> RenderedError {
     let type_name = type_name(error.kind);
-    let mut writer = Writer::with_capacity(error.message.len() + 128);
+    let mut writer = Writer::with_capacity(error.message.len() + AROUND_MESSAGE_BYTES);
     writer.object(|members| {
         members.put("__type", type_name);
         match error.detail.as_ref() {
@@ -41,7 +44,7 @@ pub fn render_error(error: &Error) -> RenderedError {
     RenderedError { status: status(error.kind), type_name, body: writer.finish() }
 }
 
-/// The message, under the spelling of its kind; errors that say nothing more than their kind have none.
+/// The message, under the member name of its kind. Errors without further detail have none.
 fn message(members: &mut Members<'_>, error: &Error) {
     if error.message.is_empty() {
         return;
@@ -66,7 +69,7 @@ impl Render for CancellationReason {
     }
 }
 
-/// The HTTP status of each kind: the service answers 400 for everything but its own faults and oversized bodies.
+/// The HTTP status of each kind. The service answers 400 for all but its own faults and oversized bodies.
 const fn status(kind: ErrorKind) -> u16 {
     match kind {
         ErrorKind::InternalFailure | ErrorKind::InternalServerError => 500,
@@ -98,7 +101,7 @@ const fn status(kind: ErrorKind) -> u16 {
     }
 }
 
-/// The full name of each kind, with the namespace that the service puts before it.
+/// The full type name of each kind, with the service's namespace.
 const fn type_name(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::AccessDenied => "com.amazon.coral.service#AccessDeniedException",

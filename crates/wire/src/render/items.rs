@@ -1,4 +1,4 @@
-//! The answers of the operations on items.
+//! The responses of the operations on items.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::request::parts::{
@@ -69,7 +69,7 @@ pub(super) fn batch_write_item(writer: &mut Writer, output: &BatchWriteItemOutpu
 pub(super) fn transact_get_items(writer: &mut Writer, output: &TransactGetItemsOutput) {
     writer.object(|members| {
         members.put_if("ConsumedCapacity", output.consumed_capacity.as_deref().map(Array));
-        members.put_array("Responses", output.responses.iter().map(|item| Found(item.as_ref())));
+        members.put_array("Responses", output.responses.iter().map(|item| ItemResponse(item.as_ref())));
     });
 }
 
@@ -81,16 +81,16 @@ pub(super) fn transact_write_items(writer: &mut Writer, output: &TransactWriteIt
     });
 }
 
-/// One response of TransactGetItems: an empty structure where nothing was found.
-pub(super) struct Found<'a>(pub(super) Option<&'a EncodedItem>);
+/// One response of TransactGetItems: an empty structure if the item does not exist.
+pub(super) struct ItemResponse<'a>(pub(super) Option<&'a EncodedItem>);
 
-impl Render for Found<'_> {
+impl Render for ItemResponse<'_> {
     fn render(&self, writer: &mut Writer) {
         writer.object(|members| members.put_if("Item", self.0));
     }
 }
 
-/// A map of attributes as the client wrote it. Only maps without faults come back to the client.
+/// A map of attributes as the client sent it. A batch returns only maps without faults.
 struct Attributes<'a>(&'a AttributeMapPart);
 
 impl Render for Attributes<'_> {

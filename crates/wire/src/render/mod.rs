@@ -1,6 +1,7 @@
-//! Typed answers and errors to bytes.
+//! Renders typed responses and errors as bytes.
 //!
-//! Members stand in the service model's order; absent ones are not written. It does not know how an answer came about.
+//! Members are written in the service model's order; absent ones are left out. It does not know how a
+//! response was computed.
 
 mod capacity;
 mod error;
@@ -16,26 +17,26 @@ use keywright_semantics::response::Response;
 pub use error::{RenderedError, render_error, unknown_operation};
 use writer::Writer;
 
-/// Room for a small answer, so that most are written into one allocation.
-const ANSWER_BYTES: usize = 1024;
-/// Room for what stands around items. A buffer that is larger than it need be costs: allocators keep small ones at hand.
+/// Bytes allocated for a response without items; most need no second allocation.
+const RESPONSE_BYTES: usize = 1024;
+/// Bytes allocated in addition to the items. Not more than needed: small buffers are cheap to allocate.
 const AROUND_ITEMS_BYTES: usize = 192;
 
-/// Bytes that the answer may take: a guess that saves moving it as it grows.
-fn room(response: &Response) -> usize {
+/// An estimate of the response's bytes, so that the buffer need not grow.
+fn body_bytes(response: &Response) -> usize {
     let items = match response {
         Response::GetItem(output) => output.item.as_slice(),
         Response::Query(output) | Response::Scan(output) => output.items.as_deref().unwrap_or_default(),
-        _ => return ANSWER_BYTES,
+        _ => return RESPONSE_BYTES,
     };
-    // Quotes, colons and types make JSON a quarter larger than the stored form of items of some hundred bytes.
+    // JSON takes about a quarter more bytes than the stored form of items of some hundred bytes.
     let stored: usize = items.iter().map(|item| item.as_bytes().len()).sum();
     AROUND_ITEMS_BYTES + stored + stored / 2
 }
 
-/// The body of an answer: one JSON document without a line end; nothing at all for the operations on tags.
+/// The body of a response: one JSON document without a line end; no bytes for the operations on tags.
 pub fn render(response: &Response) -> Vec<u8> {
-    let mut writer = Writer::with_capacity(room(response));
+    let mut writer = Writer::with_capacity(body_bytes(response));
     match response {
         Response::BatchExecuteStatement(output) => partiql::batch(&mut writer, output),
         Response::ExecuteStatement(output) => partiql::statement(&mut writer, output),

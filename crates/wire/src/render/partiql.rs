@@ -1,11 +1,11 @@
-//! The answers of the operations that take statements.
+//! The responses of the PartiQL operations.
 
 use keywright_semantics::response::{
     BatchExecuteStatementOutput, ExecuteStatementOutput, ExecuteTransactionOutput, StatementError,
     StatementResponse,
 };
 
-use super::items::Found;
+use super::items::ItemResponse;
 use super::writer::{Array, Render, Writer};
 
 pub(super) fn statement(writer: &mut Writer, output: &ExecuteStatementOutput) {
@@ -26,7 +26,7 @@ pub(super) fn batch(writer: &mut Writer, output: &BatchExecuteStatementOutput) {
 
 pub(super) fn transaction(writer: &mut Writer, output: &ExecuteTransactionOutput) {
     writer.object(|members| {
-        members.put_array("Responses", output.responses.iter().map(|item| Found(item.as_ref())));
+        members.put_array("Responses", output.responses.iter().map(|item| ItemResponse(item.as_ref())));
         members.put_if("ConsumedCapacity", output.consumed_capacity.as_deref().map(Array));
     });
 }

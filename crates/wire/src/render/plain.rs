@@ -1,27 +1,32 @@
-//! Where text stops being written as it is: the first byte that JSON demands to be escaped.
+//! Finds the first byte of a text that JSON requires to be escaped.
 //!
 //! It knows bytes only; the writer escapes.
 
-/// Bytes that are looked at together in long text: without an early end the compiler compares them side by side.
+/// Bytes of long text that are checked together. The check has no early exit, so that the compiler vectorises
+/// it.
 const BLOCK_BYTES: usize = 64;
+/// Bytes up to which text is short.
+const SHORT_BYTES_MAX: usize = 32;
+/// Bytes of a word.
+const WORD_BYTES: usize = 8;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// How many bytes stand before the first quote, backslash or control character; all of them if there is none.
+/// The number of bytes before the first quote, backslash or control character; all bytes if there is none.
 pub(super) fn plain_bytes(bytes: &[u8]) -> usize {
     let mut at = 0;
     if let Some(end) = bytes.last_chunk::<BLOCK_BYTES>() {
         let (blocks, _) = bytes.as_chunks::<BLOCK_BYTES>();
         match blocks.iter().position(|block| !is_plain(block)) {
-            // The bytes of this block that were seen before are plain.
+            // The last block overlaps the one before it, whose bytes are plain.
             None if is_plain(end) => return bytes.len(),
             found => at = found.unwrap_or(blocks.len()) * BLOCK_BYTES,
         }
     }
-    let (words, tail) = bytes.get(at..).unwrap_or_default().as_chunks::<8>();
+    let (words, tail) = bytes.get(at..).unwrap_or_default().as_chunks::<WORD_BYTES>();
     for word in words {
         match specials(u64::from_le_bytes(*word)) {
-            0 => at += 8,
+            0 => at += WORD_BYTES,
             hits => return at + first(hits),
         }
     }
@@ -32,10 +37,11 @@ fn is_plain(block: &[u8; BLOCK_BYTES]) -> bool {
     block.iter().fold(0, |found, byte| found | u8::from(is_special(*byte))) == 0
 }
 
-/// Appends short text that is plain; says whether it did. Most names and values are short. They are looked at and
-/// copied in words whose size the compiler knows, two of which overlap: a loop and a call for each would cost more.
+/// Appends the text if it is short and plain; returns whether it did. Most names and values are short. They
+/// are checked and copied as two overlapping words of a size known to the compiler, which is cheaper than a
+/// loop and a call.
 pub(super) fn push_short(bytes: &[u8], out: &mut Vec<u8>) -> bool {
-    if bytes.len() > 32 {
+    if bytes.len() > SHORT_BYTES_MAX {
         return false;
     }
     if let (Some(head), Some(end)) = (bytes.first_chunk::<16>(), bytes.last_chunk::<16>()) {
@@ -57,7 +63,7 @@ pub(super) fn push_short(bytes: &[u8], out: &mut Vec<u8>) -> bool {
     push_word(placed(head, 0) | placed(middle, length / 2) | placed(end, length - 1), length, out)
 }
 
-/// Appends `length` bytes: those of the head, and behind them what is missing of the end.
+/// Appends `length` bytes: the head, then the bytes of the end that the head does not cover.
 fn push_overlapping<const N: usize>(
     head: &[u8; N],
     end: &[u8; N],
@@ -74,7 +80,7 @@ fn push_overlapping<const N: usize>(
     hits == 0
 }
 
-/// Appends the lowest bytes of a word; at least one.
+/// Appends the lowest `length` bytes of a word; `length` is at least 1.
 fn push_word(word: u64, length: usize, out: &mut Vec<u8>) -> bool {
     let is_plain = specials(word) << (8 * (8 - length)) == 0;
     if is_plain {
@@ -94,7 +100,8 @@ const fn is_special(byte: u8) -> bool {
     byte < 0x20 || byte == b'"' || byte == b'\\'
 }
 
-/// The high bits of the special bytes among eight. Bits above the lowest may be wrong: a borrow from one that was found.
+/// The high bits of the special bytes of a word. Only the lowest set bit is reliable: a special byte can
+/// borrow from the byte above it.
 const fn specials(word: u64) -> u64 {
     below(word, 0x20) | below(word ^ (ONES * 0x22), 1) | below(word ^ (ONES * 0x5C), 1)
 }
@@ -104,6 +111,7 @@ const fn below(word: u64, bound: u64) -> u64 {
     word.wrapping_sub(ONES * bound) & !word & HIGH
 }
 
+/// The index of the lowest byte with a hit.
 fn first(hits: u64) -> usize {
     usize::try_from(hits.trailing_zeros() / 8).unwrap_or_default()
 }
@@ -113,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_special_byte_is_found_wherever_it_stands() {
+    fn the_first_special_byte_is_found_at_every_place() {
         for length in 0..200 {
             let plain: Vec<u8> =
                 (0..length).map(|place| 0x23 + u8::try_from(place % 0x39).unwrap()).collect();

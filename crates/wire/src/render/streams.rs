@@ -1,4 +1,4 @@
-//! The answers of the operations on streams.
+//! The responses of the operations on streams.
 
 use keywright_semantics::response::{
     GetRecordsOutput, ListStreamsOutput, ShardDescription, StreamDescription, StreamEvent, StreamIdentity,
@@ -6,12 +6,12 @@ use keywright_semantics::response::{
 };
 use keywright_semantics::sequence::SequenceNumber;
 
-use super::writer::{Array, Render, Writer};
+use super::writer::{Array, MS_PER_SECOND, Render, Writer};
 
-/// The version of the records' form, as the service numbers it.
+/// The version of the record format, as the service numbers it.
 const EVENT_VERSION: &str = "1.1";
 const EVENT_SOURCE: &str = "aws:dynamodb";
-/// Whom the service names for deletes by time to live (developer guide: Time to Live and Streams).
+/// The principal of deletes by time to live (developer guide: Time to Live and Streams).
 const SERVICE_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 const SERVICE_TYPE: &str = "Service";
 
@@ -95,12 +95,12 @@ impl Render for StreamDescription {
     }
 }
 
-/// Whole seconds, as the service reports the time of a change.
+/// The time of a change in whole seconds, as the service reports it.
 struct Seconds(TimestampMs);
 
 impl Render for Seconds {
     fn render(&self, writer: &mut Writer) {
-        writer.integer(self.0.0 / 1000);
+        writer.integer(self.0.0 / MS_PER_SECOND);
         writer.raw(".0");
     }
 }

@@ -1,4 +1,4 @@
-//! The answers of the operations on tables, tags, limits and endpoints.
+//! The responses of the operations on tables, tags, limits and endpoints.
 
 use keywright_semantics::request::parts;
 use keywright_semantics::response::{
@@ -204,7 +204,8 @@ impl Render for LocalSecondaryIndexDescription {
     }
 }
 
-/// The same under the newer name, which the public model does not have: the service answers both, always alike.
+/// The billing mode under its newer name, which the public model lacks. The service answers both, always with
+/// the same value.
 struct ThroughputMode<'s>(&'s BillingModeSummary);
 
 impl Render for ThroughputMode<'_> {

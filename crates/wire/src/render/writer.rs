@@ -1,6 +1,7 @@
-//! JSON text, written by hand: answers are rendered straight into bytes, without trees and without formatting machinery.
+//! A hand-written JSON writer: it renders responses straight into bytes, without a tree and mostly without
+//! formatting.
 //!
-//! It knows JSON and DynamoDB's attribute values in both their forms, and nothing of operations.
+//! It knows JSON and DynamoDB's attribute values, decoded and stored, and nothing of operations.
 
 use std::io::Write;
 
@@ -20,7 +21,7 @@ pub(super) struct Writer {
     out: Vec<u8>,
 }
 
-/// Anything that can stand as a JSON value.
+/// A type that renders as one JSON value.
 pub(super) trait Render {
     fn render(&self, writer: &mut Writer);
 }
@@ -38,14 +39,14 @@ impl Writer {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// An object; the closure writes its members.
+    /// An object whose members the closure writes.
     pub(super) fn object(&mut self, members: impl FnOnce(&mut Members<'_>)) {
         self.raw("{");
         members(&mut Members { writer: self, first: true });
         self.raw("}");
     }
 
-    /// An object of one member, whose beginning is written in one piece.
+    /// An object of one member. `opening` is its text up to the value.
     fn typed(&mut self, opening: &'static str, value: impl Render) {
         self.raw(opening);
         value.render(self);
@@ -68,14 +69,14 @@ impl Writer {
         self.out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
     }
 
-    /// A JSON string, escaping only what JSON demands.
+    /// A JSON string. It escapes only the characters that JSON requires.
     pub(super) fn text(&mut self, text: &str) {
         self.out.push(b'"');
         self.plain(text.as_bytes());
         self.out.push(b'"');
     }
 
-    /// Text between quotes that stand already.
+    /// The content of a JSON string, without its quotes.
     fn plain(&mut self, text: &[u8]) {
         if !push_short(text, &mut self.out) {
             self.plain_or_escaped(text);
@@ -92,14 +93,14 @@ impl Writer {
         }
     }
 
-    /// A string value behind what stands before it.
+    /// A string value and the end of its object. `opening` is the text up to the value.
     fn stored_text(&mut self, opening: &'static str, text: &[u8]) {
         self.raw(opening);
         self.plain(text);
         self.raw("\"}");
     }
 
-    /// A number value behind what stands before it.
+    /// A number value and the end of its object. `opening` is the text up to the value.
     fn stored_number(&mut self, opening: &'static str, number: StoredNumber<'_>) {
         self.raw(opening);
         number.push_text(&mut self.out);
@@ -146,7 +147,7 @@ impl Writer {
         self.raw(if negative { "\"-" } else { "\"" });
         self.integer(coefficient / scale);
         self.out.push(b'.');
-        // The places behind a one that is not written: leading zeros come for free.
+        // The fraction is formatted with a leading 1, which keeps its zeros, and written without it.
         let mut buffer = itoa::Buffer::new();
         let with_one = buffer.format(coefficient % scale + scale);
         self.raw(with_one.get(1..).unwrap_or_default());
@@ -156,11 +157,11 @@ impl Writer {
     fn base64(&mut self, bytes: &[u8]) {
         self.out.push(b'"');
         let start = self.out.len();
-        let length =
-            base64::encoded_len(bytes.len(), true).expect("a binary value is far below half the memory");
+        let length = base64::encoded_len(bytes.len(), true)
+            .expect("the encoded length of a binary value fits a usize");
         self.out.resize(start + length, 0);
         let room = self.out.get_mut(start..).unwrap_or_default();
-        STANDARD.encode_slice(bytes, room).expect("the room was measured for these bytes");
+        STANDARD.encode_slice(bytes, room).expect("the buffer was sized for these bytes");
         self.out.push(b'"');
     }
 }
@@ -172,7 +173,7 @@ pub(super) struct Members<'w> {
 }
 
 impl Members<'_> {
-    /// A member whose name is known to need no escaping.
+    /// A member whose name needs no escaping.
     pub(super) fn put(&mut self, name: &'static str, value: impl Render) {
         let writer = self.name(name);
         value.render(writer);
@@ -266,7 +267,7 @@ impl Render for i64 {
     }
 }
 
-/// Always with one decimal, as the service writes doubles.
+/// Written with one decimal, as the service writes doubles.
 impl Render for HalfUnits {
     fn render(&self, writer: &mut Writer) {
         writer.integer(self.0 / 2);
@@ -274,10 +275,12 @@ impl Render for HalfUnits {
     }
 }
 
+pub(super) const MS_PER_SECOND: u64 = 1000;
+
 /// Seconds since 1970 with three decimals.
 impl Render for TimestampMs {
     fn render(&self, writer: &mut Writer) {
-        let (seconds, millis) = (self.0 / 1000, self.0 % 1000);
+        let (seconds, millis) = (self.0 / MS_PER_SECOND, self.0 % MS_PER_SECOND);
         writer.formatted(format_args!("{seconds}.{millis:03}"));
     }
 }
@@ -289,7 +292,7 @@ impl Render for EncodedItem {
     }
 }
 
-/// The hottest loop of a Query: names and values are written in as few pieces as there can be.
+/// The hottest loop of a Query: names and values are written in as few pieces as possible.
 impl Render for MapRef<'_> {
     fn render(&self, writer: &mut Writer) {
         writer.raw("{");

@@ -1,20 +1,20 @@
-//! The shape of requests: which members a structure has, of which type, within which bounds.
+//! The shapes of requests: the members of each structure, their types and bounds.
 //!
-//! The table itself is generated from the public service model and an overlay of what the service does differently
-//! (`cargo xtask shapes`). This file knows how a row looks, not what is done with it.
+//! `cargo xtask shapes` generates the table from the public service model and an overlay of the service's
+//! deviations. This file knows the form of a row, not its use.
 
 mod table;
 
 pub(crate) use table::input;
 
-/// What a violation is about; one by absence is always worded alike.
+/// The kinds of constraints that the table words differently per operation. Absence is always worded alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Constraint {
     Length,
     Range,
     Pattern,
     Enum,
-    /// On the keys of a map.
+    /// The constraints on the keys of a map.
     Keys,
 }
 
@@ -30,11 +30,11 @@ impl Constraint {
     }
 }
 
-/// The input of an operation and how its violations are worded.
+/// The input shape of an operation and the wording of its violations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Input {
     pub(crate) shape: &'static Shape,
-    /// Bits of the constraints that are worded without the value and with the member's own spelling.
+    /// Bits of the constraints whose messages omit the value and use the member's own spelling.
     unechoed: u8,
 }
 
@@ -48,23 +48,23 @@ impl Input {
         self
     }
 
-    /// Whether violations of that kind repeat the value they are about.
+    /// Whether messages about this constraint repeat the value.
     pub(crate) const fn echoes(&self, constraint: Constraint) -> bool {
         self.unechoed & constraint.bit() == 0
     }
 }
 
-/// The patterns that text may have to match.
+/// The patterns of texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     /// Names of tables and indexes.
     Name,
-    /// The same where emptiness is a matter of length only: only one violation is reported for it.
+    /// The same, but it accepts an empty text, whose length is already a violation.
     NameOrEmpty,
 }
 
 impl Pattern {
-    /// The expression as messages show it.
+    /// The regular expression, as messages show it.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Name | Self::NameOrEmpty => "[a-zA-Z0-9_.-]+",
@@ -89,9 +89,9 @@ pub(crate) enum Kind {
     Boolean,
     /// Seconds since 1970, as an integer or with a fraction.
     Timestamp,
-    /// Text that is one of these, in the order of the message.
+    /// A text of an enumeration, whose values are in the order of the message.
     Choice(&'static [&'static str]),
-    /// The recursive tagged union of the data model; its faults are found by `semantics`.
+    /// The recursive tagged union of the data model. `semantics` finds its faults.
     AttributeValue,
     List(&'static Shape),
     Map {
@@ -111,7 +111,7 @@ pub(crate) struct Shape {
     pub(crate) min: Option<i64>,
     pub(crate) max: Option<i64>,
     pub(crate) pattern: Option<Pattern>,
-    /// Whether the bounds are a name's, and a text that is an ARN is judged later.
+    /// Whether the bounds apply to names only, and an ARN is checked later.
     pub(crate) arn_passes: bool,
 }
 
@@ -190,9 +190,9 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Presence {
     Optional,
-    /// Its absence is a violation among others.
+    /// Its absence is one violation among others.
     Required,
-    /// Its absence is answered alone, before any violation is looked for.
+    /// Its absence is reported alone, before any other check.
     RequiredFirst,
 }
 

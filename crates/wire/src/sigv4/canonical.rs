@@ -1,6 +1,7 @@
 //! The canonical request of Signature Version 4, byte for byte.
 //!
-//! Source: "Create a signed AWS API request" (IAM user guide); its published example is a test beside this file.
+//! Source: "Create a signed AWS API request" (IAM user guide). `tests.rs` compares it with the official
+//! signer.
 
 use std::fmt::Write as _;
 
@@ -9,10 +10,10 @@ use sha2::{Digest, Sha256};
 use super::SignedRequest;
 use super::claim::Placement;
 
-/// Room for the canonical form of a usual request, so that it is written into one allocation.
+/// Bytes allocated for a canonical request; most need no second allocation.
 const CANONICAL_BYTES: usize = 1024;
 
-/// The canonical request as text; `signed_headers` are in lower case, in the order in which the signature names them.
+/// The canonical request. `signed_headers` are in lower case, in the order in which the signature names them.
 pub(super) fn canonical_request(
     request: &SignedRequest<'_>,
     signed_headers: &[impl AsRef<str>],
@@ -40,7 +41,7 @@ pub(super) fn canonical_request(
     text
 }
 
-/// The path, each segment encoded once more than it was sent, as every service but S3 asks.
+/// The path with each segment encoded once more than it was sent, as all services except S3 require.
 fn push_path(text: &mut String, path: &str) {
     if path.is_empty() || path == "/" {
         text.push('/');
@@ -55,7 +56,7 @@ fn push_path(text: &mut String, path: &str) {
     }
 }
 
-/// Parameters sorted by encoded name, then value; a presigned request's own signature is left out.
+/// The parameters sorted by encoded name, then value, without a presigned request's own signature.
 fn push_query(text: &mut String, query: &str, placement: Placement) {
     if query.is_empty() {
         return;
@@ -81,7 +82,8 @@ fn push_query(text: &mut String, query: &str, placement: Placement) {
     }
 }
 
-/// `name:value` with outer blanks cut and inner runs of blanks made one; repeated headers joined by commas.
+/// `name:value` with outer blanks removed and inner runs of blanks collapsed; repeated headers are joined by
+/// commas.
 fn push_header(text: &mut String, request: &SignedRequest<'_>, name: &str) {
     text.push_str(name);
     text.push(':');
@@ -117,7 +119,7 @@ fn push_encoded(text: &mut String, byte: u8) {
     }
 }
 
-/// Percent-decodes; a stray percent sign stands for itself.
+/// Percent-decodes; a stray percent sign is kept.
 pub(super) fn percent_decode(text: &str) -> Vec<u8> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());

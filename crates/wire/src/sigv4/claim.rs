@@ -1,6 +1,6 @@
-//! What a request claims: who signed it, when, for which region and service, over which headers.
+//! The claim of a request: its access key, time, region, service and signed headers.
 //!
-//! Reading a claim proves nothing; `verify` does.
+//! A claim that was read is not proven; `verify` checks its signature.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -18,22 +18,24 @@ pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 pub(super) const TERMINATOR: &str = "aws4_request";
 pub(super) const SERVICE: &str = "dynamodb";
 
-/// Where the signature was found; it decides what the signature covers.
+/// Where the signature is; it decides what the signature covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     Header,
-    /// A presigned request, and for how many seconds from its date it holds.
+    /// The query string of a presigned request.
     Query {
+        /// How long the signature is valid after its date.
         expires_seconds: u64,
     },
 }
 
-/// The headers that a claim is read from; a signature that is verified looks at all.
+/// The headers from which a claim is read. Verifying the signature needs all headers.
 pub const CLAIM_HEADERS: [&str; 3] = ["authorization", "x-amz-date", "date"];
 
-/// A well-formed claim; header-signed ones borrow from the request.
-/// Invariant: `credential` is `access key/date/region/service/aws4_request`, with this service, and `region` is where the
-/// region stands in it.
+/// A well-formed claim. A header-signed one borrows from the request.
+///
+/// Invariant: `credential` is `access key/date/region/service/aws4_request`, the service is this one, and
+/// `region` is the range of the region in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim<'a> {
     credential: Cow<'a, str>,
@@ -73,17 +75,17 @@ impl Claim<'_> {
     }
 }
 
-/// Whether the time of a claim matters.
+/// Whether the time of a claim is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeCheck {
-    /// Any time will do: nothing is verified.
+    /// Any time is accepted, because the signature is not verified either.
     Skip,
-    /// The claim must be current now.
+    /// The claim must be valid at this time.
     Now(TimeMs),
 }
 
-/// Reads the claim from the Authorization header or, failing that, from a presigned query. The order of the faults is
-/// the service's: missing parts, date, time, host, algorithm, credential, scope.
+/// Reads the claim from the Authorization header or, without one, from a presigned query. Faults are checked
+/// in the service's order: missing parts, date, time, host, algorithm, credential, scope.
 pub fn read_claim<'a>(request: &SignedRequest<'a>, check: TimeCheck) -> Result<Claim<'a>, Error> {
     let query_algorithm = query_value(request.query, "X-Amz-Algorithm");
     let raw = match (request.header("authorization"), query_algorithm) {
@@ -156,7 +158,7 @@ fn read_time(text: &str) -> Result<TimeMs, Error> {
 }
 
 fn lower_case(names: &str) -> Cow<'_, str> {
-    // Without an early end, so that the compiler compares bytes side by side.
+    // No early exit, so that the compiler vectorises the check.
     if names.bytes().fold(false, |found, byte| found | byte.is_ascii_uppercase()) {
         Cow::Owned(names.to_ascii_lowercase())
     } else {
@@ -175,18 +177,18 @@ struct HeaderFields<'a> {
 impl<'a> HeaderFields<'a> {
     fn read(text: &'a str) -> Self {
         let mut fields = Self::default();
-        // Byte by byte: this runs for each request, and splitting by characters takes several times as long.
+        // By bytes: this runs for each request, and splitting by characters takes several times as long.
         let ends = memchr2_iter(b',', b' ', text.as_bytes()).chain([text.len()]);
         let mut start = 0;
         for end in ends {
-            fields.note(text.get(start..end).unwrap_or_default());
+            fields.read_one(text.get(start..end).unwrap_or_default());
             start = end + 1;
         }
         fields
     }
 
-    fn note(&mut self, part: &'a str) {
-        // Between a comma and the space behind it.
+    fn read_one(&mut self, part: &'a str) {
+        // The gap between a comma and the space after it.
         if part.is_empty() {
             return;
         }
@@ -239,12 +241,19 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
     })
 }
 
-/// What a presigned request without X-Amz-Expires gets: the same window as a header signature.
+<<<<<<< HEAD
+/// The validity of a presigned request without X-Amz-Expires: the same window as for a header signature.
 const DEFAULT_EXPIRES_SECONDS: u64 = SIGNATURE_SKEW_SECONDS_MAX;
 /// A region's name becomes part of every table's record; the service's names have at most 16 bytes.
 const REGION_BYTES_MAX: usize = 64;
+=======
+/// The validity of a presigned request without X-Amz-Expires: the same window as for a header signature.
+const DEFAULT_EXPIRES_SECONDS: u64 = 300;
+/// Seven days (Signature Version 4: query parameters).
+const EXPIRES_SECONDS_MAX: u64 = 604_800;
+>>>>>>> w-store
 
-/// A claim whose parts are all there but not yet understood.
+/// A claim with all its parts, before they are checked.
 struct RawClaim<'a> {
     algorithm: Cow<'a, str>,
     credential: Cow<'a, str>,
@@ -255,6 +264,13 @@ struct RawClaim<'a> {
     placement: Placement,
 }
 
+<<<<<<< HEAD
+=======
+/// The allowed difference between the time of a header-signed request and the current time (observed in the
+/// service's error texts).
+const SKEW_SECONDS_MAX: u64 = 300;
+
+>>>>>>> w-store
 fn check_time(raw: &RawClaim<'_>, now: TimeMs) -> Result<(), Error> {
     let latest = now.plus_seconds(SIGNATURE_SKEW_SECONDS_MAX);
     if raw.time > latest {
@@ -277,13 +293,13 @@ fn check_time(raw: &RawClaim<'_>, now: TimeMs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Headers that decide what a request means: a header signature must cover those that are sent.
+/// Headers that decide the meaning of a request. A header signature must cover those that are sent.
 const MUST_BE_SIGNED: &[&str] = &["host", "x-amz-date", "x-amz-target"];
 
 fn check_coverage(request: &SignedRequest<'_>, raw: &RawClaim<'_>) -> Result<(), Error> {
     let must: &[&str] = match raw.placement {
         Placement::Header => MUST_BE_SIGNED,
-        // Without the target in the signature, one address would serve for every operation.
+        // A presigned URL without a signed target would be valid for every operation.
         Placement::Query { .. } => &["host", "x-amz-target"],
     };
     let signed = |name: &str| raw.signed_headers.split(';').any(|header| header == name);

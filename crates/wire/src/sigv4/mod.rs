@@ -1,7 +1,8 @@
-//! Signature Version 4: what a request claims, whether its signature holds, and, for our own clients, signing.
+//! Signature Version 4: reading the claim of a request, verifying its signature, and signing for our own
+//! clients.
 //!
-//! It knows the signing protocol and DynamoDB's answers to its misuse. It does not know where keys are kept, what they
-//! may do, or what the time is: all three are handed in.
+//! It knows the signing protocol and DynamoDB's errors for its misuse. It does not know where keys are
+//! stored, what they permit, or the current time: the caller passes all three.
 
 mod canonical;
 mod claim;
@@ -14,15 +15,15 @@ pub use sign::Signer;
 pub use time::TimeMs;
 pub use verify::{Keyring, SigningKeys, check_key, verify, verify_signature};
 
-/// The parts of an HTTP request that a signature covers, borrowed from wherever the server keeps them.
+/// The parts of an HTTP request that a signature covers, borrowed from the server.
 #[derive(Clone, Copy, Debug)]
 pub struct SignedRequest<'a> {
     pub method: &'a str,
-    /// The path as sent, percent-encoded, without the query.
+    /// The path as it was sent, percent-encoded, without the query.
     pub path: &'a str,
-    /// The query string as sent, without the question mark; empty when there is none.
+    /// The query string as it was sent, without the question mark; empty if there is none.
     pub query: &'a str,
-    /// Every header in the order sent; names in lower case.
+    /// All headers in the order sent, with names in lower case.
     pub headers: &'a [(&'a str, &'a str)],
     pub body: &'a [u8],
 }

@@ -1,20 +1,20 @@
 //! The signing side of Signature Version 4, for our own clients (the load generator).
 //!
-//! It signs what it is given and nothing else: the caller has put `x-amz-date` among the headers.
+//! It adds no headers: the caller has added `x-amz-date`.
 
 use super::canonical::canonical_request;
 use super::claim::{ALGORITHM, Placement, SERVICE, TERMINATOR};
 use super::verify::{SigningKey, derive, signature};
 use super::{SignedRequest, TimeMs};
 
-/// Signs requests of one access key in one region; the signing key is derived once a day.
+/// Signs requests of one access key in one region. The signing key is derived once a day.
 #[derive(Clone, Debug)]
 pub struct Signer {
     access_key_id: String,
     secret: String,
     region: String,
     today: Option<Today>,
-    /// The last second that was signed for, and its text.
+    /// The second of the last signature since 1970, and its text.
     second: (u64, String),
 }
 
@@ -37,16 +37,17 @@ impl Signer {
         }
     }
 
-    /// The `authorization` header of a request made at `time`. `signed_headers` names the headers to cover: in lower case,
-    /// in alphabetical order.
+    /// The `authorization` header of a request made at `time`. `signed_headers` are the names of the headers
+    /// to sign, in lower case and alphabetical order.
     pub fn authorization(
         &mut self,
         request: &SignedRequest<'_>,
         signed_headers: &[&str],
         time: TimeMs,
     ) -> String {
-        if self.second.0 != time.0 / 1000 {
-            self.second = (time.0 / 1000, time.to_basic());
+        let second = time.seconds();
+        if self.second.0 != second {
+            self.second = (second, time.to_basic());
         }
         let time_text = self.second.1.as_str();
         let date = time_text.get(..8).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The basic ISO 8601 form that signatures use (`20261121T053000Z`), to and from milliseconds since 1970.
+//! Times in the basic ISO 8601 format of signatures (`20261121T053000Z`), to and from milliseconds since
+//! 1970.
 
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
@@ -15,7 +16,7 @@ const BASIC: &[BorrowedFormatItem<'_>] = format_description!("[year][month][day]
 impl TimeMs {
     /// Reads `YYYYMMDDTHHMMSSZ`; `None` for anything else or before 1970.
     pub fn parse_basic(text: &str) -> Option<Self> {
-        // The digits are read here: each request has such a text, and a parser of any format takes four times as long.
+        // Parsed by hand: each request has such a text, and a general parser takes four times as long.
         let &[y1, y2, y3, y4, m1, m2, d1, d2, b'T', h1, h2, n1, n2, s1, s2, b'Z'] = text.as_bytes() else {
             return None;
         };
@@ -27,12 +28,17 @@ impl TimeMs {
         Some(Self(u64::try_from(seconds).ok()?.checked_mul(SECOND_MS)?))
     }
 
-    /// Writes `YYYYMMDDTHHMMSSZ`; times after the year 9999 as the last moment that this form can hold.
+    /// Writes `YYYYMMDDTHHMMSSZ`. Times after the year 9999 become the last second of that year.
     pub fn to_basic(self) -> String {
-        let seconds = i64::try_from(self.0 / SECOND_MS).unwrap_or(i64::MAX);
+        let seconds = i64::try_from(self.seconds()).unwrap_or(i64::MAX);
         let time =
             OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(PrimitiveDateTime::MAX.assume_utc());
         time.format(BASIC).unwrap_or_default()
+    }
+
+    /// Whole seconds since 1970.
+    pub(super) const fn seconds(self) -> u64 {
+        self.0 / SECOND_MS
     }
 
     #[must_use]
@@ -64,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_are_no_time_are_refused() {
+    fn texts_that_are_not_a_time_are_refused() {
         for text in [
             "",
             "20261121",

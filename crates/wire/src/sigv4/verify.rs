@@ -1,7 +1,7 @@
-//! Whether a claim's signature holds.
+//! Verifies the signature of a claim.
 //!
-//! Signing keys are derived once a day for each key, region and service and kept, because deriving one costs more than
-//! everything else here.
+//! Derived signing keys are cached per access key, day, region and service, because deriving one costs more
+//! than the rest of the verification.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,21 +16,24 @@ use super::SignedRequest;
 use super::canonical::{canonical_request, push_hex};
 use super::claim::{ALGORITHM, Claim, query_value};
 
-/// Derived keys kept at once; past it the table is emptied.
+/// Derived keys in the cache; when it is full, it is cleared.
 const SIGNING_KEYS_MAX: usize = 1024;
 
-/// Room for the text that is signed, so that it is written into one allocation.
+/// Bytes allocated for the text to sign; it needs no second allocation.
 const TO_SIGN_BYTES: usize = 192;
 
-/// Where secrets come from.
+/// The source of secrets.
 pub trait Keyring {
-    /// The secret of that access key, or `None` if there is no such key.
+    /// The secret of an access key; `None` if there is no such key.
     fn secret(&self, access_key_id: &str) -> Option<&str>;
 }
 
 pub(super) type SigningKey = [u8; 32];
 
-/// Derived signing keys by credential: the access key with its scope.
+/// Two hexadecimal digits per byte.
+const SIGNATURE_DIGITS: usize = 2 * size_of::<SigningKey>();
+
+/// A cache of derived signing keys by credential, which is the access key with its scope.
 #[derive(Debug, Default)]
 pub struct SigningKeys {
     keys: Mutex<HashMap<String, SigningKey>>,
@@ -51,7 +54,7 @@ impl SigningKeys {
     }
 }
 
-/// Signs the parts of the scope, each with the key that the one before gave.
+/// Derives the signing key: signs each part of the scope with the result of the previous part.
 pub(super) fn derive(secret: &str, scope: &str) -> SigningKey {
     let seed = format!("AWS4{secret}");
     let key = scope.split('/').fold(None, |key: Option<SigningKey>, part| {
@@ -74,12 +77,12 @@ pub(super) fn signature(key: &SigningKey, canonical: &str, time_text: &str, scop
         to_sign.push('\n');
     }
     push_hex(&mut to_sign, &Sha256::digest(canonical.as_bytes()).into());
-    let mut signature = String::with_capacity(64);
+    let mut signature = String::with_capacity(SIGNATURE_DIGITS);
     push_hex(&mut signature, &sign(key, to_sign.as_bytes()));
     signature
 }
 
-/// Checks the key, then the signature, of a claim that `read_claim` found current.
+/// Checks the access key, then the signature, of a claim whose time `read_claim` has checked.
 pub fn verify(
     request: &SignedRequest<'_>,
     claim: &Claim<'_>,
@@ -90,7 +93,7 @@ pub fn verify(
     verify_signature(request, claim, secret, signing_keys)
 }
 
-/// Finds the secret of a claim's key. It does not look at the body, which may not have come yet.
+/// The secret of a claim's access key. It does not read the body, which the server may not have received yet.
 pub fn check_key<'k>(
     request: &SignedRequest<'_>,
     claim: &Claim<'_>,
@@ -99,14 +102,15 @@ pub fn check_key<'k>(
     let secret = keyring
         .secret(claim.access_key_id())
         .ok_or_else(|| Error::new(ErrorKind::UnrecognizedClient, auth::UNKNOWN_KEY))?;
-    // The keys here are long-term ones: a session's token belongs to none of them.
+    // All keys here are long-term keys, which have no session token.
     if request.header("x-amz-security-token").is_some() || has_query_token(request) {
         return Err(Error::new(ErrorKind::UnrecognizedClient, auth::FOREIGN_TOKEN));
     }
     Ok(secret)
 }
 
-/// Checks the signature of a claim with the secret that `check_key` found. The request has its body by now.
+/// Checks the signature of a claim with the secret that `check_key` found. The request must have its body
+/// now.
 pub fn verify_signature(
     request: &SignedRequest<'_>,
     claim: &Claim<'_>,

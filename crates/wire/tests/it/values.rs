@@ -1,11 +1,5 @@
-//! Attribute values through the wire and back: what was sent is what is answered, and faults are kept as data.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a test stops at the first surprise"
-)]
+//! Attribute values decoded and rendered again: they come back as they were sent, and faults are kept as
+//! data.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::messages;
@@ -45,7 +39,7 @@ fn decimals_are_written_in_full() {
 }
 
 #[test]
-fn text_is_escaped_wherever_in_it_the_character_stands() {
+fn characters_are_escaped_at_every_place_of_a_text() {
     for length in 1..100 {
         for place in 0..length {
             for escaped in ["\\\"", "\\\\", "\\n", "\\u001f"] {
@@ -173,13 +167,13 @@ fn faults_of_values_are_kept_with_the_value() {
     }
 }
 
-/// A value of that many lists, one in the other.
+/// An item with a value inside that many nested lists.
 fn tower(levels: usize) -> String {
     format!("{{\"a\":{}{{\"S\":\"x\"}}{}}}", "{\"L\":[".repeat(levels), "]}".repeat(levels))
 }
 
 #[test]
-fn however_many_levels_too_many_are_a_fault() {
+fn any_number_of_excess_levels_is_a_fault() {
     for levels in [32, 33, 45, 46, 47, 48, 49, 50, 51, 60, 500, 100_000] {
         assert!(item_of(&tower(levels))[0].1.is_err(), "{levels}");
     }
@@ -188,7 +182,7 @@ fn however_many_levels_too_many_are_a_fault() {
 }
 
 #[test]
-fn a_tower_where_none_is_expected_is_an_error_and_not_a_crash() {
+fn deep_nesting_outside_of_values_is_an_error_and_not_a_crash() {
     for open in ["[", "{\"a\":"] {
         let close = if open == "[" { "]" } else { "}" };
         let tower = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));

@@ -1,6 +1,4 @@
-//! A row that is written over and over does not pile up in the write buffer until that is full.
-
-#![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
+//! A row that is overwritten again and again is flushed before the memtable is full.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,7 +9,7 @@ use keywright_store_local::{Durability, LocalOptions, LocalStore};
 
 const WRITES: u64 = 4_000;
 
-/// Files in folders that the engine keeps its tables in.
+/// The number of table files in the engine's folders.
 fn tables(folder: &Path) -> usize {
     let inside = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     inside
@@ -30,7 +28,7 @@ async fn over_and_over(store: &LocalStore, key: impl Fn(u64) -> u64, writes: u64
     }
 }
 
-/// The store and how many tables it had before anything was written.
+/// A store after `WRITES` writes, and its number of tables before them.
 fn write(folder: &Path, key: impl Fn(u64) -> u64) -> (LocalStore, usize) {
     let options =
         LocalOptions { durability: Durability::Relaxed, replaced_rows: 2048, ..LocalOptions::default() };
@@ -40,7 +38,7 @@ fn write(folder: &Path, key: impl Fn(u64) -> u64) -> (LocalStore, usize) {
     (store, before)
 }
 
-#[expect(clippy::disallowed_methods, reason = "waits for the engine's threads")]
+#[expect(clippy::disallowed_methods, reason = "the flush happens on the engine's threads")]
 fn wait_for_table(folder: &Path, before: usize) {
     let until = Instant::now() + Duration::from_secs(20);
     while tables(folder) == before {
@@ -50,7 +48,7 @@ fn wait_for_table(folder: &Path, before: usize) {
 }
 
 #[test]
-fn a_row_written_over_and_over_is_written_out_before_the_buffer_is_full() {
+fn a_row_written_over_and_over_is_flushed_before_the_memtable_is_full() {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, before) = write(folder.path(), |_| 7);
     wait_for_table(folder.path(), before);
@@ -62,7 +60,7 @@ fn a_row_written_over_and_over_is_written_out_before_the_buffer_is_full() {
 }
 
 #[test]
-fn with_many_rows_beside_it_too() {
+fn a_row_written_over_and_over_among_many_others_is_flushed_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let options =
         LocalOptions { durability: Durability::Relaxed, replaced_rows: 2048, ..LocalOptions::default() };
@@ -80,7 +78,7 @@ fn with_many_rows_beside_it_too() {
 }
 
 #[test]
-fn rows_written_once_wait_until_the_buffer_is_full() {
+fn rows_written_once_wait_until_the_memtable_is_full() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_store, before) = write(folder.path(), |number| number);
     assert_eq!(tables(folder.path()), before);

@@ -1,9 +1,7 @@
-//! Request cases: one file for each operation, one row for each fault, the message in the last column.
+//! Request cases: one file per operation, one row per fault, the message in the last column.
 //!
-//! A row is `name | body | outcome | message`; `<a*256>` stands for 256 times `a`. The overlay of the shape table names
-//! these rows.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops at the first surprise")]
+//! A row is `name | body | outcome | message`; `<a*256>` means 256 times `a`. The overlay of the shape table
+//! refers to these rows.
 
 use std::path::Path;
 
@@ -103,7 +101,7 @@ fn every_served_operation_has_a_case_file() {
     }
 }
 
-/// A small generator of numbers, the same in every run.
+/// A small pseudo-random generator with the same numbers in every run.
 struct Random(u64);
 
 impl Random {
@@ -115,7 +113,7 @@ impl Random {
     }
 }
 
-/// Pieces of JSON that hurt decoders.
+/// Pieces of JSON that are hard on decoders.
 const SPLINTERS: &[&str] = &[
     "{", "}", "[", "]", ",", ":", "\"", "null", "-1e999", "\\ud800", "\u{0}", "{\"L\":[", "\"\":", "1e30",
     "=", "é",

@@ -1,4 +1,4 @@
-//! No reader sees a part of a commit, while the engine writes tables and compacts beside it.
+//! No reader sees a part of a commit while the engine flushes and compacts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,9 +34,9 @@ fn a_commit_appears_at_once_while_the_engine_flushes_and_compacts() {
                 while !done.load(Ordering::SeqCst) {
                     let view = block_on(store.snapshot()).unwrap();
                     let first = block_on(view.get_many(&keys)).unwrap();
-                    assert!(first.windows(2).all(|pair| pair[0] == pair[1]), "half of a commit");
+                    assert!(first.windows(2).all(|pair| pair[0] == pair[1]), "a part of a commit is visible");
                     std::thread::yield_now();
-                    assert_eq!(first, block_on(view.get_many(&keys)).unwrap(), "a snapshot moved");
+                    assert_eq!(first, block_on(view.get_many(&keys)).unwrap(), "a snapshot changed");
                 }
             });
         }

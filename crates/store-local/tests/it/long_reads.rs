@@ -1,6 +1,4 @@
-//! Long reads are handed to whoever opened the store; short ones are not, and none loses or repeats a row.
-
-#![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
+//! Long reads run through `LocalOptions::long_reads`, short ones do not, and neither loses or repeats a row.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -19,13 +17,13 @@ fn key(number: usize) -> Bytes {
     format!("{number:04}").into()
 }
 
-/// How often reads were handed over since the last call.
+/// The number of reads passed to `long_reads` since the last call.
 fn handed_over() -> usize {
     ASIDE.swap(0, Ordering::Relaxed)
 }
 
 #[test]
-fn what_is_long_is_handed_over_and_comes_back_whole() {
+fn long_reads_are_handed_over_and_come_back_whole() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = LocalOptions { long_reads: count_and_run, ..LocalOptions::default() };
     let store = LocalStore::open(folder.path(), options).expect("a new store");

@@ -1,4 +1,4 @@
-//! Whose a store's folder is: its modes, and copies that lack what copying leaves out.
+//! The folder of a store: its modes, and copies without lock files.
 
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,7 @@ mod modes {
     #[test]
     fn a_folder_of_something_else_keeps_its_mode() {
         let folder = tempfile::tempdir().expect("a folder is made");
-        fs::write(folder.path().join("letter.txt"), "dear").expect("a file is written");
+        fs::write(folder.path().join("letter.txt"), "text").expect("a file is written");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("the folder is ours");
         assert!(LocalStore::open(folder.path(), LocalOptions::default()).is_err());
         assert_eq!(mode(folder.path()), 0o755);

@@ -1,5 +1,5 @@
-//! The kit on the local store: as it is opened by default, relaxed, and with write buffers so small that the engine writes
-//! tables and compacts all the time.
+//! The kit on the local store: with default options, relaxed, and with memtables so small that the engine
+//! flushes and compacts all the time.
 
 use std::sync::Mutex;
 

@@ -1,6 +1,4 @@
-//! Answers and errors as they go out.
-
-#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+//! Responses and errors as they are sent.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +54,7 @@ fn write_output(capacity: Option<ConsumedCapacity>) -> Response {
 }
 
 #[test]
-fn an_operation_with_nothing_to_say_answers_an_empty_object_and_tagging_nothing() {
+fn an_empty_response_is_an_empty_object_and_that_of_tagging_has_no_bytes() {
     assert_eq!(text(render(&write_output(None))), "{}");
     assert_eq!(text(render(&Response::TagResource)), "");
     assert_eq!(text(render(&Response::UntagResource)), "");
@@ -117,7 +115,7 @@ fn transactions_report_the_direction_of_their_capacity() {
 }
 
 #[test]
-fn a_transactional_read_answers_in_place() {
+fn a_transactional_read_has_one_response_per_action_in_order() {
     let output = Response::TransactGetItems(TransactGetItemsOutput {
         responses: vec![Some(item("a", "x")), None],
         consumed_capacity: None,
@@ -147,7 +145,7 @@ fn a_page_without_items_still_counts() {
 }
 
 #[test]
-fn what_a_batch_did_not_do_comes_back_as_it_was_sent() {
+fn unprocessed_parts_of_a_batch_come_back_as_they_were_sent() {
     let key = vec![("a".to_owned(), Ok(AttributeValue::from("x")))];
     let output = Response::BatchGetItem(BatchGetItemOutput {
         responses: vec![("t".to_owned(), vec![item("a", "y")]), ("u".to_owned(), Vec::new())],
@@ -241,7 +239,7 @@ fn table() -> TableDescription {
 }
 
 #[test]
-fn a_table_is_described_in_the_models_order_without_what_is_absent() {
+fn a_table_is_described_in_the_models_order_without_absent_members() {
     let described = text(render(&Response::DescribeTable(Box::new(table()))));
     assert_eq!(
         described,
@@ -313,7 +311,7 @@ fn errors_carry_their_full_type_and_the_spelling_of_their_message() {
 }
 
 #[test]
-fn a_failed_condition_brings_the_item_that_failed_it() {
+fn a_failed_condition_carries_the_item_that_failed_it() {
     let error = Error::new(ErrorKind::ConditionalCheckFailed, "The conditional request failed")
         .with_detail(ErrorDetail::Item(item("a", "x")));
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The kit on the faulty store without faults, crashes in place of reopening; and the faults themselves.
+//! The kit on the faulty store without faults, with a crash in place of reopening; and the faults themselves.
 
 use bytes::Bytes;
 use keywright_store::faulty::{Faults, FaultyStore, Schedule};
@@ -33,7 +33,7 @@ fn write(store: &FaultyStore, number: u64) -> Result<(), CommitError> {
     block_on(transaction.commit()).map(|_| ())
 }
 
-/// Whether each half of a write is there, with the faults turned off.
+/// Whether each half of a write is stored. Turns the faults off.
 fn is_there(store: &FaultyStore, number: u64) -> [bool; 2] {
     store.set_faults(Faults::NONE);
     let view = block_on(store.snapshot()).expect("a snapshot opens");
@@ -44,17 +44,17 @@ fn is_there(store: &FaultyStore, number: u64) -> [bool; 2] {
 }
 
 #[test]
-fn one_seed_gives_one_course_of_events() {
-    let course = |seed| {
+fn one_seed_gives_one_sequence_of_faults() {
+    let outcomes = |seed| {
         let store = FaultyStore::new(seed, Faults::each(200));
         (0..200).map(|number| write(&store, number)).collect::<Vec<_>>()
     };
-    assert_eq!(course(7), course(7));
-    assert_ne!(course(7), course(8));
+    assert_eq!(outcomes(7), outcomes(7));
+    assert_ne!(outcomes(7), outcomes(8));
 }
 
 #[test]
-fn every_fault_happens_and_tells_the_truth() {
+fn every_fault_happens_and_its_error_is_accurate() {
     let store = FaultyStore::new(3, Faults::each(150));
     let outcomes: Vec<_> = (0..400).map(|number| write(&store, number)).collect();
     let mut unknown = [0, 0];
@@ -65,7 +65,7 @@ fn every_fault_happens_and_tells_the_truth() {
             Ok(()) => assert!(left),
             Err(CommitError::Conflict | CommitError::Failed(_)) => assert!(!left),
             Err(CommitError::Unknown) => unknown[usize::from(left)] += 1,
-            Err(CommitError::TooLarge) => panic!("nothing is large"),
+            Err(CommitError::TooLarge) => panic!("no transaction is large"),
         }
     }
     assert!(unknown[0] > 10 && unknown[1] > 10, "{unknown:?}");
@@ -82,7 +82,7 @@ fn reads_fail_as_often_as_planned() {
 }
 
 #[test]
-fn a_crash_takes_back_the_relaxed_commits_since_the_last_sync_and_no_others() {
+fn a_crash_undoes_the_relaxed_commits_since_the_last_sync_and_no_others() {
     let schedule = Schedule::Relaxed { commits_per_sync: 10 };
     let store = FaultyStore::new(5, Faults { schedule, ..Faults::NONE });
     for number in 0..25 {
@@ -104,7 +104,7 @@ fn a_crash_takes_back_the_relaxed_commits_since_the_last_sync_and_no_others() {
 }
 
 #[test]
-fn what_was_open_before_a_crash_is_closed_after_it() {
+fn a_crash_closes_open_snapshots_and_transactions() {
     let store = FaultyStore::new(5, Faults::NONE);
     let view = block_on(store.snapshot()).unwrap();
     let mut transaction = block_on(store.begin()).unwrap();

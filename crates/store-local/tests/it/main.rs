@@ -1,0 +1,11 @@
+//! The local store through its public interface. Killed processes are in `../crash.rs`: they run their own
+//! program again as a child.
+
+#![allow(clippy::expect_used, reason = "a test that cannot go on stops")]
+
+mod damage;
+mod flush_policy;
+mod kit;
+mod long_reads;
+mod ownership;
+mod visibility;

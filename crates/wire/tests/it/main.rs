@@ -1,0 +1,12 @@
+//! The protocol through its public interface: request cases, attribute values, responses.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
+
+mod cases;
+mod responses;
+mod values;
