@@ -155,7 +155,7 @@ fn entity_details(
     details
 }
 
-/// Attributes that came, went or changed their type; those that fill keys are told there.
+/// Attributes that came, went or changed their type. A change of one that fills a key shows in the key's template.
 fn attribute_details(
     old: &SubjectEntity,
     new: &SubjectEntity,
@@ -163,10 +163,7 @@ fn attribute_details(
     details: &mut Vec<String>,
 ) {
     let is_key = |name: &str| table.definition.key_attributes().iter().any(|key| key.name == name);
-    let fills_one = |name: &str| {
-        new.templates.values().chain(old.templates.values()).any(|text| text.contains(&format!("{{{name}")))
-    };
-    let telling = |name: &str| !is_key(name) && !fills_one(name);
+    let telling = |name: &str| !is_key(name) && !new.fills_key(name) && !old.fills_key(name);
     for (name, value_type) in new.attributes.iter().filter(|(name, _)| telling(name)) {
         match old.attributes.get(name) {
             None => details.push(format!("attribute {name} ({}) added", value_type.name())),

@@ -6,6 +6,7 @@ use keywright_semantics::value::ValueType;
 use super::changes::slot_text;
 use super::input::{SubjectEntity, SubjectPattern, SubjectTable};
 use super::shape::Shape;
+use crate::exchange::infer::template_match::{parts, variable};
 
 /// Items of an entity in an index whose key attributes they get, change or lose.
 #[derive(Clone, Debug)]
@@ -116,8 +117,7 @@ const fn type_of(key: &KeyAttribute) -> ValueType {
 
 /// The attributes that a template is made of.
 pub(super) fn made_of(template: &str) -> impl Iterator<Item = &str> {
-    let parts = template.split('{').skip(1);
-    parts.filter_map(|part| part.split(['}', '|', ':']).next())
+    parts(template).into_iter().filter_map(|part| part.place()).map(variable)
 }
 
 /// Whether the items as they were have all that an index's key takes.
@@ -160,10 +160,9 @@ pub(super) fn changed_types(
         let mut keys = table.definition.key_attributes().into_iter().chain(was.definition.key_attributes());
         keys.any(|key| key.name == name)
     };
-    let fills_one = |name: &str| entity.templates.values().any(|text| text.contains(&format!("{{{name}")));
     let changed = entity.attributes.iter().filter_map(|(name, now)| {
         let before: &ValueType = old.attributes.get(name).filter(|before| *before != now)?;
-        (!is_key(name) && !fills_one(name)).then(|| (name.clone(), before.name(), now.name()))
+        (!is_key(name) && !entity.fills_key(name)).then(|| (name.clone(), before.name(), now.name()))
     });
     changed.collect()
 }

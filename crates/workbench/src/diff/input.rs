@@ -7,6 +7,7 @@ use keywright_semantics::schema::{IndexSchema, Projection, TableSchema};
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::{Item, ValueType};
 
+use super::index_changes::made_of;
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::infer::Entity;
 use crate::exchange::tables::TableDefinition;
@@ -262,6 +263,11 @@ impl SubjectEntity {
     pub fn template_of(&self, key: &str) -> Option<String> {
         let own = || self.attributes.contains_key(key).then(|| format!("{{{key}}}"));
         self.templates.get(key).cloned().or_else(own)
+    }
+
+    /// Whether a template of its keys has the attribute's value in it.
+    pub(super) fn fills_key(&self, attribute: &str) -> bool {
+        self.templates.values().any(|template| made_of(template).any(|name| name == attribute))
     }
 
     /// Write units for writing all its items once, without indexes; `None` if nothing was measured.

@@ -160,6 +160,19 @@ fn an_index_that_changes_is_built_anew_before_the_old_one_goes() {
 }
 
 #[test]
+fn an_attribute_whose_name_begins_that_of_a_key_variable_is_compared_like_any_other() {
+    let of = |kind: &str| {
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  Orders: {{key: {{pk: S}}}}\nentities:\n  Order: {{count: 1000, size: 700, key: {{pk: \"{{orderId}}\"}}, attrs: {{orderId: S, order: {kind}}}}}\npatterns:\n  - {{id: W1, put: Order, rate: 1}}\n"
+        );
+        Subject::of_model(&parse(&text).expect("a model"), &Items::new())
+    };
+    let difference = diff(&of("N"), &of("S"));
+    assert_eq!(changes(&difference), ["~ entity Orders.Order changed: attribute order was N, is S"]);
+    assert!(!difference.plan.steps.is_empty());
+}
+
+#[test]
 fn a_changed_key_copies_the_table() {
     let (before, mut after) = (subject("6"), subject("6"));
     after.tables[0].definition.schema.key.sort.clear();
