@@ -39,7 +39,7 @@ fn import_export_import_is_the_identity() {
         let name = path.display();
         let document = Document::parse(&text).unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
         let read = document.read().unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
-        let written = document.updated(&read.draft).expect("the document can be read");
+        let written = document.updated(&read.draft);
         assert_eq!(written.document, document, "{name}");
         assert_eq!(written.lost, Vec::<String>::new(), "{name}");
         let again = Document::parse(&written.document.to_text()).expect("what is written can be read");
@@ -89,7 +89,7 @@ fn unknown_members_their_order_and_digits_survive_a_change() {
     let mut draft = document.read().expect("readable").draft;
     draft.tables[0].items.remove(1);
     draft.tables[0].entities[0].members = vec![0];
-    let written = document.updated(&draft).expect("readable").document;
+    let written = document.updated(&draft).document;
     assert_eq!(written.json().compact(), text.replace(r#",{"pk":{"S":"b"}}"#, ""));
 }
 
@@ -103,6 +103,7 @@ fn faults_name_the_place_and_what_to_write() {
         [
             "DataModel[0].KeyAttributes.PartitionKey: write AttributeName and AttributeType, which is S, N or B",
             "DataModel[1]: the TableName is missing",
+            "DataModel[1].KeyAttributes: the PartitionKey is missing",
         ]
     );
     assert!(Document::of(Json::Null).is_err());
@@ -117,7 +118,7 @@ fn a_document_goes_through_the_model_unchanged() {
         let model = to_model(&draft).model;
         let items =
             draft.tables.iter().map(|table| (table.definition.name.clone(), table.items.clone())).collect();
-        let written = document.updated(&of_model(&model, &items)).expect("readable");
+        let written = document.updated(&of_model(&model, &items));
         assert_eq!(written.document.to_text(), document.to_text(), "{name}");
         for (table, again) in draft.tables.iter().zip(of_model(&model, &items).tables) {
             for (entity, again) in table.entities.iter().zip(&again.entities) {
@@ -184,8 +185,7 @@ fn saved_queries_survive_in_the_document_and_a_side_model_keeps_its_own_words_fo
     let text = with_saved_queries();
     let imported = import("shop", &text, None).expect("a document");
     let document = Document::parse(&text).expect("a document");
-    let written =
-        document.updated(&of_model(&imported.model, &stored_items(&imported.model))).expect("readable");
+    let written = document.updated(&of_model(&imported.model, &stored_items(&imported.model)));
     assert_eq!(written.document, document);
     let mut side = imported.model.clone();
     side.patterns[0].id = "getCustomer".to_owned();
@@ -217,7 +217,7 @@ fn value_templates_of_the_web_modeler_name_an_entitys_variables() {
     );
     let document = Document::parse(text).expect("a document");
     let draft = document.read().expect("readable").draft;
-    assert_eq!(document.updated(&draft).expect("readable").document, document);
+    assert_eq!(document.updated(&draft).document, document);
 }
 
 #[test]
@@ -227,13 +227,102 @@ fn what_an_index_says_besides_its_key_and_projection_survives_a_change_of_either
     let mut draft = document.read().expect("readable").draft;
     let index = &mut draft.tables[0].definition.schema.indexes[0];
     index.projection = keywright_semantics::schema::Projection::KeysOnly;
-    let written = document.updated(&draft).expect("readable").document.json().compact();
+    let written = document.updated(&draft).document.json().compact();
     assert_eq!(written, text.replace(r#""ProjectionType":"ALL""#, r#""ProjectionType":"KEYS_ONLY""#));
     let index = &mut draft.tables[0].definition.schema.indexes[0];
     index.key.partition[0].name = "h".to_owned();
-    let written = document.updated(&draft).expect("readable").document.json().compact();
+    let written = document.updated(&draft).document.json().compact();
     assert!(
         written.contains(r#"{"AttributeName":"h","AttributeType":"S","Extra":true},"More":1}"#),
         "{written}"
     );
+}
+
+/// Documents that say less than a model needs, each with a word of the note that says what to fill in.
+const INCOMPLETE: [(&str, &str, &str); 14] = [
+    ("a table without items", r#"{"TableName":"Tab","KeyAttributes":KEY}"#, "write its key templates"),
+    (
+        "an entity without items and template",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"TableData":[],"TableFacets":[{"FacetName":"Order"}]}"#,
+        "write the key's template",
+    ),
+    (
+        "an entity with half a template",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"TableFacets":[{"FacetName":"Order","KeyAttributeAlias":{"PartitionKeyAlias":"o#${id}"}}]}"#,
+        "write the key's template",
+    ),
+    (
+        "an alias that is no template",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"TableFacets":[{"FacetName":"Order","KeyAttributeAlias":{"PartitionKeyAlias":"o#${","SortKeyAlias":"x"}}]}"#,
+        "Order",
+    ),
+    ("a table without name", r#"{"KeyAttributes":KEY}"#, "the table is called Table1"),
+    ("a name that no table can have", r#"{"TableName":"a b","KeyAttributes":KEY}"#, "it is called a_b"),
+    ("a table without key", r#"{"TableName":"Tab"}"#, "write its key attributes"),
+    (
+        "a key of no known type",
+        r#"{"TableName":"Tab","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"X"}}}"#,
+        "pk is taken for a text",
+    ),
+    (
+        "an index without key",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"byDay"}]}"#,
+        "byDay is left out",
+    ),
+    (
+        "an index that no item is in",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"S"}},"Projection":{"ProjectionType":"SOME"}}]}"#,
+        "it is taken for ALL",
+    ),
+    (
+        "an index whose key has one attribute twice",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"bySk","KeyAttributes":{"PartitionKey":{"AttributeName":"sk","AttributeType":"S"},"SortKey":{"AttributeName":"sk","AttributeType":"S"}}}],"TableData":[{"pk":{"S":"a"},"sk":{"S":"b"}}]}"#,
+        "the index is left out",
+    ),
+    (
+        "an index with the name of a field",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"GlobalSecondaryIndexes":[{"IndexName":"owner","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"S"}}}],"TableData":[{"pk":{"S":"o#1"},"sk":{"S":"b"},"day":{"S":"d#1"}},{"pk":{"S":"o#2"},"sk":{"S":"b"},"day":{"S":"d#2"}}]}"#,
+        "",
+    ),
+    (
+        "an item that is no object",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"TableData":[1,{"pk":{"S":"a"},"sk":{"S":"b"}}]}"#,
+        "the item is left out",
+    ),
+    (
+        "items without keys",
+        r#"{"TableName":"Tab","KeyAttributes":KEY,"TableData":[{"sk":{"S":"b"}},{"pk":{"N":"1"},"sk":{"S":""}}]}"#,
+        "are left out",
+    ),
+];
+
+#[test]
+fn a_document_that_says_too_little_becomes_a_model_that_can_be_checked_with_notes_of_what_to_fill_in() {
+    let key = r#"{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"},"SortKey":{"AttributeName":"sk","AttributeType":"S"}}"#;
+    let whole = r#"{"TableName":"Whole","KeyAttributes":KEY,"TableData":[{"pk":{"S":"o#1"},"sk":{"S":"o"}},{"pk":{"S":"o#2"},"sk":{"S":"o"}}]}"#;
+    let whole = whole.replace("KEY", key);
+    for (case, table, note) in INCOMPLETE {
+        let table = table.replace("KEY", key);
+        let text = format!(r#"{{"ModelName":"m","DataModel":[{table},{whole}]}}"#);
+        let imported = import("m", &text, None).unwrap_or_else(|faults| panic!("{case}: {faults:?}"));
+        assert!(imported.notes.iter().any(|known| known.contains(note)), "{case}: {:?}", imported.notes);
+        let model = parse(&write(&imported.model)).unwrap_or_else(|faults| panic!("{case}: {faults:?}"));
+        assert_eq!(model.tables.len(), 2, "{case}");
+        for table in &model.tables {
+            assert!(model.entities_of(&table.name).next().is_some(), "{case}: {} has no entity", table.name);
+        }
+        support::check(&model);
+        let document = Document::parse(&text).expect("a document");
+        let _ = document.updated(&of_model(&model, &stored_items(&model)));
+    }
+}
+
+#[test]
+fn tables_with_one_name_are_told_apart() {
+    let table =
+        r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}}}"#;
+    let imported = import("m", &format!(r#"{{"DataModel":[{table},{table}]}}"#), None).expect("a document");
+    let names: Vec<&str> = imported.model.tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["Shop", "Shop_2"]);
+    assert!(imported.notes.iter().any(|note| note.contains("two tables have this name")));
 }

@@ -153,7 +153,7 @@ fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, S
         return Ok(None);
     }
     let document = parsed(&path)?;
-    let draft = document.read().map_err(|faults| files::faults(&path, &faults))?.draft;
+    let draft = document.read_all().draft;
     let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
     if let Some(other) = files::another(made, &draft.name, &tables) {
         return Err(format!(

@@ -116,7 +116,7 @@ fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<M
     match files::read_model(&path) {
         Ok(model) => {
             let document = Document::parse(text).map_err(|faults| files::faults(file, &faults))?;
-            let draft = document.read().map_err(|faults| files::faults(file, &faults))?.draft;
+            let draft = document.read_all().draft;
             let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
             if let Some(other) = files::another(&model, &draft.name, &tables) {
                 return Err(format!(

@@ -39,7 +39,7 @@ pub fn export(draft: &Draft, target: &Target) -> Result<Exported, Faults> {
     let (text, told) = match target {
         Target::Workbench { base, written } => {
             let Written { document, lost } = match base {
-                Some(base) => base.updated(draft)?,
+                Some(base) => base.updated(draft),
                 None => Document::fresh(draft, written),
             };
             let told = lost.iter().map(|lost| format!("Not in this format: {lost}"));

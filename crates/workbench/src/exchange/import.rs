@@ -7,9 +7,10 @@ use super::fault::{ExchangeFault, Faults};
 use super::json::Json;
 use super::lines::Lines;
 use super::live::{described, of_items};
+use super::repair::{distinct_names, made_readable};
 use super::sidecar::to_model_beside;
 use super::to_model::{Made, to_model};
-use super::workbench_json::Document;
+use super::workbench_json::{Document, Read};
 use super::yaml;
 use crate::model::{Model, parse as parse_model, write as write_model};
 
@@ -36,8 +37,10 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     let tree = parse(text)?;
     let (draft, source, mut notes) = if Document::looks_like(&tree) {
         let document = Document::of(tree)?;
-        let read = document.read()?;
-        (read.draft, Source::Workbench(document), read.notes)
+        let Read { mut draft, mut notes, assumed } = document.read_all();
+        notes.extend(assumed.iter().map(|known| format!("{}; {}", known.fault, known.assumed)));
+        distinct_names(&mut draft, &mut notes);
+        (draft, Source::Workbench(document), notes)
     } else if cloudformation::looks_like(&tree) {
         let read = cloudformation::read(&tree, &Lines::of(text))?;
         let tables = read.tables.into_iter().map(|table| of_items(&table, &[]));
@@ -52,7 +55,7 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);
     };
     let Made { mut model, notes: more } = match (&source, side) {
-        (Source::Workbench(document), Some(side)) => to_model_beside(document, &draft, side)?,
+        (Source::Workbench(document), Some(side)) => to_model_beside(document, &draft, side),
         _ => to_model(&draft),
     };
     notes.extend(more);
@@ -64,7 +67,10 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         model.patterns.extend(new.collect::<Vec<_>>());
         notes.extend(more);
     }
-    readable(&model)?;
+    match source {
+        Source::Workbench(_) => model = made_readable(model, &mut notes)?,
+        Source::CreateTable | Source::CloudFormation => readable(&model)?,
+    }
     Ok(Imported { model, source, notes })
 }
 
@@ -177,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_no_item_is_in_keeps_its_key_and_what_is_there_twice_is_a_fault() {
+    fn an_index_that_no_item_is_in_keeps_its_key() {
         let table = r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}},
             "GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"N"}}}],
             "TableData":[{"id":{"S":"a"}}]}"#;
@@ -185,8 +191,6 @@ mod tests {
         let model = parse_model(&write_model(&imported.model)).expect("a model file");
         assert_eq!(model.tables[0].indexes[0].partition[0].key_type, crate::model::KeyType::N);
         assert!(imported.notes[0].contains("no item has the index key day"), "{:?}", imported.notes);
-        let faults = import("m", &format!("{{\"DataModel\":[{table},{table}]}}"), None).expect_err("twice");
-        assert_eq!(faults[0].to_string(), "Shop: two tables have this name");
     }
 
     #[test]

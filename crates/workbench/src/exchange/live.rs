@@ -181,7 +181,7 @@ fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTab
 }
 
 /// An entity for a table of which no item is known: the keys as they are, with the types that only attributes can say.
-fn unknown_entity(definition: &TableDefinition) -> Entity {
+pub(super) fn unknown_entity(definition: &TableDefinition) -> Entity {
     let keys = definition.key_attributes();
     let attributes = keys.iter().map(|key| Attribute {
         name: key.name.clone(),

@@ -16,6 +16,7 @@ pub mod json;
 pub mod lines;
 pub mod live;
 pub mod of_model;
+mod repair;
 mod sample_counts;
 mod sidecar;
 pub mod supported;

@@ -7,7 +7,6 @@
 use std::collections::BTreeSet;
 
 use super::draft::Draft;
-use super::fault::Faults;
 use super::of_model::{Items, inferred, of_model, owner};
 use super::to_model::{Made, to_model};
 use super::workbench_json::Document;
@@ -15,9 +14,9 @@ use crate::model::{DataSource, Entity, Index, Model, Table};
 
 /// Makes a model of a document and its draft, with everything that `side` knows and a document cannot say: patterns,
 /// counts and sizes, local indexes and keys of several attributes, templates of indexes, time to live, streams.
-pub(super) fn to_model_beside(document: &Document, draft: &Draft, side: &Model) -> Result<Made, Faults> {
+pub(super) fn to_model_beside(document: &Document, draft: &Draft, side: &Model) -> Made {
     let fresh = to_model(draft);
-    let untouched = to_model(&document.updated(&of_model(side, &items_of(draft)))?.document.read()?.draft);
+    let untouched = to_model(&document.updated(&of_model(side, &items_of(draft))).document.read_all().draft);
     let (now, was) = (&fresh.model, &untouched.model);
     let tables = merged(
         &side.tables,
@@ -44,7 +43,7 @@ pub(super) fn to_model_beside(document: &Document, draft: &Draft, side: &Model) 
         data: DataSource { items: now.data.items.clone(), ..DataSource::default() },
         ..side.clone()
     };
-    Ok(Made { model, notes: notes.collect() })
+    Made { model, notes: notes.collect() }
 }
 
 fn items_of(draft: &Draft) -> Items {

@@ -13,12 +13,13 @@ use super::draft::{Draft, DraftTable};
 use super::infer::{Entity as Inferred, key_value_type, says_type};
 use super::item_json::write_item;
 use super::json::Json;
+use super::live::unknown_entity;
 use super::of_model::CLOUDFORMATION_EXTENSION;
 use super::sample_counts::settle;
 use super::tables::{self, AutoScaling, TableDefinition};
 use crate::model::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, NodeKind,
-    Projection, RawItems, Slot, StreamView, TARGET_PERCENT, Table, Template,
+    Part, Projection, RawItems, Slot, StreamView, TARGET_PERCENT, Table, Template,
 };
 
 /// A model and what a reader should know about it.
@@ -105,6 +106,8 @@ impl Maker {
             replicas: definition.replicas.clone(),
             indexes: definition.schema.indexes.iter().map(index).collect(),
         });
+        let raw = self.raw_entity(draft);
+        let draft = raw.as_ref().unwrap_or(draft);
         let shares = self.shares(draft);
         for (inferred, share) in draft.entities.iter().zip(shares) {
             let mut entity =
@@ -120,6 +123,40 @@ impl Maker {
             let items = draft.items.iter().map(|item| node(&write_item(item, &order))).collect();
             self.items.push(RawItems { at: At::default(), table: definition.name.clone(), items });
         }
+    }
+
+    /// The table with one entity of raw keys, where nothing says which entities it holds.
+    fn raw_entity(&mut self, draft: &DraftTable) -> Option<DraftTable> {
+        if !draft.entities.is_empty() {
+            return None;
+        }
+        let entity = unknown_entity(&draft.definition);
+        self.notes.push(format!(
+            "{}: neither items nor templates say which entities it holds; {} has the raw key attributes: write its key templates and attributes, one entity for each kind of item",
+            draft.definition.name, entity.name
+        ));
+        Some(DraftTable { entities: vec![entity], ..draft.clone() })
+    }
+
+    /// Fills key attributes for which no template is known with their own values.
+    fn fill_key(&mut self, slot: &mut Slot, name: &str, draft: &DraftTable) {
+        let keys: Vec<&str> = draft.key_names();
+        let known = |slot: &Slot, key: &str| slot.templates.iter().any(|(own, _)| own == key);
+        let missing: Vec<&str> = keys.iter().copied().filter(|key| !known(slot, key)).collect();
+        if missing.is_empty() {
+            return;
+        }
+        self.notes.push(format!(
+            "{}.{name}: neither items nor templates say what its {} is; the model takes the raw attribute: write the key's template",
+            draft.definition.name,
+            missing.join(" and ")
+        ));
+        let raw = |key: &str| {
+            let parts = vec![Part::Attribute { name: key.to_owned(), pad: None }];
+            (key.to_owned(), Template { parts })
+        };
+        slot.templates.extend(missing.into_iter().map(raw));
+        slot.templates.sort_by_key(|(own, _)| keys.iter().position(|key| key == own));
     }
 
     /// How many items of each entity there are: what the description counts, shared as the sample is.
@@ -319,7 +356,8 @@ impl Maker {
 
     fn entity(&mut self, inferred: &Inferred, draft: &DraftTable) -> Entity {
         let schema = &draft.definition.schema;
-        let key = slot(inferred, schema.key.attributes());
+        let mut key = slot(inferred, schema.key.attributes());
+        self.fill_key(&mut key, &inferred.name, draft);
         let mut attributes: Vec<Attribute> = inferred
             .attributes
             .iter()
@@ -384,7 +422,10 @@ impl Maker {
         if !self.entities.iter().any(|entity| entity.name == name) {
             return name.to_owned();
         }
-        let longer = format!("{table}_{name}");
+        let mut longer = format!("{table}_{name}");
+        while self.entities.iter().any(|entity| entity.name == longer) {
+            longer.push('_');
+        }
         self.notes.push(format!("{table}.{name}: called {longer}, because another table has a {name} too"));
         longer
     }

@@ -26,6 +26,14 @@ pub struct Document {
 pub struct Read {
     pub draft: Draft,
     pub notes: Vec<String>,
+    pub assumed: Vec<Assumption>,
+}
+
+/// A place in a document that could not be understood, and what is read there instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assumption {
+    pub fault: ExchangeFault,
+    pub assumed: String,
 }
 
 /// A document and what the draft says that no such document can hold.
@@ -66,8 +74,17 @@ impl Document {
         self.root.pretty()
     }
 
-    /// Tables, entities and items.
+    /// Tables, entities and items; fails where anything cannot be understood.
     pub fn read(&self) -> Result<Read, Faults> {
+        let read = self.read_all();
+        if read.assumed.is_empty() {
+            return Ok(read);
+        }
+        Err(read.assumed.into_iter().map(|assumption| assumption.fault).collect())
+    }
+
+    /// Tables, entities and items as far as they can be understood, with what is assumed for the rest.
+    pub fn read_all(&self) -> Read {
         read::read(&self.root)
     }
 
@@ -77,10 +94,10 @@ impl Document {
     }
 
     /// Writes a draft into this document, changing only what differs.
-    pub fn updated(&self, draft: &Draft) -> Result<Written, Faults> {
-        let current = self.read()?.draft;
+    pub fn updated(&self, draft: &Draft) -> Written {
+        let current = self.read_all().draft;
         let (root, lost) = write::update(self.root.clone(), &current, draft);
-        Ok(Written { document: Self { root }, lost })
+        Written { document: Self { root }, lost }
     }
 
     /// A new document for a draft. `written` is the date it shows, such as `Apr 25, 2023, 05:37 PM`.

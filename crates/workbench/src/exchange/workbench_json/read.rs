@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::schema::{IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, TableSchema};
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
-use super::Read;
+use super::{Assumption, Read};
 use crate::exchange::create_table::{key_type, read_projection, read_units};
 use crate::exchange::draft::{Draft, DraftTable};
 use crate::exchange::fault::{ExchangeFault, Faults};
@@ -14,22 +14,20 @@ use crate::exchange::item_json::read_item;
 use crate::exchange::json::Json;
 use crate::exchange::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition};
 
-pub(super) fn read(root: &Json) -> Result<Read, Faults> {
+/// The partition key of a table whose document does not name one.
+const UNKNOWN_KEY: &str = "pk";
+
+/// Reads all that can be understood; for the rest something is assumed, and `Read::assumed` says what and where.
+pub(super) fn read(root: &Json) -> Read {
     let mut reader = Reader::default();
     let list = root.get("DataModel").map_or(&[][..], Json::elements);
     reader.schema = Schema { models: root.at(&["ModelSchema", "models"]), only_table: list.len() == 1 };
-    let tables: Vec<DraftTable> = list
-        .iter()
-        .enumerate()
-        .filter_map(|(at, table)| reader.table(table, &format!("DataModel[{at}]")))
-        .collect();
-    if !reader.faults.is_empty() {
-        return Err(reader.faults);
-    }
+    let tables: Vec<DraftTable> =
+        list.iter().enumerate().map(|(at, table)| reader.table(table, at)).collect();
     let name = root.str_at("ModelName").filter(|name| !name.is_empty()).unwrap_or("model");
     let description = root.at(&["ModelMetadata", "Description"]).and_then(Json::as_str).unwrap_or_default();
     let draft = Draft { name: name.to_owned(), description: description.to_owned(), tables };
-    Ok(Read { draft, notes: reader.notes })
+    Read { draft, notes: reader.notes, assumed: reader.assumed }
 }
 
 /// The lists that hold a table's items: its own, then each facet's.
@@ -58,7 +56,7 @@ pub(super) fn key_of(item: &Item, key: &KeySchema) -> Vec<Option<AttributeValue>
 
 #[derive(Default)]
 struct Reader<'a> {
-    faults: Faults,
+    assumed: Vec<Assumption>,
     notes: Vec<String>,
     schema: Schema<'a>,
 }
@@ -100,12 +98,19 @@ struct Items {
 }
 
 impl Reader<'_> {
-    fn table(&mut self, json: &Json, path: &str) -> Option<DraftTable> {
-        let Some(name) = json.str_at("TableName") else {
-            self.fault(path, "the TableName is missing");
-            return None;
-        };
-        let key = self.key(json, path)?;
+    fn table(&mut self, json: &Json, at: usize) -> DraftTable {
+        let path = &format!("DataModel[{at}]");
+        let unnamed = format!("Table{}", at + 1);
+        let name = json.str_at("TableName").filter(|name| !name.is_empty()).unwrap_or_else(|| {
+            self.assume(path, "the TableName is missing", format!("the table is called {unnamed}"));
+            &unnamed
+        });
+        let key = self.key(json, path).unwrap_or_else(|| {
+            let text = format!("{name} has the key {UNKNOWN_KEY}: write its key attributes");
+            self.assume(&format!("{path}.KeyAttributes"), "the PartitionKey is missing", text);
+            let key = KeyAttribute { name: UNKNOWN_KEY.to_owned(), key_type: KeyType::S };
+            KeySchema { partition: vec![key], sort: Vec::new() }
+        });
         let indexes = self.indexes(json, path);
         let mut definition = TableDefinition::new(name, TableSchema { key, indexes });
         definition.billing = read_billing(json);
@@ -116,50 +121,55 @@ impl Reader<'_> {
         let items: Vec<&Item> = read.items.iter().collect();
         let groups = groups(&definition, &items, &read.facets, &facets);
         let entities = infer(&definition, &items, &groups, &facets.into_iter().collect(), &declared);
-        Some(DraftTable { definition, declared, entities, items: read.items, measured: None })
+        DraftTable { definition, declared, entities, items: read.items, measured: None }
     }
 
-    fn fault(&mut self, path: &str, text: &str) {
-        self.faults.push(ExchangeFault::new(path, text));
+    fn assume(&mut self, path: &str, fault: &str, assumed: impl Into<String>) {
+        self.assumed.push(Assumption { fault: ExchangeFault::new(path, fault), assumed: assumed.into() });
     }
 
+    /// The key of a table or an index; `None` without a partition key.
     fn key(&mut self, json: &Json, path: &str) -> Option<KeySchema> {
-        let path = format!("{path}.KeyAttributes");
         let mut attribute = |role: &str| {
             let found = json.at(&["KeyAttributes", role])?;
-            let read = found.str_at("AttributeName").zip(found.str_at("AttributeType").and_then(key_type));
-            if read.is_none() {
-                self.fault(
-                    &format!("{path}.{role}"),
-                    "write AttributeName and AttributeType, which is S, N or B",
-                );
-            }
-            read.map(|(name, key_type)| KeyAttribute { name: name.to_owned(), key_type })
+            let place = format!("{path}.KeyAttributes.{role}");
+            let fault = "write AttributeName and AttributeType, which is S, N or B";
+            let Some(name) = found.str_at("AttributeName").filter(|name| !name.is_empty()) else {
+                self.assume(&place, fault, "left out");
+                return None;
+            };
+            let known = found.str_at("AttributeType").and_then(key_type);
+            let key_type = known.unwrap_or_else(|| {
+                self.assume(&place, fault, format!("{name} is taken for a text, S"));
+                KeyType::S
+            });
+            Some(KeyAttribute { name: name.to_owned(), key_type })
         };
-        let partition = attribute("PartitionKey");
-        let sort = attribute("SortKey");
-        if partition.is_none() && json.at(&["KeyAttributes", "PartitionKey"]).is_none() {
-            self.fault(&path, "the PartitionKey is missing");
-        }
+        let (partition, sort) = (attribute("PartitionKey"), attribute("SortKey"));
         Some(KeySchema { partition: vec![partition?], sort: sort.into_iter().collect() })
     }
 
     fn indexes(&mut self, json: &Json, path: &str) -> Vec<IndexSchema> {
-        let mut found = Vec::new();
+        let mut found: Vec<IndexSchema> = Vec::new();
         for (list, kind) in
             [("LocalSecondaryIndexes", IndexKind::Local), ("GlobalSecondaryIndexes", IndexKind::Global)]
         {
             for (at, index) in json.get(list).map_or(&[][..], Json::elements).iter().enumerate() {
                 let path = format!("{path}.{list}[{at}]");
                 let Some(name) = index.str_at("IndexName") else {
-                    self.fault(&path, "the IndexName is missing");
+                    self.assume(&path, "the IndexName is missing", "the index is left out");
                     continue;
                 };
                 let Some(key) = self.key(index, &path) else {
+                    let fault = "the PartitionKey is missing";
+                    self.assume(&format!("{path}.KeyAttributes"), fault, format!("{name} is left out"));
                     continue;
                 };
+                let mut faults = Faults::new();
                 let place = format!("{path}.Projection");
-                let projection = read_projection(index.get("Projection"), &place, &mut self.faults);
+                let projection = read_projection(index.get("Projection"), &place, &mut faults);
+                let assumed = || "it is taken for ALL".to_owned();
+                self.assumed.extend(faults.into_iter().map(|fault| Assumption { fault, assumed: assumed() }));
                 found.push(IndexSchema { name: name.to_owned(), kind, key, projection });
             }
         }
@@ -171,7 +181,8 @@ impl Reader<'_> {
         for (at, attribute) in json.get("NonKeyAttributes").map_or(&[][..], Json::elements).iter().enumerate()
         {
             let Some(name) = attribute.str_at("AttributeName") else {
-                self.fault(&format!("{path}.NonKeyAttributes[{at}]"), "the AttributeName is missing");
+                let path = format!("{path}.NonKeyAttributes[{at}]");
+                self.assume(&path, "the AttributeName is missing", "left out");
                 continue;
             };
             let value_type = attribute.str_at("AttributeType").and_then(ValueType::from_name);
@@ -187,7 +198,7 @@ impl Reader<'_> {
         for (facet, list) in item_lists(json) {
             for raw in list {
                 let Some(read) = read_item(raw) else {
-                    self.fault(path, "an item in TableData is no object");
+                    self.assume(path, "an item in TableData is no object", "the item is left out");
                     continue;
                 };
                 untyped += usize::from(!read.typed);
