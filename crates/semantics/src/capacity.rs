@@ -30,9 +30,9 @@ pub struct Usage {
 }
 
 /// Bytes that one read unit covers (developer guide: `ProvisionedThroughput`).
-const READ_UNIT_BYTES: u64 = 4096;
+pub const READ_UNIT_BYTES: u64 = 4096;
 /// Bytes that one write unit covers (developer guide: `ProvisionedThroughput`).
-const WRITE_UNIT_BYTES: u64 = 1024;
+pub const WRITE_UNIT_BYTES: u64 = 1024;
 
 /// How a read is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

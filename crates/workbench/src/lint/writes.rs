@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{Context, assigned, finding, is_time, is_transaction, names, words};
+use super::context::{Context, assigned, finding, is_transaction, names, words};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
+use keywright_model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
 use keywright_semantics::expression::{
     Comparator, RawCall, RawCondition, RawOperand, RawPath, RawStep, read_condition,
 };
@@ -92,7 +92,7 @@ fn twice(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
 pub(super) fn unconditional(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.condition.is_none()) {
-        let batch = matches!(pattern.operation, crate::model::Operation::Batch(_));
+        let batch = matches!(pattern.operation, keywright_model::Operation::Batch(_));
         let (text, fix) = match step.kind {
             WriteKind::Put if !batch => (
                 format!("{} puts {} and would overwrite one that is there", pattern.id, entity.name),
@@ -187,7 +187,7 @@ const DELETE_TOO: &str = "delete it in the same transaction; or from the table's
 
 /// Whether a put may meet an item with its key. Those of a batch have no conditions that could say so: they load what is new.
 fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
-    let alone = !matches!(pattern.operation, crate::model::Operation::Batch(_));
+    let alone = !matches!(pattern.operation, keywright_model::Operation::Batch(_));
     alone
         && match &step.condition {
             Some(Condition::NotExists) => false,
@@ -411,7 +411,7 @@ fn is_called_counted(name: &str) -> bool {
 /// compares it, or its entity keeps a version against such losses. A measured value or a price is just written.
 fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
     let Some(attribute) = entity.attribute(name) else { return false };
-    if attribute.format.is_some_and(is_time) {
+    if attribute.format.is_some_and(AttributeFormat::is_time) {
         return false;
     }
     let versioned =
