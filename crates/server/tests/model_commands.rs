@@ -8,7 +8,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use keywright_workbench::exchange::json::Json;
+use keywright_model::json::Json;
 use keywright_workbench::lint::RULES;
 use support::model_command as keywright;
 

@@ -47,7 +47,7 @@ const MODELS: [&str; 5] = [
     "examples/models/orders.yaml",
     "examples/models/bank-payments.yaml",
     "examples/models/shop-single-table.yaml",
-    "crates/workbench/tests/models/ten-patterns.yaml",
+    "crates/model/tests/models/ten-patterns.yaml",
 ];
 
 #[test]

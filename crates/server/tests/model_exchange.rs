@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use keywright_workbench::exchange::json::Json;
+use keywright_model::json::Json;
 use support::{Server, model_command as keywright};
 
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
@@ -41,7 +41,7 @@ entities:
 "#;
 
 fn example(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../workbench/tests/data/workbench").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench").join(name)
 }
 
 /// What the command prints; it must succeed.
@@ -575,7 +575,7 @@ fn a_table_with_replicas_that_does_not_say_how_it_scales_becomes_a_model_that_ca
     let told = noted(path, &["import", "table.json", "-o", "model.yaml"]);
     assert!(told.contains("Tab: replicas need capacity that scales; it is written from 6 to 6"), "{told}");
     let text = std::fs::read_to_string(path.join("model.yaml")).unwrap();
-    let made = keywright_workbench::model::parse(&text).unwrap();
+    let made = keywright_model::parse(&text).unwrap();
     assert_eq!(made.tables[0].replicas, ["eu-west-1"]);
 }
 
@@ -593,8 +593,8 @@ fn replicas_come_back_from_every_format_that_holds_them_and_are_told_by_every_ot
     std::fs::write(path.join("rep.yaml"), REPLICATED).unwrap();
     let tables = |model: &str| {
         let text = std::fs::read_to_string(path.join(model)).unwrap();
-        let made = keywright_workbench::model::parse(&text).unwrap();
-        made.tables.iter().map(keywright_workbench::exchange::of_model::definition).collect::<Vec<_>>()
+        let made = keywright_model::parse(&text).unwrap();
+        made.tables.iter().map(keywright_model::exchange::of_model::definition).collect::<Vec<_>>()
     };
     for (flags, file) in [
         (&["--to", "cloudformation"][..], "t.yaml"),
@@ -742,7 +742,7 @@ fn a_live_table_of_ten_thousand_items_gives_entities_sparse_indexes_and_counts()
     assert!(told.contains("are shared among its entities as the 2000 sampled ones are"), "{told}");
     assert!(told.contains("key templates of") && told.contains("are guessed from"), "{told}");
     let text = std::fs::read_to_string(path.join("live.yaml")).unwrap();
-    let model = keywright_workbench::model::parse(&text).unwrap();
+    let model = keywright_model::parse(&text).unwrap();
     let template = |entity: &str, key: &str| {
         model.entity(entity).and_then(|entity| entity.template(key)).map(|template| template.to_string())
     };

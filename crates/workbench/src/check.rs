@@ -1,10 +1,10 @@
 //! Checking in one call: run, then judge.
 
-use crate::data::{ReadFile, shortfalls};
 use crate::lint::lint;
-use crate::model::{Faults, Model};
 use crate::report::{Checked, Remark};
 use crate::run::{Progress, Report, run};
+use keywright_model::data::{ReadFile, shortfalls};
+use keywright_model::{Faults, Model};
 
 /// Runs a model and applies the rules.
 pub fn check(

@@ -1,19 +1,16 @@
-//! A data model that proves itself: model file → tables, data and access patterns → real execution on the engine →
-//! findings, capacity, cost, design, as plain data.
+//! A data model that proves itself: a model is executed on the engine, and what ran is measured, judged and priced.
 //!
-//! There is no second estimate and no second rule book: sizes and limits are those of `semantics`, capacity is what the
-//! engine's meter says. It opens no sockets, starts no threads and reads no clocks; files are read and reports printed
-//! by the server's `keywright model` commands.
+//! It owns runs, findings, cost, heat, prices, reports and views, all as plain data. There is no second estimate and no
+//! second rule book: sizes and limits are those of `semantics`, capacity is what the engine's meter says. It does not know
+//! the form of model files (`keywright-model`), nor how keys are chosen or changed (`keywright-designer`). It opens no
+//! sockets, starts no threads and reads no clocks; the server's `keywright model` commands read files and print reports.
+//!
+//! Layers: price < run < heat, cost < lint < report < check < views.
 
 mod check;
 pub mod cost;
-pub mod data;
-pub mod design;
-pub mod diff;
-pub mod exchange;
 pub mod heat;
 pub mod lint;
-pub mod model;
 pub mod price;
 pub mod report;
 pub mod run;

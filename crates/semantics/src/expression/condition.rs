@@ -7,6 +7,7 @@ use super::lexer::Comparator;
 use super::path::{self, DocumentPath};
 use super::placeholders::Placeholders;
 use super::print::{CanonicalText, Printer};
+use super::syntax::RawCondition;
 use super::work::Work;
 use super::{checks, parser};
 use crate::codec::{EncodedValue, MapRef, ValueRef};
@@ -344,6 +345,11 @@ impl std::fmt::Display for Condition {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(&self.canonical().text)
     }
+}
+
+/// Reads a condition's syntax only: reserved words may be names, and placeholders need no definition.
+pub fn read_condition(text: &str) -> Result<RawCondition<'_>, Error> {
+    parser::condition(text).map_err(|fault| fault.in_parameter(ConditionKind::Condition.parameter()))
 }
 
 /// Parses a `ConditionExpression`, `FilterExpression` or `KeyConditionExpression` and binds its placeholders.

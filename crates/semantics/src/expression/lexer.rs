@@ -46,7 +46,7 @@ pub(super) enum Keyword {
 
 /// The six comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Comparator {
+pub enum Comparator {
     Eq,
     Ne,
     Lt,

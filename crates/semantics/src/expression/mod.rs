@@ -30,15 +30,16 @@ mod update;
 mod work;
 
 pub use apply::Updated;
-pub use condition::{Condition, ConditionKind, parse_condition};
+pub use condition::{Condition, ConditionKind, parse_condition, read_condition};
 pub(crate) use condition::{Expr, Operand};
 pub use key_condition::{KeyClause, KeyCondition, KeyPredicate, parse_key_condition};
-pub(crate) use lexer::Comparator;
+pub use lexer::Comparator;
 pub use path::{DocumentPath, PathStep};
 pub use placeholders::Placeholders;
 pub use print::CanonicalText;
 pub use projection::{Projection, parse_projection};
 pub(crate) use syntax::Arithmetic;
+pub use syntax::{RawCall, RawCondition, RawOperand, RawPath, RawStep};
 pub(crate) use update::{Action, Change, SetOperand, SetValue};
 pub use update::{Update, parse_update};
 pub use work::Work;

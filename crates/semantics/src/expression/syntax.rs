@@ -1,12 +1,13 @@
 //! The syntax tree of expressions: borrowed text without parentheses, with placeholders not yet replaced.
 //!
-//! It does not know whether names are reserved, functions exist or placeholders are defined.
+//! It does not know whether names are reserved, functions exist or placeholders are defined. The tree of a condition is
+//! public, for readers of model files, whose names need no placeholders.
 
 use super::lexer::Comparator;
 
 /// One step of a path as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RawStep<'t> {
+pub enum RawStep<'t> {
     Name(&'t str),
     /// With its `#`.
     Placeholder(&'t str),
@@ -16,33 +17,36 @@ pub(super) enum RawStep<'t> {
 
 /// A path as written. Invariant: the first step is not an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawPath<'t> {
-    pub(super) first: RawStep<'t>,
-    pub(super) rest: Vec<RawStep<'t>>,
+pub struct RawPath<'t> {
+    pub first: RawStep<'t>,
+    pub rest: Vec<RawStep<'t>>,
 }
 
 impl<'t> RawPath<'t> {
-    pub(super) fn steps(&self) -> impl Iterator<Item = RawStep<'t>> + '_ {
+    pub fn steps(&self) -> impl Iterator<Item = RawStep<'t>> + '_ {
         std::iter::once(self.first).chain(self.rest.iter().copied())
     }
 }
 
+/// A function with its arguments: any name, any number of arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RawCall<'t> {
-    pub(super) name: &'t str,
-    pub(super) arguments: Vec<RawOperand<'t>>,
+pub struct RawCall<'t> {
+    pub name: &'t str,
+    pub arguments: Vec<RawOperand<'t>>,
 }
 
+/// One side of a comparison or an argument, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RawOperand<'t> {
+pub enum RawOperand<'t> {
     Path(RawPath<'t>),
     /// With its `:`.
     Value(&'t str),
     Call(RawCall<'t>),
 }
 
+/// A condition as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum RawCondition<'t> {
+pub enum RawCondition<'t> {
     And(Box<RawCondition<'t>>, Box<RawCondition<'t>>),
     Or(Box<RawCondition<'t>>, Box<RawCondition<'t>>),
     Not(Box<RawCondition<'t>>),

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use keywright_model::data;
+use keywright_model::{MicroPerSecond, Model};
 use keywright_workbench::cost::{Costing, Gigabyte, Habits, Month, Settings, bill, json, markdown, text};
-use keywright_workbench::data;
-use keywright_workbench::model::{MicroPerSecond, Model};
 use keywright_workbench::price::{self, Prices, TODAY};
 use keywright_workbench::run::{Measured, measure};
 
@@ -139,7 +139,7 @@ pub(super) fn prices(name: Option<&str>) -> Result<Prices, String> {
 }
 
 /// Faults of a model, one a line.
-pub(super) fn shown(path: &Path, faults: &[keywright_workbench::model::Fault]) -> String {
+pub(super) fn shown(path: &Path, faults: &[keywright_model::Fault]) -> String {
     let name = path.display().to_string();
     faults.iter().map(|fault| fault.in_file(&name)).collect::<Vec<_>>().join("\n")
 }

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::check;
-use keywright_workbench::cost::{Costing, Settings};
-use keywright_workbench::design::{
+use keywright_designer::design::{
     Billed, Design, Embedded, Problem, Proof, SAME, Unbilled, Verified, VerifiedWrite, billed, from_model,
     keep, solve, to_model, unguarded, unlisted, unordered, verify, verify_writes,
 };
+use keywright_model::{self as model, Model, Table};
+use keywright_workbench::check;
+use keywright_workbench::cost::{Costing, Settings};
 use keywright_workbench::lint::{Finding, Severity};
-use keywright_workbench::model::{self, Model, Table};
 use keywright_workbench::price::{Money, Prices};
 use keywright_workbench::run::Outcome;
 
@@ -274,7 +274,7 @@ fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed)
     }
 }
 
-fn sentences(faults: &[keywright_workbench::design::Fault]) -> String {
+fn sentences(faults: &[keywright_designer::design::Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 

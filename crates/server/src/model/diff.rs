@@ -1,12 +1,9 @@
 //! `keywright model diff`: what changed between two models and what the migration takes.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::diff::{Extent, Subject, Terms, diff};
-use keywright_workbench::lint::lint;
-use keywright_workbench::run::{self, Outcome};
+use keywright_designer::diff::{Extent, Subject, Terms, diff};
 
 use super::format::{Format, one_of};
 use super::{cost, files};
@@ -56,30 +53,11 @@ struct Loaded {
     prices: Option<String>,
 }
 
-/// A model with its items. Where the author left it to the planner, a run says which index each question uses, which
-/// questions nothing answers, and what the rules call errors; a model that does not run is compared as it is written.
+/// A model with its items, run once.
 fn load(path: &Path) -> Result<Loaded, String> {
-    let (mut model, items) = files::load(path)?;
+    let (model, items) = files::load(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let read_file = |name: &str| files::read(&folder.join(name));
-    let report = match run::run(&model, &read_file, &mut |_| {}) {
-        Ok(report) => report,
-        Err(faults) => {
-            let subject = Subject::of_model(&model, &items).stopped(&faults);
-            return Ok(Loaded { subject, prices: model.prices });
-        }
-    };
-    let findings = lint(&model, &report);
-    let mut unanswered = BTreeSet::new();
-    for pattern in &mut model.patterns {
-        let Some(ran) = report.pattern(&pattern.id) else { continue };
-        if matches!(ran.outcome, Outcome::NoPlan(_)) {
-            unanswered.insert(pattern.id.clone());
-        }
-        if pattern.uses.is_none() {
-            pattern.uses.clone_from(&ran.index);
-        }
-    }
-    let subject = Subject::of_model(&model, &items).unanswered(&unanswered).judged(&findings);
-    Ok(Loaded { subject, prices: model.prices })
+    let prices = model.prices.clone();
+    Ok(Loaded { subject: Subject::of_run(model, &items, &read_file), prices })
 }

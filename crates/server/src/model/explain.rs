@@ -1,8 +1,8 @@
 //! `keywright model explain`: a rule in words.
 
 use clap::Args;
+use keywright_model::did_you_mean;
 use keywright_workbench::lint::{RULES, explain, rule};
-use keywright_workbench::model::did_you_mean;
 
 use crate::banner;
 

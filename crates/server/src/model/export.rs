@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use keywright_workbench::exchange::cloudformation::Resource;
-use keywright_workbench::exchange::export::{Target, export};
-use keywright_workbench::exchange::of_model::of_model;
-use keywright_workbench::exchange::workbench_json::Document;
-use keywright_workbench::model::{self, DataSource, Model};
+use keywright_model::exchange::cloudformation::Resource;
+use keywright_model::exchange::export::{Target, export};
+use keywright_model::exchange::of_model::of_model;
+use keywright_model::exchange::workbench_json::Document;
+use keywright_model::{self as model, DataSource, Model};
 
 use super::files::{self, beside};
 use crate::{banner, environment};
@@ -153,7 +153,7 @@ fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, S
         return Ok(None);
     }
     let document = parsed(&path)?;
-    let draft = document.read().map_err(|faults| files::faults(&path, &faults))?.draft;
+    let draft = document.read_all().draft;
     let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
     if let Some(other) = files::another(made, &draft.name, &tables) {
         return Err(format!(

@@ -4,11 +4,11 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use keywright_workbench::data;
-use keywright_workbench::exchange::fault::ExchangeFault;
-use keywright_workbench::exchange::import::import;
-use keywright_workbench::exchange::of_model::{Items, stored_items};
-use keywright_workbench::model::{self, Model};
+use keywright_model::data;
+use keywright_model::exchange::fault::ExchangeFault;
+use keywright_model::exchange::import::import;
+use keywright_model::exchange::of_model::{Items, stored_items};
+use keywright_model::{self as model, Model};
 
 use crate::banner;
 

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use keywright_workbench::exchange::fault::ExchangeFault;
-use keywright_workbench::exchange::import::{Source, import, readable, takes_a_side};
-use keywright_workbench::exchange::live;
-use keywright_workbench::exchange::to_model::to_model;
-use keywright_workbench::exchange::workbench_json::Document;
-use keywright_workbench::model::{self, Model};
+use keywright_model::exchange::fault::ExchangeFault;
+use keywright_model::exchange::import::{Source, import, readable, takes_a_side};
+use keywright_model::exchange::live;
+use keywright_model::exchange::to_model::to_model;
+use keywright_model::exchange::workbench_json::Document;
+use keywright_model::{self as model, Model};
 
 use super::fetch::{self, Credentials, Endpoint};
 use super::files::{self, beside};
@@ -116,7 +116,7 @@ fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<M
     match files::read_model(&path) {
         Ok(model) => {
             let document = Document::parse(text).map_err(|faults| files::faults(file, &faults))?;
-            let draft = document.read().map_err(|faults| files::faults(file, &faults))?.draft;
+            let draft = document.read_all().draft;
             let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
             if let Some(other) = files::another(&model, &draft.name, &tables) {
                 return Err(format!(

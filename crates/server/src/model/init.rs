@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use keywright_workbench::model;
+use keywright_model as model;
 
 use super::files;
 use crate::banner;

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
         Command::Init(arguments) => init::run(arguments),
         Command::Show(arguments) => show::run(arguments),
         Command::Schema => {
-            banner::say(keywright_workbench::model::schema().trim_end());
+            banner::say(keywright_model::schema().trim_end());
             Ok(())
         }
         Command::Prices(arguments) => cost::run_prices(arguments),

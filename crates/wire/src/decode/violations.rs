@@ -16,12 +16,6 @@ use crate::json::{Node, member};
 use crate::operation::Operation;
 use crate::shapes::{Constraint, Input, Kind, Member, Presence, Shape};
 
-<<<<<<< HEAD
-=======
-/// The service stops collecting at this number.
-const VIOLATIONS_MAX: usize = 10;
-
->>>>>>> w-store
 /// All violations of the body, as one error.
 pub(super) fn check(operation: Operation, input: &Input, body: &Node<'_>) -> Result<(), Error> {
     let mut walk = Walk { operation, input, path: Path::default(), found: Vec::new() };

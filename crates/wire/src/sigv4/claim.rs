@@ -241,17 +241,10 @@ fn from_query(request: &SignedRequest<'_>, algorithm: String) -> Result<RawClaim
     })
 }
 
-<<<<<<< HEAD
 /// The validity of a presigned request without X-Amz-Expires: the same window as for a header signature.
 const DEFAULT_EXPIRES_SECONDS: u64 = SIGNATURE_SKEW_SECONDS_MAX;
 /// A region's name becomes part of every table's record; the service's names have at most 16 bytes.
 const REGION_BYTES_MAX: usize = 64;
-=======
-/// The validity of a presigned request without X-Amz-Expires: the same window as for a header signature.
-const DEFAULT_EXPIRES_SECONDS: u64 = 300;
-/// Seven days (Signature Version 4: query parameters).
-const EXPIRES_SECONDS_MAX: u64 = 604_800;
->>>>>>> w-store
 
 /// A claim with all its parts, before they are checked.
 struct RawClaim<'a> {
@@ -264,13 +257,6 @@ struct RawClaim<'a> {
     placement: Placement,
 }
 
-<<<<<<< HEAD
-=======
-/// The allowed difference between the time of a header-signed request and the current time (observed in the
-/// service's error texts).
-const SKEW_SECONDS_MAX: u64 = 300;
-
->>>>>>> w-store
 fn check_time(raw: &RawClaim<'_>, now: TimeMs) -> Result<(), Error> {
     let latest = now.plus_seconds(SIGNATURE_SKEW_SECONDS_MAX);
     if raw.time > latest {

@@ -9,11 +9,11 @@ use super::{
     Allowance, BreakEvens, Capacity, Class, Costing, Demand, Load, Missing, Mode, Throughput, Workload,
     write_amplification,
 };
-use crate::model::{
-    Billing, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, Write, WriteKind,
-};
 use crate::price::{Item, Money};
 use crate::run::{EntityReport, Measured, Note, PatternReport, written_ppm};
+use keywright_model::{
+    Billing, HalfUnits, Index, IndexKind, MicroPerSecond, Model, Pattern, Table, Write, WriteKind,
+};
 
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;

@@ -2,9 +2,9 @@
 
 use super::text::{micro_units, open};
 use super::{Bill, BreakEvens, Capacity, Costing, Feature, Gigabyte, Line, Provision, Storage, Target};
-use crate::exchange::json::Json;
 use crate::price::{Item, Money};
 use crate::run::units;
+use keywright_model::json::Json;
 
 /// A bill as JSON.
 pub fn json(model: &str, bill: &Bill, costing: &Costing<'_>) -> String {

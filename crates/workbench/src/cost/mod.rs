@@ -22,8 +22,8 @@ pub use workload::{BreakEvens, Demand, Workload};
 
 use std::fmt;
 
-use crate::model::{HalfUnits, MicroPerSecond};
 use crate::price::{Item, Money, Prices};
+use keywright_model::{HalfUnits, MicroPerSecond};
 
 #[cfg(test)]
 mod tests;

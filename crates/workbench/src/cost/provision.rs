@@ -3,7 +3,7 @@
 
 use super::workload::{ALL_PPM, UNIT_MICRO_HALVES};
 use super::{Demand, Target, Throughput};
-use crate::model::Billing;
+use keywright_model::Billing;
 
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;

@@ -196,8 +196,8 @@ fn billed(text: &str, settings: Settings) -> Bill {
 }
 
 fn at(price_file: &str, text: &str, settings: Settings) -> Bill {
-    let model = crate::model::parse(text).expect("a model");
-    let samples = crate::data::load(&model, &|_| Err("no files".to_owned())).expect("its data");
+    let model = keywright_model::parse(text).expect("a model");
+    let samples = keywright_model::data::load(&model, &|_| Err("no files".to_owned())).expect("its data");
     let measured = crate::run::measure(&model, &samples).expect("it runs");
     let prices = prices(price_file);
     bill(&model, &measured, &Costing { prices: &prices, settings }).expect("priced")
@@ -542,7 +542,7 @@ fn a_bill_names_the_prices_it_used_and_marks_those_nobody_confirmed() {
         "Orders: {key: {pk: S}}",
         "Orders: {key: {pk: S}, class: infrequent-access, billing: {provisioned: {rcu: 200, wcu: 50}}}",
     );
-    let model = crate::model::parse(&text).expect("a model");
+    let model = keywright_model::parse(&text).expect("a model");
     let measured = crate::run::measure(&model, &[]).expect("it runs");
     let prices = prices(TODAY);
     let costing = costing(&prices);

@@ -2,9 +2,9 @@
 
 use super::workload::RESERVED_BLOCK_UNITS;
 use super::{Bill, BreakEvens, Capacity, Costing, Line, Provision, Target, Written};
-use crate::model::HalfUnits;
 use crate::price::{Item, Money};
 use crate::run::units;
+use keywright_model::HalfUnits;
 
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;

@@ -4,18 +4,13 @@
 //! A partition sustains 1000 write units and 3000 read units a second (developer guide, partition key design).
 
 mod of_model;
-mod ratio;
-mod share;
 mod show;
 
 pub use of_model::{HotKey, keys, of_model};
-pub use ratio::Exact;
-pub use share::{Spread, different, spreads};
 pub use show::{json, markdown, of_writes, of_writes_json, text};
 
+use keywright_model::distribution::{Exact, Spread};
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
-
-use crate::model::Skew;
 
 #[cfg(test)]
 mod tests;
@@ -29,11 +24,6 @@ fn most_writes() -> Exact {
 fn most_reads() -> Exact {
     Exact::of(PARTITION_READ_UNITS_MAX)
 }
-
-/// Parts per million of everything.
-const ALL_PPM: u64 = 1_000_000;
-/// Values of a Zipf distribution summed one by one; the tail beyond is integrated.
-const ZIPF_TERMS_MAX: u32 = 10_000;
 
 /// What one partition key receives at the peak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,42 +110,4 @@ impl Heat {
 /// Shards for this many write units per second on one key.
 pub fn shards_for_writes(units_per_second: u64) -> u64 {
     Heat { writes: Exact::of(units_per_second), reads: Exact::ZERO }.shards()
-}
-
-/// The share of requests that the busiest of `keys` values receives, in parts per million, rounded up.
-pub fn busiest_share_ppm(skew: Skew, keys: u64) -> u64 {
-    busiest(skew, keys).ppm()
-}
-
-/// The share of requests that the busiest of so many values receives.
-fn busiest(skew: Skew, keys: u64) -> Exact {
-    let keys = keys.max(1);
-    let even = Exact::part(1_u64, keys);
-    match skew {
-        Skew::Uniform => even,
-        Skew::Hottest { share_ppm } => Exact::part(share_ppm.min(ALL_PPM), ALL_PPM).max(even),
-        Skew::Zipf { exponent_milli } => Exact::part(zipf_share_ppm(exponent_milli, keys), ALL_PPM).max(even),
-    }
-}
-
-/// 1 ÷ Σ k⁻ˢ: the first terms are summed, the rest is the integral from half a step before the next one.
-fn zipf_share_ppm(exponent_milli: u64, keys: u64) -> u64 {
-    let exponent = f64::from(u32::try_from(exponent_milli).unwrap_or(u32::MAX)) / 1000.0;
-    let summed = u32::try_from(keys).unwrap_or(u32::MAX).min(ZIPF_TERMS_MAX);
-    let head: f64 = (1..=summed).map(|rank| f64::from(rank).powf(-exponent)).sum();
-    let (from, to) = (f64::from(summed) + 0.5, float(keys) + 0.5);
-    let tail = if to <= from {
-        0.0
-    } else if (exponent - 1.0).abs() < 1e-9 {
-        (to / from).ln()
-    } else {
-        (to.powf(1.0 - exponent) - from.powf(1.0 - exponent)) / (1.0 - exponent)
-    };
-    // A billionth is taken off first: 480000.0000000001 is the rounding of the sum, not a share above 480000.
-    let share = (1_000_000.0 / (head + tail) * (1.0 - 1e-9)).ceil();
-    format!("{share:.0}").parse().unwrap_or(ALL_PPM)
-}
-
-fn float(number: u64) -> f64 {
-    number.to_string().parse().unwrap_or(f64::MAX)
 }

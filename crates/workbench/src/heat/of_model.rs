@@ -3,20 +3,17 @@
 //!
 //! A local index is in the partitions of its table: what it is written and read there warms the same key.
 
+use keywright_semantics::capacity::{READ_UNIT_BYTES, WRITE_UNIT_BYTES};
 use std::cmp::Reverse;
 
-use super::share::{When, items, of_shards, of_time, of_values, spreads};
 use super::{Exact, Heat, Spread, Verdict, most_writes};
-use crate::model::{
-    Condition, Entity, GivenOp, HalfUnits, Index, IndexKind, Model, Part, Pattern, Read, ReadKind, Table,
-    Template, Write, WriteKind,
-};
 use crate::run::{Report, written_ppm};
+use keywright_model::distribution::{When, items, of_shards, of_time, of_values, spreads};
+use keywright_model::{
+    AttributeFormat, Condition, Entity, GivenOp, HalfUnits, Index, IndexKind, Model, Part, Pattern, Read,
+    ReadKind, Table, Template, Write, WriteKind,
+};
 
-/// Bytes that one write unit covers.
-const WRITE_UNIT_BYTES: u64 = 1024;
-/// Bytes that one read unit covers.
-const READ_UNIT_BYTES: u64 = 4096;
 /// Millionths of half units in a unit.
 const UNIT_MICRO_HALVES: u64 = 2_000_000;
 /// Everything, in parts per million.
@@ -389,14 +386,14 @@ impl Metered<'_> {
     fn when_written(&self) -> When {
         let made: u64 = self.own_steps().filter(|step| makes(step)).map(|step| step.n).sum();
         let Some(rate) = self.pattern.rate.filter(|_| made > 0) else { return When::Any };
-        When::Now { average: crate::model::MicroPerSecond(rate.average.0.saturating_mul(made)) }
+        When::Now { average: keywright_model::MicroPerSecond(rate.average.0.saturating_mul(made)) }
     }
 
     /// A question for what is later than some time, or right after a write of new items, is for the present ones.
     fn when_read(&self, asked: &Read, entity: &Entity) -> When {
         let is_time = |name: &str| {
             let format = entity.attribute(name).and_then(|attribute| attribute.format);
-            format.is_some_and(super::share::is_time)
+            format.is_some_and(AttributeFormat::is_time)
         };
         let mut given = asked.given.iter();
         let since =

@@ -1,7 +1,7 @@
 //! The heat of keys as text, Markdown and JSON.
 
 use super::{Exact, HotKey, Spread, Verdict, shards_for_writes};
-use crate::exchange::json::Json;
+use keywright_model::json::Json;
 
 /// Parts per million of one percent.
 const PPM_PER_PERCENT: u64 = 10_000;

@@ -1,5 +1,8 @@
 //! Heat: the shard calculator, shares of the busiest key, verdicts at the limits.
 
+use keywright_model::Skew;
+use keywright_model::distribution::busiest;
+
 use super::*;
 
 fn writes(units_per_second: u64) -> Heat {
@@ -26,23 +29,6 @@ fn a_key_is_warm_over_half_and_hot_over_the_whole_limit() {
 }
 
 #[test]
-fn the_busiest_keys_share_follows_the_skew() {
-    assert_eq!(busiest_share_ppm(Skew::Uniform, 4), 250_000);
-    assert_eq!(busiest_share_ppm(Skew::Hottest { share_ppm: 900_000 }, 1000), 900_000);
-    assert_eq!(busiest_share_ppm(Skew::Hottest { share_ppm: 1 }, 2), 500_000, "never below the even share");
-    // 1 ÷ (1 + 1/2 + 1/3 + 1/4)
-    assert_eq!(busiest_share_ppm(Skew::Zipf { exponent_milli: 1000 }, 4), 480_000);
-    assert_eq!(busiest_share_ppm(Skew::Zipf { exponent_milli: 0 }, 10), 100_000);
-}
-
-#[test]
-fn the_tail_of_a_long_zipf_distribution_is_not_lost() {
-    // The harmonic number of a million is 14.392727.
-    let share = busiest_share_ppm(Skew::Zipf { exponent_milli: 1000 }, 1_000_000);
-    assert!((69_479..=69_482).contains(&share), "{share}");
-}
-
-#[test]
 fn a_skewed_key_of_a_moderate_table_can_still_be_hot() {
     let table = writes(10_000);
     let share = busiest(Skew::Zipf { exponent_milli: 1100 }, 100_000);
@@ -51,7 +37,7 @@ fn a_skewed_key_of_a_moderate_table_can_still_be_hot() {
 }
 
 fn heat_of(text: &str) -> Vec<HotKey> {
-    let model = crate::model::parse(text).expect("a model");
+    let model = keywright_model::parse(text).expect("a model");
     let no_files = |_: &str| Err("no files".to_owned());
     let report = crate::run::run(&model, &no_files, &mut |_| {}).expect("it runs");
     of_model(&model, &report)
@@ -171,7 +157,7 @@ fn what_a_model_does_not_say_is_unknown_and_not_cool() {
 
 /// By what the declared workload is metered to take, as the command does.
 fn metered_heat_of(text: &str) -> Vec<HotKey> {
-    let model = crate::model::parse(text).expect("a model");
+    let model = keywright_model::parse(text).expect("a model");
     let no_files = |_: &str| Err("no files".to_owned());
     let samples = crate::run::run(&model, &no_files, &mut |_| {}).expect("it runs").samples;
     of_model(&model, &crate::run::measure(&model, &samples).expect("it is metered").report)

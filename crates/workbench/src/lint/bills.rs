@@ -25,7 +25,7 @@ fn billed(context: &Context<'_>) -> Option<(Bill, Prices)> {
 
 /// L041.
 pub(super) fn too_few_units(context: &Context<'_>) -> Vec<Finding> {
-    let provisioned = |table: &crate::model::Table| table.billing != crate::model::Billing::OnDemand;
+    let provisioned = |table: &keywright_model::Table| table.billing != keywright_model::Billing::OnDemand;
     if !context.model.tables.iter().any(provisioned) {
         return Vec::new();
     }

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 
 use super::context::Context;
-use super::shapes::{Side, can_be_equal};
-use crate::model::{Entity, GivenOp, KeyType, Order, Part, Pattern, Read, Template};
 use crate::run::{OperationKind, PatternReport};
+use keywright_model::template::overlap::{Side, can_be_equal};
+use keywright_model::{Entity, GivenOp, KeyType, Order, Part, Pattern, Read, Template};
 
 /// Above every text that continues a prefix.
 const LAST: char = '\u{10ffff}';

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use keywright_semantics::size::value_bytes;
 use keywright_semantics::value::Item;
 
-use crate::data::key_text;
-use crate::model::{
-    At, Attribute, AttributeFormat, Entity, Index, Model, Operation, Pattern, Projection, Read, Table,
-    Template, Write,
-};
 use crate::run::{Measured, PatternReport, Report, measure};
+use keywright_model::data::key_text;
+use keywright_model::{
+    At, Attribute, Entity, Index, Model, Operation, Pattern, Projection, Read, Table, Template, Write,
+};
 
 use super::{Finding, Severity};
 
@@ -222,7 +221,7 @@ impl<'a> Context<'a> {
 
     /// How many different partition keys some templates make of an entity; `None` when unknown.
     pub(super) fn partitions(&self, entity: &Entity, templates: &[Template]) -> Option<u64> {
-        crate::heat::different(self.model, entity, templates)
+        keywright_model::distribution::different(self.model, entity, templates)
     }
 }
 
@@ -235,17 +234,6 @@ pub(super) fn names(entity: &Entity) -> impl Iterator<Item = &(String, Template)
     std::iter::once(&entity.key)
         .chain(entity.slots.iter().map(|(_, slot)| slot))
         .flat_map(|slot| &slot.templates)
-}
-
-pub(super) const fn is_time(format: AttributeFormat) -> bool {
-    matches!(
-        format,
-        AttributeFormat::Iso8601
-            | AttributeFormat::Date
-            | AttributeFormat::EpochMs
-            | AttributeFormat::EpochSeconds
-            | AttributeFormat::LocalTime
-    )
 }
 
 /// The words of an expression.

@@ -2,7 +2,7 @@
 
 use super::context::{Context, finding, words};
 use super::{Finding, Severity};
-use crate::model::{Attribute, AttributeFormat, Condition, Entity, Read, ReadKind, Table, WriteKind};
+use keywright_model::{Attribute, AttributeFormat, Condition, Entity, Read, ReadKind, Table, WriteKind};
 use keywright_semantics::value::ValueType;
 
 /// No number of seconds is so large before the year 5138; numbers of milliseconds have been since 1973.

@@ -2,8 +2,9 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::heat::{self, Exact, HotKey, Verdict};
-use crate::model::{Entity, Index, Part, Template};
+use crate::heat::{self, HotKey, Verdict};
+use keywright_model::distribution::{Exact, Spread, spreads};
+use keywright_model::{Entity, Index, Part, Template};
 use keywright_semantics::limits::{PARTITION_READ_UNITS_MAX, PARTITION_WRITE_UNITS_MAX};
 
 /// Fewer different partition keys are few.
@@ -83,7 +84,7 @@ pub(super) fn few_partitions(context: &Context<'_>) -> Vec<Finding> {
         let few = partitions < PARTITIONS_FEW
             && entity.count.is_none_or(|count| count > partitions.saturating_mul(PARTITIONS_FEW));
         // What is in shards is spread already: whether they are enough is for the rules on load.
-        let sharded = heat::spreads(context.model, entity, templates).iter().any(|own| own.shards > 1);
+        let sharded = spreads(context.model, entity, templates).iter().any(|own| own.shards > 1);
         if !few || sharded || templates.iter().all(Template::is_constant) {
             return;
         }
@@ -120,7 +121,7 @@ pub(super) fn hot_index(context: &Context<'_>) -> Vec<Finding> {
 pub(super) fn shard_count(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     context.each_partition(|_, index, entity, templates| {
-        for fault in heat::spreads(context.model, entity, templates).iter().filter_map(heat::Spread::fault) {
+        for fault in spreads(context.model, entity, templates).iter().filter_map(Spread::fault) {
             found.push(finding(
                 "L025",
                 Severity::Warning,

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use super::context::{Context, assigned, finding, names, percent, words};
 use super::{Finding, Severity};
-use crate::model::{
+use crate::run::{IndexNumbers, OperationKind, share_ppm};
+use keywright_model::{
     Attribute, Consistency, Entity, Index, IndexKind, Projection, Read, Table, Write, WriteKind,
 };
-use crate::run::{IndexNumbers, OperationKind, share_ppm};
 use keywright_semantics::limits::{GLOBAL_INDEXES_MAX, LOCAL_INDEXES_MAX, PROJECTED_ATTRIBUTES_MAX};
 use keywright_semantics::value::ValueType;
 
@@ -323,7 +323,7 @@ fn removed_alone(step: &Write, entity: &Entity, index: &Index) -> bool {
     step.remove.is_some()
         && index.key_parts().all(|part| {
             let template = entity.template(&part.name);
-            let made = template.iter().flat_map(crate::model::Template::attributes);
+            let made = template.iter().flat_map(keywright_model::Template::attributes);
             !made.chain([part.name.as_str()]).any(|name| changed.iter().any(|changed| changed == name))
         })
 }

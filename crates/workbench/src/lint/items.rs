@@ -2,7 +2,7 @@
 
 use super::context::{Context, assigned, finding};
 use super::{Finding, Severity};
-use crate::model::WriteKind;
+use keywright_model::WriteKind;
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 
 const LARGE_BYTES: u64 = 100 * 1024;

@@ -3,43 +3,19 @@
 use std::collections::BTreeSet;
 
 use super::collection_order::{Collection, written};
-use super::context::{Context, finding, is_time, names};
-use super::shapes::{Side, can_be_equal};
+use super::context::{Context, finding, names};
 use super::{Finding, Severity};
-use crate::model::{
+use crate::run::PatternReport;
+use keywright_model::template::overlap::{Side, can_be_equal, meeting};
+use keywright_model::{
     AttributeFormat, Condition, Entity, KeyType, Model, Part, Pattern, Table, Template, WriteKind,
 };
-use crate::run::PatternReport;
 use keywright_semantics::value::ValueType;
 
 /// Everything, in parts per million.
 const ALL_PPM: u64 = 1_000_000;
 /// Delimiters to choose among.
 const DELIMITERS: [char; 4] = ['#', '|', '~', '^'];
-
-/// Entities of one table that can have the same key, by their places in the model. `stored` has the texts of an entity's key
-/// attribute that a table in use holds.
-pub(crate) fn meeting(model: &Model, stored: &dyn Fn(&Entity, &str) -> Vec<String>) -> Vec<(usize, usize)> {
-    let mut found = Vec::new();
-    for (place, entity) in model.entities.iter().enumerate() {
-        let Some(table) = model.table(&entity.table) else { continue };
-        let others = model.entities.iter().enumerate().skip(place + 1);
-        for (other_place, other) in others.filter(|(_, other)| other.table == entity.table) {
-            let same = table.key_parts().all(|part| {
-                let (Some(one), Some(two)) = (entity.template(&part.name), other.template(&part.name)) else {
-                    return false;
-                };
-                let (ours, theirs) = (stored(entity, &part.name), stored(other, &part.name));
-                let one = Side { entity, template: &one, stored: &ours };
-                can_be_equal(one, Side { entity: other, template: &two, stored: &theirs })
-            });
-            if same && entity.key.templates.iter().len() > 0 {
-                found.push((place, other_place));
-            }
-        }
-    }
-    found
-}
 
 pub(super) fn overlap(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -142,7 +118,7 @@ pub(super) fn delimiter(context: &Context<'_>) -> Vec<Finding> {
                     Some(AttributeFormat::Date | AttributeFormat::Uuid) => delimiter == '-',
                     Some(AttributeFormat::Email) => "@.-_".contains(delimiter),
                     _ => {
-                        let listed = attribute.values.iter().filter_map(crate::model::Node::scalar);
+                        let listed = attribute.values.iter().filter_map(keywright_model::Node::scalar);
                         let entities = std::slice::from_ref(&entity.name);
                         let mut values = listed.chain(context.recorded(entities, &attribute.name));
                         values.any(|text| text.contains(delimiter))
@@ -214,7 +190,10 @@ pub(super) fn not_unique(context: &Context<'_>) -> Vec<Finding> {
         let (inherited, own): (BTreeSet<&str>, BTreeSet<&str>) =
             names.into_iter().partition(|name| repeated(name));
         let times = own.iter().filter(|name| {
-            entity.attribute(name).and_then(|attribute| attribute.format).is_some_and(is_time)
+            entity
+                .attribute(name)
+                .and_then(|attribute| attribute.format)
+                .is_some_and(AttributeFormat::is_time)
         });
         if !own.is_empty() && !inherited.is_empty() && times.count() == own.len() {
             found.push(finding(
@@ -238,7 +217,7 @@ fn too_few_values(context: &Context<'_>, table: &Table, entity: &Entity) -> Vec<
     let Some(count) = entity.count else { return Vec::new() };
     let mut found = Vec::new();
     let keys: Option<Vec<Template>> = table.key_parts().map(|part| entity.template(&part.name)).collect();
-    let values = keys.and_then(|keys| crate::heat::different(context.model, entity, &keys));
+    let values = keys.and_then(|keys| keywright_model::distribution::different(context.model, entity, &keys));
     if let Some(values) = values.filter(|values| *values < count) {
         let text = format!(
             "{count} {} are declared, and their key has only {values} different values: later ones overwrite earlier ones",
@@ -287,7 +266,7 @@ fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String
     let partition = entity.template(&table.partition.name)?;
     let sort = entity.template(&table.sort.as_ref()?.name)?;
     let mut formats =
-        sort.attributes().map(|name| entity.attribute(name)?.format.filter(|own| is_time(*own)));
+        sort.attributes().map(|name| entity.attribute(name)?.format.filter(|own| own.is_time()));
     let first = formats.next()??;
     if !formats.all(|format| format.is_some()) || partition.is_constant() {
         return None;
@@ -377,7 +356,7 @@ pub(super) fn time_forms(context: &Context<'_>) -> Vec<Finding> {
         for template in context.all_sort_templates(table, entity) {
             for name in template.attributes() {
                 let format = entity.attribute(name).and_then(|attribute| attribute.format);
-                let Some(format) = format.filter(|format| is_time(*format)) else {
+                let Some(format) = format.filter(|format| format.is_time()) else {
                     // Without a format the data tell whether it is a time.
                     found.extend(format.is_none().then(|| mixed(context, entity, name)).flatten());
                     continue;
@@ -466,8 +445,8 @@ fn precisions(context: &Context<'_>, entity: &Entity, name: &str) -> Option<Find
 }
 
 /// Whether values of a form are times or numbers in turn.
-pub(crate) const fn counts_up(format: AttributeFormat) -> bool {
-    is_time(format) || matches!(format, AttributeFormat::Sequence)
+pub const fn counts_up(format: AttributeFormat) -> bool {
+    format.is_time() || matches!(format, AttributeFormat::Sequence)
 }
 
 pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {

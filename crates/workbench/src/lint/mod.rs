@@ -13,19 +13,18 @@ mod items;
 mod keys;
 mod paths;
 mod rules;
-mod shapes;
 mod tenants;
 mod writes;
 
 use std::collections::BTreeMap;
 
-use crate::model::{At, Model};
 use crate::run::Report;
+use keywright_model::{At, Model};
 
 pub use context::Context;
-pub(crate) use keys::{counts_up, meeting};
+pub use keys::counts_up;
 pub use rules::{RULES, Rule, explain, rule};
-pub(crate) use tenants::owner;
+pub use tenants::owner;
 
 /// How bad it is: an error fails the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,12 +1,12 @@
 //! Rules on how questions are answered: L001 to L007, L013, L014, L036, L050, L051, L055.
 
 use super::collection_order::{Collection, Reading, begins_with_parent, page, written};
-use super::context::{Context, finding, is_time, names, words};
+use super::context::{Context, finding, names, words};
 use super::{Finding, Severity};
-use crate::model::{
+use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
+use keywright_model::{
     AttributeFormat, GivenOp, HalfUnits, IndexKind, Part, Pattern, Read, ReadKind, Template, WriteKind,
 };
-use crate::run::{Cause, OperationKind, Outcome, PatternReport, missing, units};
 
 const DISCARD_WARNING_PERCENT: u64 = 50;
 const DISCARD_ERROR_PERCENT: u64 = 90;
@@ -175,7 +175,9 @@ pub(super) fn short_upper_bound(context: &Context<'_>) -> Vec<Finding> {
             let Some((_, node)) = pattern.example.iter().find(|(name, _)| *name == given.attribute) else {
                 continue;
             };
-            let Some(upper) = node.elements().get(1).and_then(crate::model::Node::scalar) else { continue };
+            let Some(upper) = node.elements().get(1).and_then(keywright_model::Node::scalar) else {
+                continue;
+            };
             let format =
                 context.attribute(&read.entities, &given.attribute).and_then(|attribute| attribute.format);
             let full = match format {
@@ -222,7 +224,7 @@ pub(super) fn open_prefix(context: &Context<'_>) -> Vec<Finding> {
             let prefix = example.and_then(|(_, node)| node.scalar()).unwrap_or_default();
             // The parts of a date have fixed widths: nothing goes on after a whole one.
             let format = context.attribute(&read.entities, &given.attribute).and_then(|own| own.format);
-            if format.is_none_or(|format| !is_time(format))
+            if format.is_none_or(|format| !format.is_time())
                 && prefix.ends_with(|letter: char| letter.is_ascii_digit())
             {
                 found.push(finding(
@@ -268,7 +270,7 @@ pub(super) fn time_first(context: &Context<'_>) -> Vec<Finding> {
             let time = context
                 .attribute(&read.entities, first)
                 .and_then(|attribute| attribute.format)
-                .is_some_and(is_time);
+                .is_some_and(AttributeFormat::is_time);
             let fixed = read.given.iter().find(|given| {
                 given.op == GivenOp::Eq && given.attribute != first && filtered.contains(&given.attribute)
             });

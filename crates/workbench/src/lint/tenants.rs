@@ -2,7 +2,7 @@
 
 use super::context::{Context, finding};
 use super::{Finding, Severity};
-use crate::model::{Attribute, Entity, Index, Model, Pattern, Table, Template};
+use keywright_model::{Attribute, Entity, Index, Model, Pattern, Table, Template};
 
 /// Beginnings of names by which models call whom an item belongs to, without marks between words.
 const OWNERS: &[&str] = &["tenant", "owner", "org", "organization", "organisation", "workspace"];
@@ -47,7 +47,7 @@ pub(super) fn tenant(context: &Context<'_>) -> Vec<Finding> {
 
 /// Whose an item is: what the entity or its ancestors say with `owner`. In a model that says it nowhere, an attribute of a
 /// usual name, or the identity of an entity of such a name.
-pub(crate) fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
+pub fn owner<'a>(model: &'a Model, entity: &'a Entity) -> Option<&'a Attribute> {
     if model.entities.iter().any(|other| other.owner.is_some()) {
         let mut line = vec![entity];
         for _ in 0..model.entities.len() {

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::context::{Context, assigned, finding, is_time, is_transaction, names, words};
+use super::context::{Context, assigned, finding, is_transaction, names, words};
 use super::{Finding, Severity};
-use crate::model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
+use keywright_model::{AttributeFormat, Condition, Entity, Pattern, Write, WriteKind};
+use keywright_semantics::expression::{
+    Comparator, RawCall, RawCondition, RawOperand, RawPath, RawStep, read_condition,
+};
 use keywright_semantics::limits::{TRANSACTION_BYTES_MAX, TRANSACTION_ITEMS_MAX};
 use keywright_semantics::value::ValueType;
 
@@ -89,7 +92,7 @@ fn twice(context: &Context<'_>, pattern: &Pattern) -> Option<Finding> {
 pub(super) fn unconditional(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (pattern, step, entity) in context.steps().filter(|(_, step, _)| step.condition.is_none()) {
-        let batch = matches!(pattern.operation, crate::model::Operation::Batch(_));
+        let batch = matches!(pattern.operation, keywright_model::Operation::Batch(_));
         let (text, fix) = match step.kind {
             WriteKind::Put if !batch => (
                 format!("{} puts {} and would overwrite one that is there", pattern.id, entity.name),
@@ -184,7 +187,7 @@ const DELETE_TOO: &str = "delete it in the same transaction; or from the table's
 
 /// Whether a put may meet an item with its key. Those of a batch have no conditions that could say so: they load what is new.
 fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
-    let alone = !matches!(pattern.operation, crate::model::Operation::Batch(_));
+    let alone = !matches!(pattern.operation, keywright_model::Operation::Batch(_));
     alone
         && match &step.condition {
             Some(Condition::NotExists) => false,
@@ -193,11 +196,33 @@ fn may_replace(pattern: &Pattern, step: &Write, entity: &Entity) -> bool {
         }
 }
 
-/// Whether a condition holds only where there is no item: one of its clauses says that an attribute of every item is not there.
+/// Whether a condition holds only where there is no item: one of its clauses asks that an attribute of every item is
+/// missing.
 fn is_of_new(condition: &str, entity: &Entity) -> bool {
-    let mut keys = entity.key.templates.iter().map(|(key, _)| key.as_str()).chain(entity.key_attributes());
-    let text: String = condition.split_whitespace().collect();
-    !has_or(condition) && keys.any(|key| text.contains(&format!("attribute_not_exists({key})")))
+    let keys = || entity.key.templates.iter().map(|(key, _)| key.as_str()).chain(entity.key_attributes());
+    let is_key = |name: &str| keys().any(|key| key == name);
+    read_condition(condition).is_ok_and(|condition| requires_absence(&condition, &is_key))
+}
+
+/// Whether a condition is met only where one of these attributes is missing.
+fn requires_absence(condition: &RawCondition<'_>, these: &impl Fn(&str) -> bool) -> bool {
+    match condition {
+        RawCondition::And(left, right) => requires_absence(left, these) || requires_absence(right, these),
+        RawCondition::Or(left, right) => requires_absence(left, these) && requires_absence(right, these),
+        RawCondition::Call(call) => asked_to_be_absent(call).is_some_and(these),
+        RawCondition::Not(_)
+        | RawCondition::Compare { .. }
+        | RawCondition::Between { .. }
+        | RawCondition::In { .. } => false,
+    }
+}
+
+/// The attribute of `attribute_not_exists(…)`.
+fn asked_to_be_absent<'t>(call: &RawCall<'t>) -> Option<&'t str> {
+    match call.arguments.as_slice() {
+        [only] if call.name == "attribute_not_exists" => whole_attribute(only),
+        _ => None,
+    }
 }
 
 /// Whether an entity's items are nothing but another's, one for each: it has copies and its key only, and all are that one's
@@ -386,7 +411,7 @@ fn is_called_counted(name: &str) -> bool {
 /// compares it, or its entity keeps a version against such losses. A measured value or a price is just written.
 fn is_counted(context: &Context<'_>, entity: &Entity, name: &str) -> bool {
     let Some(attribute) = entity.attribute(name) else { return false };
-    if attribute.format.is_some_and(is_time) {
+    if attribute.format.is_some_and(AttributeFormat::is_time) {
         return false;
     }
     let versioned =
@@ -430,49 +455,112 @@ fn words_of(name: &str) -> Vec<String> {
     found
 }
 
-/// Whether a condition lets an attribute be set to a value only if it is more, or less, than what is there: whichever of two
-/// at once is the best stays, with all that is set beside it.
+/// Whether a condition lets an attribute be set to a value only if it is more, or less, than the stored one: of two
+/// concurrent writers the better value stays, with everything that is set next to it.
 fn is_best_so_far(condition: &str, name: &str, value: &str) -> bool {
-    let split = |text: &str, word: &str| -> Vec<String> {
-        let text = text.replace(&format!(" {word} "), "\n");
-        text.replace(&format!(" {} ", word.to_lowercase()), "\n").lines().map(str::to_owned).collect()
-    };
-    let first = format!("attribute_not_exists({name})");
-    let is_first =
-        |part: &str| part.trim_start_matches('(').trim_end_matches(')') == first.trim_end_matches(')');
-    let is_better = |part: &str| {
-        let sides = part.trim_matches(['(', ')']).split_once(['<', '>']);
-        sides
-            .map(|(left, right)| (left, right.trim_start_matches('=')))
-            .is_some_and(|sides| sides == (name, value) || sides == (value, name))
-    };
-    let clauses = split(condition, "AND");
-    clauses.iter().any(|clause| {
-        let parts: Vec<String> = split(clause, "OR").iter().map(|part| part.replace(' ', "")).collect();
-        let all = parts.iter().all(|part| is_first(part) || is_better(part));
-        // Which of `a OR b AND c` belong together is not worked out.
-        all && parts.iter().any(|part| is_better(part))
-            && (clauses.len() == 1 || parts.len() == 1 && !has_or(condition))
-    })
+    read_condition(condition)
+        .is_ok_and(|condition| keeps_best(&condition, name, value) == Some(Best::Compared))
 }
 
-fn has_or(condition: &str) -> bool {
-    condition.split_whitespace().any(|word| word.eq_ignore_ascii_case("or"))
+/// How a condition that keeps the best value is met.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Best {
+    /// There was no value.
+    First,
+    Compared,
 }
 
-/// The attributes that a condition compares with a value, and whether for equality. That one is there says nothing of
-/// what it was.
+/// Whether a condition is met only where there is no value yet or the new one is better; `None` if it is met elsewhere.
+fn keeps_best(condition: &RawCondition<'_>, name: &str, value: &str) -> Option<Best> {
+    let recur = |side: &RawCondition<'_>| keeps_best(side, name, value);
+    match condition {
+        RawCondition::And(left, right) => match (recur(left), recur(right)) {
+            (Some(Best::Compared), _) | (_, Some(Best::Compared)) => Some(Best::Compared),
+            (left, right) => left.or(right),
+        },
+        RawCondition::Or(left, right) => match (recur(left)?, recur(right)?) {
+            (Best::First, Best::First) => Some(Best::First),
+            _ => Some(Best::Compared),
+        },
+        RawCondition::Compare { comparator, left, right } => {
+            let ordered = !matches!(comparator, Comparator::Eq | Comparator::Ne);
+            let between = |path: &RawOperand<'_>, other: &RawOperand<'_>| {
+                whole_attribute(path) == Some(name) && *other == RawOperand::Value(value)
+            };
+            (ordered && (between(left, right) || between(right, left))).then_some(Best::Compared)
+        }
+        RawCondition::Call(call) => (asked_to_be_absent(call) == Some(name)).then_some(Best::First),
+        RawCondition::Not(_) | RawCondition::Between { .. } | RawCondition::In { .. } => None,
+    }
+}
+
+/// The attribute that an operand is, when it is one and not a part of it.
+fn whole_attribute<'t>(operand: &RawOperand<'t>) -> Option<&'t str> {
+    match operand {
+        RawOperand::Path(RawPath { first: RawStep::Name(name), rest }) if rest.is_empty() => Some(name),
+        _ => None,
+    }
+}
+
+/// The attributes that a condition compares with a value, and whether for equality. A clause that also asks whether an
+/// attribute exists does not count: it says nothing of the value. What cannot be parsed compares nothing; the run says so.
 fn compared(condition: &str) -> Vec<(String, bool)> {
     let mut found = Vec::new();
-    let signs = ["=", "<", ">"];
-    for clause in condition.replace(" AND ", "\n").replace(" and ", "\n").lines() {
-        if !signs.iter().any(|sign| clause.contains(sign)) || clause.contains("attribute_") {
-            continue;
-        }
-        let equal = !clause.contains(['<', '>']);
-        found.extend(words(clause).into_iter().map(|name| (name, equal)));
+    if let Ok(condition) = read_condition(condition) {
+        compared_in(&condition, &mut found);
     }
     found
+}
+
+fn compared_in(condition: &RawCondition<'_>, found: &mut Vec<(String, bool)>) {
+    if let RawCondition::And(left, right) = condition {
+        compared_in(left, found);
+        compared_in(right, found);
+        return;
+    }
+    let mut clause = Clause { names: Vec::new(), equal: true, asks_existence: false };
+    clause.read(condition);
+    if !clause.asks_existence {
+        let equal = clause.equal;
+        found.extend(clause.names.into_iter().map(|name| (name.to_owned(), equal)));
+    }
+}
+
+/// What one of the clauses that `AND` joins compares.
+struct Clause<'t> {
+    names: Vec<&'t str>,
+    equal: bool,
+    asks_existence: bool,
+}
+
+impl<'t> Clause<'t> {
+    fn read(&mut self, condition: &RawCondition<'t>) {
+        match condition {
+            RawCondition::And(left, right) | RawCondition::Or(left, right) => {
+                self.read(left);
+                self.read(right);
+            }
+            RawCondition::Not(inner) => {
+                self.equal = false;
+                self.read(inner);
+            }
+            RawCondition::Compare { comparator, left, right } => {
+                self.equal &= *comparator == Comparator::Eq;
+                self.operand(left);
+                self.operand(right);
+            }
+            RawCondition::Call(call) => self.asks_existence |= call.name.starts_with("attribute_"),
+            RawCondition::Between { .. } | RawCondition::In { .. } => {}
+        }
+    }
+
+    fn operand(&mut self, operand: &RawOperand<'t>) {
+        match operand {
+            RawOperand::Path(RawPath { first: RawStep::Name(name), .. }) => self.names.push(name),
+            RawOperand::Call(call) => call.arguments.iter().for_each(|argument| self.operand(argument)),
+            RawOperand::Path(_) | RawOperand::Value(_) => {}
+        }
+    }
 }
 
 fn instead(name: &str, value_type: ValueType) -> String {

@@ -3,10 +3,10 @@
 use keywright_semantics::capacity::Usage;
 
 use super::{Checked, cases, complaints, units, verdict};
-use crate::exchange::json::Json;
 use crate::lint::Finding;
-use crate::model::At;
 use crate::run::{CapacityOf, EntityReport, IndexReport, PatternReport, TableReport};
+use keywright_model::At;
+use keywright_model::json::Json;
 
 /// The report as JSON.
 pub fn json(checked: &Checked) -> String {

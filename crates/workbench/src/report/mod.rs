@@ -8,8 +8,8 @@ mod markdown;
 mod text;
 
 use crate::lint::{Alike, Finding};
-use crate::model::At;
 use crate::run::{OperationKind, PatternReport, Report};
+use keywright_model::At;
 
 pub use crate::run::units;
 pub use json::json;

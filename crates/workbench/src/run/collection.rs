@@ -11,9 +11,9 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::database::key_texts;
 use super::range::Known;
 use super::report::PatternReport;
-use crate::data::{FILLER, Sample, fill, key_text, pad};
-use crate::exchange::infer::template_match;
-use crate::model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template};
+use keywright_model::data::{FILLER, Sample, fill, key_text, pad};
+use keywright_model::template::matching;
+use keywright_model::{Entity, GivenOp, Index, Model, Part, Read, Table, Template};
 
 /// Digits of the number that tells made items apart, in base 36: 1.6 million.
 const COUNTER_DIGITS: usize = 4;
@@ -229,13 +229,13 @@ impl Place<'_> {
 /// What a key says of the attributes it was made of.
 fn read_back(template: &Template, text: &str, found: &mut BTreeMap<String, String>) {
     let template = template.to_string();
-    let parts = template_match::parts(&template);
+    let parts = matching::parts(&template);
     let places = parts.iter().filter_map(|part| match part {
-        template_match::Part::Place(place) if !place.contains('|') => Some(template_match::variable(place)),
-        template_match::Part::Place(_) => Some(""),
-        template_match::Part::Word(_) => None,
+        matching::Part::Place(place) if !place.contains('|') => Some(matching::variable(place)),
+        matching::Part::Place(_) => Some(""),
+        matching::Part::Word(_) => None,
     });
-    for (name, value) in places.zip(template_match::fit(&parts, text).unwrap_or_default()) {
+    for (name, value) in places.zip(matching::fit(&parts, text).unwrap_or_default()) {
         if !name.is_empty() {
             found.entry(name.to_owned()).or_insert_with(|| value.to_owned());
         }

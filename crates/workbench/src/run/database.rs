@@ -19,8 +19,8 @@ use keywright_semantics::response::Response;
 use keywright_semantics::value::Item;
 use keywright_store::memory::MemoryStore;
 
-use crate::data::{Sample, key_of, key_text};
-use crate::model::{Index, IndexKind, KeyPart, KeyType, Projection, Table};
+use keywright_model::data::{Sample, key_of, key_text};
+use keywright_model::{Index, IndexKind, KeyPart, KeyType, Projection, Table};
 
 /// The time that the engine sees: 2026-02-01T00:00:00Z. A check must not depend on when it runs.
 const NOW_MS: u64 = 1_769_904_000_000;
@@ -54,7 +54,7 @@ pub(super) enum Purpose {
     Measure,
 }
 
-pub(crate) struct Database {
+pub struct Database {
     engine: Engine<MemoryStore>,
     caller: Caller,
     /// Which entity each key belongs to, by table and key.
@@ -64,7 +64,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    pub(crate) fn open() -> Result<Self, String> {
+    pub fn open() -> Result<Self, String> {
         let env = Arc::new(Still { drawn: AtomicU64::new(0) });
         let engine = drive(Engine::open(MemoryStore::default(), env, EngineConfig::default()))?
             .map_err(|fault| fault.to_string())?;
@@ -72,14 +72,14 @@ impl Database {
         Ok(Self { engine, caller, owners: BTreeMap::new(), purpose: Purpose::default() })
     }
 
-    pub(crate) fn execute(&self, request: Request) -> Result<Response, Error> {
+    pub fn execute(&self, request: Request) -> Result<Response, Error> {
         match drive(self.engine.execute(&self.caller, request)) {
             Ok(answer) => answer,
             Err(stuck) => Err(Error::new(keywright_semantics::error::ErrorKind::InternalServerError, stuck)),
         }
     }
 
-    pub(crate) fn create(&self, table: &Table) -> Result<(), String> {
+    pub fn create(&self, table: &Table) -> Result<(), String> {
         let request = CreateTable::validate(create_parts(table)).map_err(|fault| fault.message)?;
         self.execute(Request::CreateTable(Box::new(request))).map_err(|fault| fault.message).map(drop)
     }
@@ -92,7 +92,7 @@ impl Database {
         Ok(self.owners.insert(key, sample.entity.clone()))
     }
 
-    pub(crate) fn put(&self, table: &str, item: &Item) -> Result<(), String> {
+    pub fn put(&self, table: &str, item: &Item) -> Result<(), String> {
         let parts =
             PutItemParts { table_name: table.to_owned(), item: parts_of(item), ..PutItemParts::default() };
         let request = PutItem::validate(parts).map_err(|fault| fault.message)?;
@@ -115,7 +115,7 @@ impl Database {
     }
 
     /// Makes an item what it was.
-    pub(crate) fn restore(&self, table: &str, key: &Item, before: Option<&Item>) -> Result<(), String> {
+    pub fn restore(&self, table: &str, key: &Item, before: Option<&Item>) -> Result<(), String> {
         if let Some(item) = before {
             return self.put(table, item);
         }
@@ -145,7 +145,7 @@ impl Database {
 }
 
 /// The table's key of an item as texts.
-pub(crate) fn key_texts(table: &Table, item: &Item) -> Vec<String> {
+pub fn key_texts(table: &Table, item: &Item) -> Vec<String> {
     let key = key_of(table, item).unwrap_or_default();
     table
         .key_parts()
@@ -154,7 +154,7 @@ pub(crate) fn key_texts(table: &Table, item: &Item) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn parts_of(item: &Item) -> AttributeMapPart {
+pub fn parts_of(item: &Item) -> AttributeMapPart {
     item.iter().map(|(name, value)| (name.clone(), Ok(value.clone()))).collect()
 }
 

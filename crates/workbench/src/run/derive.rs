@@ -5,8 +5,8 @@ use keywright_semantics::request::parts::UpdateItemParts;
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use crate::data::fill;
-use crate::model::{Entity, Index, Node, Table, Template};
+use keywright_model::data::fill;
+use keywright_model::{Entity, Index, Node, Table, Template};
 
 /// A key attribute that an update sets to a placeholder's value.
 pub(super) struct Derived {

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use super::range::Known;
-use crate::data::{Sample, from_node, from_untyped_node, told_by_key};
-use crate::model::{Entity, GivenOp, Model, Node, Pattern, Read};
+use keywright_model::data::{Sample, told_by_key};
+use keywright_model::value::{from_node, from_untyped_node};
+use keywright_model::{Entity, GivenOp, Model, Node, Pattern, Read};
 
 /// A question's values and whether its author gave them.
 pub(super) struct Asked {

@@ -20,8 +20,10 @@ use super::range::{Bound, Inclusive, Known};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::tables::IndexNumbers;
 use super::writes;
-use crate::data::{Sample, key_text};
-use crate::model::{Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table};
+use keywright_model::data::{Sample, key_text};
+use keywright_model::{
+    Consistency, Entity, GivenOp, Model, Operation, Order, Pattern, Read, ReadKind, Table,
+};
 
 /// Pages of one question; more are no sample.
 const PAGES_MAX: usize = 100_000;

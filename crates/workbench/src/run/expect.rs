@@ -8,8 +8,8 @@ use keywright_semantics::value::AttributeValue;
 
 use super::database::key_texts;
 use super::report::{Outcome, PatternReport};
-use crate::data::Sample;
-use crate::model::{Expectation, Model, Order, Pattern, Read};
+use keywright_model::data::Sample;
+use keywright_model::{Expectation, Model, Order, Pattern, Read};
 
 /// What is not as a pattern expects it.
 pub(super) fn judge(pattern: &Pattern, report: &PatternReport) -> Vec<String> {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Entity, Write, WriteKind, changed_in};
+use keywright_model::expression::changed_in;
+use keywright_model::{Entity, Write, WriteKind};
 
 /// The step and the how manieth of its items that the nth item of a second item's step is a copy of: of what a change does to
 /// first items in its order, each update that leaves the second item's key, each that moves it and each deletion has one step

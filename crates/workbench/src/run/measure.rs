@@ -19,10 +19,11 @@ use super::report::{Outcome, PatternReport, Report};
 use super::selectivity::{alone, enters, population};
 use super::sizes::average;
 use super::tables;
-use crate::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
-use crate::model::{
+use keywright_model::data::{FillFault, Further, Sample, further, generate, pad, taken_at_once};
+use keywright_model::expression::values_in;
+use keywright_model::{
     Entity, Expectation, Fault, Faults, Generate, Given, GivenOp, Index, MilliItems, Model, Operation,
-    Pattern, Read, ReadKind, Template, values_in,
+    Pattern, Read, ReadKind, Template,
 };
 
 /// Items of one question's collection at most; of a larger one whole pages are read and the rest is in proportion.
@@ -282,7 +283,7 @@ fn why_not(ran: &PatternReport) -> Option<String> {
 }
 
 fn open(model: &Model, tables: &[&str]) -> Result<Database, Faults> {
-    let no_place = |fault: String| vec![Fault::new(crate::model::At::default(), fault)];
+    let no_place = |fault: String| vec![Fault::new(keywright_model::At::default(), fault)];
     let mut database = Database::open().map_err(no_place)?;
     database.purpose = Purpose::Measure;
     for table in model.tables.iter().filter(|table| tables.contains(&&*table.name)) {

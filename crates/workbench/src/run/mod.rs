@@ -23,12 +23,10 @@ mod tables;
 mod undo;
 mod writes;
 
-use crate::data::{self, ReadFile, Sample};
-use crate::model::{Fault, Faults, Model};
+use keywright_model::data::{self, ReadFile, Sample};
+use keywright_model::{Fault, Faults, Model};
 
-pub(crate) use database::key_texts;
-#[cfg(test)]
-pub(crate) use database::{Database, parts_of};
+pub use database::{Database, key_texts, parts_of};
 pub use expect::units;
 pub use measure::{Measured, Note, measure};
 pub(crate) use plan::missing;
@@ -39,8 +37,8 @@ pub use report::{
 };
 pub(crate) use selectivity::{share_ppm, written_ppm};
 pub(crate) use tables::IndexNumbers;
-pub(crate) use undo::Loaded;
-pub(crate) use writes::{Changed, Done};
+pub use undo::Loaded;
+pub use writes::{Changed, Done};
 
 /// Where a run is, for whoever shows progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +76,8 @@ fn opened(
     samples: &[Sample],
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<(database::Database, Vec<report::Collision>), Faults> {
-    let mut database =
-        database::Database::open().map_err(|fault| vec![Fault::new(crate::model::At::default(), fault)])?;
+    let mut database = database::Database::open()
+        .map_err(|fault| vec![Fault::new(keywright_model::At::default(), fault)])?;
     let mut faults = Faults::new();
     // A table beyond the service's limits is not made: rule L033 tells it in the report, with what to do.
     for table in model.tables.iter().filter(|table| !IndexNumbers::of(table).are_too_many()) {

@@ -1,7 +1,7 @@
 //! Expressions as authors write them, made fit for the service: attribute names become placeholders, because many of the
 //! words one would use (`status`, `name`, `date`) are reserved.
 
-use crate::model::{is_keyword, is_word};
+use keywright_model::expression::{is_keyword, is_word};
 
 /// An expression with placeholders, the names behind them, and the values it needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,8 +4,9 @@
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use crate::data::{Records, from_node};
-use crate::model::Entity;
+use keywright_model::Entity;
+use keywright_model::data::Records;
+use keywright_model::value::from_node;
 
 /// Generated values that are looked at before the stored one is altered instead.
 const TRIES_MAX: u64 = 8;
@@ -140,7 +141,7 @@ entities:
 "#;
 
     fn other(attribute: &str, stored: impl Into<AttributeValue>) -> Option<AttributeValue> {
-        let model = crate::model::parse(MODEL).expect("a model");
+        let model = keywright_model::parse(MODEL).expect("a model");
         let entity = model.entity("Order").expect("the entity");
         Inventor { entity, records: &Records::besides(&model, &[]) }
             .other_than(attribute, Some(&stored.into()))

@@ -6,9 +6,10 @@ use std::fmt;
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::range::{Bound, Known, bound, cover};
-use crate::model::{
+use keywright_model::expression::attributes_in;
+use keywright_model::{
     Consistency, Entity, Index, IndexKind, KeyPart, Model, Part, Pattern, Projection, Read, ReadKind, Table,
-    Template, attributes_in,
+    Template,
 };
 
 /// How a question is answered.
@@ -206,7 +207,7 @@ impl<'a> Question<'a, '_> {
             None => self.table.sort.as_slice(),
         };
         let given = |name: &str| {
-            self.known.iter().any(|known| known.op == crate::model::GivenOp::Eq && known.attribute == name)
+            self.known.iter().any(|known| known.op == keywright_model::GivenOp::Eq && known.attribute == name)
         };
         let first = |entity: &Entity| -> Option<String> {
             let templates = sort.iter().filter_map(|part| entity.template(&part.name));
@@ -388,7 +389,7 @@ impl<'a> Question<'a, '_> {
 
     fn unbound(&self, template: &Template, part: &KeyPart) -> String {
         let equal = |name: &str| {
-            self.known.iter().any(|given| given.attribute == name && given.op == crate::model::GivenOp::Eq)
+            self.known.iter().any(|given| given.attribute == name && given.op == keywright_model::GivenOp::Eq)
         };
         let missing: Vec<&str> = template.attributes().filter(|name| !equal(name)).collect();
         format!(

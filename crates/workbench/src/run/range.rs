@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use keywright_semantics::schema::KeyType;
 use keywright_semantics::value::{AttributeValue, Item};
 
-use crate::data::{fill, key_text};
-use crate::model::{GivenOp, Part, Template};
+use keywright_model::data::{fill, key_text};
+use keywright_model::{GivenOp, Part, Template};
 
 /// Above every text that continues a prefix: the last code point.
 const LAST: char = '\u{10ffff}';

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use keywright_semantics::capacity::{HalfUnits, TableUsage};
 
 use super::plan::Refusal;
-use crate::data::Sample;
-use crate::model::At;
+use keywright_model::At;
+use keywright_model::data::Sample;
 
 /// A model's run.
 #[derive(Clone, Debug, PartialEq)]

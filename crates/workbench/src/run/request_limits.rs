@@ -7,8 +7,8 @@ use keywright_semantics::limits::{
 };
 
 use super::report::OperationKind;
-use crate::data::Sample;
-use crate::model::{Entity, Model, Pattern, Write};
+use keywright_model::data::Sample;
+use keywright_model::{Entity, Model, Pattern, Write};
 
 /// A sentence on a request of more items than the service takes: it is refused whatever the data.
 pub(super) fn too_many(pattern: &Pattern, operation: OperationKind) -> Option<String> {

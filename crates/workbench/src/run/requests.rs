@@ -18,7 +18,7 @@ use keywright_semantics::request::{
 use super::database::parts_of;
 use super::report::OperationKind;
 use super::writes::Action;
-use crate::model::{Consistency, WriteKind};
+use keywright_model::{Consistency, WriteKind};
 
 const METERED: Option<ReturnConsumedCapacity> = Some(ReturnConsumedCapacity::Indexes);
 

@@ -2,7 +2,7 @@
 //! written rarely, but not by the writes that put them there.
 
 use super::report::EntityReport;
-use crate::model::{Condition, Entity, Index, Model, Node, Pattern, Write, WriteKind};
+use keywright_model::{Condition, Entity, Index, Model, Node, Pattern, Write, WriteKind};
 
 /// Everything, in parts per million.
 pub(super) const ALL_PPM: u64 = 1_000_000;
@@ -177,7 +177,7 @@ fn is_asked_for(condition: &str, name: &str) -> bool {
 
 /// A pattern's one step alone, of the same kind of request.
 pub(super) fn alone(pattern: &Pattern, step: &Write) -> Pattern {
-    use crate::model::Operation;
+    use keywright_model::Operation;
     let mut pattern = pattern.clone();
     let steps = vec![step.clone()];
     pattern.operation = match pattern.operation {

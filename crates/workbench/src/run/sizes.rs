@@ -3,8 +3,8 @@
 use keywright_semantics::size::item_bytes;
 use keywright_semantics::value::Item;
 
-use crate::data::Sample;
-use crate::model::Entity;
+use keywright_model::Entity;
+use keywright_model::data::Sample;
 
 /// The average size of an entity's samples, rounded up.
 pub(super) fn average(entity: &Entity, samples: &[Sample]) -> Option<u64> {

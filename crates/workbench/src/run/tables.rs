@@ -7,8 +7,8 @@ use keywright_semantics::size::{item_bytes, value_bytes};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::report::{EntityReport, IndexReport, TableReport};
-use crate::data::Sample;
-use crate::model::{Index, IndexKind, Model, Projection, Table};
+use keywright_model::data::Sample;
+use keywright_model::{Index, IndexKind, Model, Projection, Table};
 
 /// How many indexes a table has, and how many attributes they project by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

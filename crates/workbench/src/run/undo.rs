@@ -5,24 +5,19 @@ use super::database::{Database, key_texts};
 use super::report::PatternReport;
 use super::writes::{Changed, Done};
 use super::{execute, opened, writes};
-use crate::data::{Sample, key_of};
-use crate::model::{Faults, Model, Pattern};
+use keywright_model::data::{Sample, key_of};
+use keywright_model::{Faults, Model, Pattern};
 
-pub(crate) struct Loaded(Database);
+pub struct Loaded(Database);
 
 impl Loaded {
-    pub(crate) fn of(model: &Model, samples: &[Sample]) -> Result<Self, Faults> {
+    pub fn of(model: &Model, samples: &[Sample]) -> Result<Self, Faults> {
         let (database, _) = opened(model, samples, &mut |_| {})?;
         Ok(Self(database))
     }
 
     /// Runs one change of a model and leaves it done. If it is refused or fails, what it has left is not known.
-    pub(crate) fn change(
-        &mut self,
-        model: &Model,
-        samples: &[Sample],
-        pattern: &Pattern,
-    ) -> Result<Done, String> {
+    pub fn change(&mut self, model: &Model, samples: &[Sample], pattern: &Pattern) -> Result<Done, String> {
         let done = writes::done(&self.0, model, samples, pattern)?;
         if let Done::Changed { changes, .. } = &done {
             for change in changes {
@@ -35,17 +30,12 @@ impl Loaded {
     }
 
     /// Asks one question, as of these samples.
-    pub(crate) fn ask(&mut self, model: &Model, samples: &[Sample], pattern: &Pattern) -> PatternReport {
+    pub fn ask(&mut self, model: &Model, samples: &[Sample], pattern: &Pattern) -> PatternReport {
         execute::pattern(&mut self.0, model, samples, pattern)
     }
 
     /// Makes what was changed what the samples say.
-    pub(crate) fn undo(
-        &mut self,
-        model: &Model,
-        samples: &[Sample],
-        changes: &[Changed],
-    ) -> Result<(), String> {
+    pub fn undo(&mut self, model: &Model, samples: &[Sample], changes: &[Changed]) -> Result<(), String> {
         for change in changes {
             let Some((table, image)) = model.table(&change.table).zip(image(change)) else { continue };
             let key = key_of(table, image).ok_or("an item without its key")?;

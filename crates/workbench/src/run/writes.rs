@@ -25,10 +25,12 @@ use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
 use super::request_limits::{too_few, too_large, too_many};
 use super::requests::{self, update_parts};
 use super::sizes::average;
-use crate::data::{Records, Sample, complete, from_node, from_untyped_node, key_of, pad, told_by_key};
-use crate::model::{
+use keywright_model::data::{Records, Sample, complete, key_of, pad, told_by_key};
+use keywright_model::expression::{equal_in, unequal_in, values_in};
+use keywright_model::value::{from_node, from_untyped_node};
+use keywright_model::{
     Attribute, Condition, Consistency, Entity, FailsWhen, Index, Model, Node, Operation, Pattern, Table,
-    Write, WriteKind, equal_in, unequal_in, values_in,
+    Write, WriteKind,
 };
 
 /// Tries at finding a key that no other action of the pattern has.
@@ -91,16 +93,16 @@ pub(super) fn change(
 
 /// One item as a change found and left it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Changed {
-    pub(crate) table: String,
-    pub(crate) entity: String,
-    pub(crate) before: Option<Item>,
-    pub(crate) after: Option<Item>,
+pub struct Changed {
+    pub table: String,
+    pub entity: String,
+    pub before: Option<Item>,
+    pub after: Option<Item>,
 }
 
 /// What became of a change that is left done.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Done {
+pub enum Done {
     Changed {
         /// Write units over all tables and indexes.
         units: HalfUnits,

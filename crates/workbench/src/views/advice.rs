@@ -3,8 +3,8 @@
 use super::facts::{average_micro, bytes, bytes_text, priced, rate_text, writes_of};
 use super::{Looked, Page, other_services, several_tables};
 use crate::cost::Class;
-use crate::model::{Entity, MicroPerSecond, Table, WriteKind};
 use crate::price::Money;
+use keywright_model::{Entity, MicroPerSecond, Table, WriteKind};
 
 /// Rules by what they advise.
 const SPARSE: [&str; 1] = ["L038"];

@@ -2,7 +2,7 @@
 
 use super::facts::touched;
 use super::{Looked, Page};
-use crate::model::{AttributeFormat, Model, Operation, Table, WriteKind};
+use keywright_model::{AttributeFormat, Model, Operation, Table, WriteKind};
 
 /// A line of the list.
 struct Line {

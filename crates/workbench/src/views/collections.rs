@@ -8,9 +8,9 @@ use keywright_semantics::key::{KeyValueRef, encode_sort};
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::{Looked, Page};
-use crate::data::{Sample, key_text};
-use crate::model::{Index, KeyPart, Table};
 use crate::run::{OperationKind, PatternReport};
+use keywright_model::data::{Sample, key_text};
+use keywright_model::{Index, KeyPart, Table};
 
 /// More partitions of one path are counted, not drawn.
 const PARTITIONS_MAX: usize = 40;

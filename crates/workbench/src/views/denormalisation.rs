@@ -4,7 +4,7 @@ use super::facts::{average_micro, rate_text, reads_of, writes_of};
 use super::page::NOTHING;
 use super::{Looked, Page};
 use crate::lint::Severity;
-use crate::model::{Attribute, Entity, MicroPerSecond, Pattern, Write, WriteKind};
+use keywright_model::{Attribute, Entity, MicroPerSecond, Pattern, Write, WriteKind};
 
 const HEADERS: [&str; 6] = ["copy", "source", "copies of one", "source changes", "copies written", "verdict"];
 

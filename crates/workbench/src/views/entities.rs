@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::facts::{bytes, bytes_text, or_nothing};
 use super::page::NOTHING;
 use super::{Looked, Page};
-use crate::model::{Entity, Model};
+use keywright_model::{Entity, Model};
 
 /// How many of one belong to how many of the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

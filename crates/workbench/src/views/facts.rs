@@ -3,8 +3,8 @@
 use super::Looked;
 use super::page::NOTHING;
 use crate::cost::{Costing, Settings};
-use crate::model::{Entity, Index, MicroPerSecond, Model, Operation, Pattern, ReadKind, Write, WriteKind};
 use crate::price::{Prices, TODAY};
+use keywright_model::{Entity, Index, MicroPerSecond, Model, Operation, Pattern, ReadKind, Write, WriteKind};
 
 /// A rate for people: `5`, `0.25`.
 pub(super) fn rate_text(MicroPerSecond(micro): MicroPerSecond) -> String {

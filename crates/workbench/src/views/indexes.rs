@@ -2,7 +2,7 @@
 
 use super::facts::{is_in, or_nothing};
 use super::{Looked, Page};
-use crate::model::{Index, IndexKind, Projection, Table};
+use keywright_model::{Index, IndexKind, Projection, Table};
 
 const HEADERS: [&str; 7] =
     ["index", "kind", "key", "projection", "entities in it", "entries in the sample", "patterns"];
@@ -27,7 +27,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
 }
 
 fn row(looked: &Looked<'_>, table: &Table, index: &Index) -> Vec<String> {
-    let names = |parts: &[crate::model::KeyPart]| {
+    let names = |parts: &[keywright_model::KeyPart]| {
         parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+")
     };
     let key = match index.sort.as_slice() {

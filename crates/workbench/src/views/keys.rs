@@ -2,7 +2,7 @@
 
 use super::page::NOTHING;
 use super::{Looked, Page};
-use crate::model::{Entity, KeyPart, Table};
+use keywright_model::{Entity, KeyPart, Table};
 
 pub(super) fn page(looked: &Looked<'_>) -> Page {
     let mut page = Page::new(format!("Keys of {}", looked.model.name));

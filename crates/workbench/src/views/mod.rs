@@ -19,10 +19,10 @@ mod several_tables;
 mod validation;
 
 use crate::check;
-use crate::data::{self, ReadFile, Sample};
-use crate::model::{Faults, Model};
 use crate::report::Checked;
 use crate::run::Progress;
+use keywright_model::data::{self, ReadFile, Sample};
+use keywright_model::{Faults, Model};
 
 pub use entities::{Cardinality, Relation, relations};
 pub use page::{Block, Page, Table};

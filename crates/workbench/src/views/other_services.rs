@@ -3,9 +3,9 @@
 use super::Looked;
 use super::facts::{priced, rate_text, touched};
 use crate::cost::{Bill, Costing, bill};
-use crate::model::{Consistency, MilliItems, Pattern, Read, ReadKind};
 use crate::price::{Item, Money};
 use crate::run::measure;
+use keywright_model::{Consistency, MilliItems, Pattern, Read, ReadKind};
 
 /// A question that returns more than one item of so many is not a lookup.
 const SHARE_OF_ALL: u64 = 10;
@@ -91,12 +91,12 @@ fn analytics(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
 fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<String> {
     let eventual = read.consistency == Consistency::Eventual;
     let asks = |name: &String| {
-        read.given.iter().any(|given| given.attribute == *name && given.op == crate::model::GivenOp::Eq)
+        read.given.iter().any(|given| given.attribute == *name && given.op == keywright_model::GivenOp::Eq)
     };
     let skewed = read.entities.iter().filter_map(|name| looked.model.entity(name)).find_map(|entity| {
         entity.skew.iter().find_map(|(attribute, skew)| match skew {
             // Of what the question is for, not of what else its items have.
-            crate::model::Skew::Hottest { share_ppm } if asks(attribute) => Some((attribute, *share_ppm)),
+            keywright_model::Skew::Hottest { share_ppm } if asks(attribute) => Some((attribute, *share_ppm)),
             _ => None,
         })
     });
@@ -107,7 +107,7 @@ fn hot_reads(looked: &Looked<'_>, pattern: &Pattern, read: &Read) -> Option<Stri
         format!(
             "{}: at the peak one `{attribute}` gets {} reads a second, and a partition gives 6000 eventually consistent ones of up to 4 KB. Put a read cache in front.",
             pattern.id,
-            rate_text(crate::model::MicroPerSecond(peak))
+            rate_text(keywright_model::MicroPerSecond(peak))
         )
     })
 }

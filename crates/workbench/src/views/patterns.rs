@@ -3,7 +3,7 @@
 use super::facts::{bytes, bytes_text, kind, or_nothing, rate_text, touched};
 use super::page::NOTHING;
 use super::{Looked, Page};
-use crate::model::{Consistency, GivenOp, Order, Pattern};
+use keywright_model::{Consistency, GivenOp, Order, Pattern};
 
 const HEADERS: [&str; 9] =
     ["id", "text", "kind", "of", "given, order, filter", "returns", "rate", "size", "consistency"];
@@ -95,7 +95,7 @@ fn returns(pattern: &Pattern) -> String {
         let items: u64 = pattern.steps().iter().map(|step| step.n).sum();
         return format!("{items} written");
     };
-    if read.kind == crate::model::ReadKind::Get {
+    if read.kind == keywright_model::ReadKind::Get {
         return "1".to_owned();
     }
     let Some(returns) = pattern.returns else { return String::new() };

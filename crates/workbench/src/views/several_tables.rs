@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Looked;
 use super::facts::{average_micro, rate_text, reads_of, touched, writes_of};
-use crate::model::{Billing, Consistency, Entity, MicroPerSecond, Model, Operation, Table};
+use keywright_model::{Billing, Consistency, Entity, MicroPerSecond, Model, Operation, Table};
 
 /// A group that is this many times busier than another has a load of its own.
 const LOAD_TIMES: u64 = 10;

@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use keywright_workbench::cost::{Bill, Class, Line, Parts, open, taken};
-use keywright_workbench::design::{
+use keywright_designer::design::{
     Billed, Design, Explanation, Placed, Problem, Projected, Proof, Same, Slot, Unless, Without, explain,
     index_name, name,
 };
-use keywright_workbench::model::Model;
+use keywright_model::Model;
+use keywright_workbench::cost::{Bill, Class, Line, Parts, open, taken};
 use keywright_workbench::price::{Money, Prices};
 use keywright_workbench::run::Note;
 

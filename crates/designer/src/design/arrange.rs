@@ -1,0 +1,176 @@
+//! Items changed so that the conditions of a write hold: a write that is refused shows nothing.
+
+use keywright_semantics::number::Number;
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::verify::plain;
+use super::verify_writes::bare;
+use keywright_model::data::{Sample, complete};
+use keywright_model::expression::{attributes_in, clauses_of, placeholder_of};
+use keywright_model::value::{from_node, from_untyped_node};
+use keywright_model::{Condition, Entity, Model, Node, Pattern, Write, WriteKind};
+
+/// The items with those that a pattern works on changed as far as its conditions can be followed: clauses that compare an
+/// attribute with a value, or ask whether one is there, joined by `and`.
+pub(super) fn arranged(model: &Model, samples: &[Sample], pattern: &Pattern) -> Vec<Sample> {
+    let mut samples = samples.to_vec();
+    for step in pattern.steps() {
+        let Some(entity) = model.entity(&step.entity) else { continue };
+        match (&step.condition, step.kind) {
+            (Some(Condition::NotExists), WriteKind::Put) => {
+                samples.retain(|sample| sample.entity.as_ref() != Some(&entity.name));
+            }
+            (Some(Condition::NotExists), _) => samples.retain(|sample| !is_of(sample, entity, step)),
+            (Some(Condition::Expression(condition)), _) => {
+                for clause in clauses_of(condition) {
+                    let Some(change) = Change::of(clause, entity, pattern, step) else { continue };
+                    let other = other(&samples, entity, &change.attribute);
+                    let mine = samples.iter_mut().filter(|sample| is_of(sample, entity, step));
+                    mine.for_each(|sample| change.apply(model, entity, other.clone(), sample));
+                    alone(&mut samples, entity, step);
+                }
+            }
+            _ => {}
+        }
+    }
+    plain(model, &samples)
+}
+
+/// Whether a step's own examples name the item, as those of bound steps do.
+fn is_of(sample: &Sample, entity: &Entity, step: &Write) -> bool {
+    let names: Vec<&str> = entity.key_attributes().collect();
+    let says = |row: &Vec<(String, Node)>| {
+        names.iter().all(|name| {
+            let given = row.iter().find(|(known, _)| known == name).map(|(_, node)| node);
+            let kind = entity.attribute(name).map(|own| own.value_type);
+            given.zip(kind).and_then(|(node, kind)| from_node(node, kind).ok()).as_ref()
+                == sample.item.get(*name)
+        })
+    };
+    sample.entity.as_ref() == Some(&entity.name) && step.examples.iter().any(says)
+}
+
+/// Takes out the items that have what is unique of one that a step works on.
+fn alone(samples: &mut Vec<Sample>, entity: &Entity, step: &Write) {
+    let values = |sample: &Sample, names: &[String]| -> Option<Vec<AttributeValue>> {
+        names.iter().map(|name| sample.item.get(name.as_str()).cloned()).collect()
+    };
+    for names in &entity.unique {
+        let mine = samples.iter().filter(|sample| is_of(sample, entity, step));
+        let taken: Vec<Vec<AttributeValue>> = mine.filter_map(|sample| values(sample, names)).collect();
+        samples.retain(|sample| {
+            let clashes = || values(sample, names).is_some_and(|own| taken.contains(&own));
+            sample.entity.as_ref() != Some(&entity.name) || is_of(sample, entity, step) || !clashes()
+        });
+    }
+}
+
+fn other(samples: &[Sample], entity: &Entity, attribute: &str) -> Option<AttributeValue> {
+    let mut own = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&entity.name));
+    own.find_map(|sample| sample.item.get(attribute)).cloned()
+}
+
+/// What one clause asks of an attribute.
+struct Change {
+    attribute: String,
+    asks: Asks,
+}
+
+enum Asks {
+    There,
+    NotThere,
+    /// Compared so with this value.
+    Is(&'static str, AttributeValue),
+}
+
+impl Change {
+    fn of(clause: &str, entity: &Entity, pattern: &Pattern, step: &Write) -> Option<Self> {
+        let inside = |function: &str| {
+            let name = clause.strip_prefix(function)?.trim().trim_matches(['(', ')']).trim();
+            entity.attribute(name).map(|own| own.name.clone())
+        };
+        if let Some(attribute) = inside("attribute_not_exists") {
+            return Some(Self { attribute, asks: Asks::NotThere });
+        }
+        if let Some(attribute) = inside("attribute_exists") {
+            return Some(Self { attribute, asks: Asks::There });
+        }
+        let sign = ["<>", "<=", ">=", "=", "<", ">"].into_iter().find(|sign| clause.contains(sign))?;
+        let (name, value) = clause.split_once(sign)?;
+        let attribute = attributes_in(name).next().filter(|own| *own == name.trim())?;
+        let asks = match value_of(placeholder_of(value)?, entity, attribute, pattern, step) {
+            Some(value) => Asks::Is(sign, value),
+            // What no example says is taken from the item itself.
+            None if sign == "=" => Asks::There,
+            None => return None,
+        };
+        Some(Self { attribute: attribute.to_owned(), asks })
+    }
+
+    fn apply(&self, model: &Model, entity: &Entity, other: Option<AttributeValue>, sample: &mut Sample) {
+        let name = self.attribute.as_str();
+        let mut item: Item = bare(entity, &sample.item);
+        match &self.asks {
+            Asks::There if item.contains_key(name) => {}
+            Asks::There => item.extend(other.map(|value| (name.to_owned(), value))),
+            Asks::NotThere => {
+                item.remove(name);
+            }
+            Asks::Is(sign, value) => {
+                if item.get(name).is_none_or(|own| !holds(own, sign, value)) {
+                    item.extend(fitting(sign, value).map(|value| (name.to_owned(), value)));
+                }
+            }
+        }
+        if let Ok(item) = complete(model, entity, item) {
+            sample.item = item;
+        }
+    }
+}
+
+/// The value of a placeholder: the example's, or the one that a number is compared with where none is given.
+fn value_of(
+    name: &str,
+    entity: &Entity,
+    attribute: &str,
+    pattern: &Pattern,
+    step: &Write,
+) -> Option<AttributeValue> {
+    let kind = entity.attribute(attribute)?.value_type;
+    let given = step.examples.iter().flatten().chain(&pattern.example).find(|(known, _)| known == name);
+    match given {
+        Some((_, node)) => from_node(node, kind).or_else(|_| from_untyped_node(node)).ok(),
+        None if kind == keywright_semantics::value::ValueType::N => Some(AttributeValue::from(1)),
+        None => None,
+    }
+}
+
+fn holds(own: &AttributeValue, sign: &str, value: &AttributeValue) -> bool {
+    let order = match (own, value) {
+        (AttributeValue::S(own), AttributeValue::S(value)) => own.cmp(value),
+        (AttributeValue::N(own), AttributeValue::N(value)) => own.cmp(value),
+        _ => return (own == value) == (sign == "="),
+    };
+    match sign {
+        "=" => order.is_eq(),
+        "<>" => order.is_ne(),
+        "<" => order.is_lt(),
+        "<=" => order.is_le(),
+        ">" => order.is_gt(),
+        _ => order.is_ge(),
+    }
+}
+
+/// A value of which the comparison holds.
+fn fitting(sign: &str, value: &AttributeValue) -> Option<AttributeValue> {
+    let moved = |by: i64| match value {
+        AttributeValue::N(number) => number.checked_add(Number::from(by)).ok().map(AttributeValue::N),
+        AttributeValue::S(text) if by > 0 => Some(AttributeValue::S(format!("{text}x"))),
+        _ => None,
+    };
+    match sign {
+        "=" | "<=" | ">=" => Some(value.clone()),
+        "<" => moved(-1),
+        _ => moved(1),
+    }
+}

@@ -1,0 +1,427 @@
+//! What a model has beside its keys, carried over to new ones: its items, and what its patterns are expected to answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::Embedded;
+use super::exemplified::{missing, record};
+use super::shaped::wanted;
+use super::verify::{SAMPLE, SEED};
+use super::verify_writes::bare;
+use keywright_model::data::{self, ReadFile, Sample};
+use keywright_model::exchange::item_json::write_item;
+use keywright_model::{
+    At, DataSource, Entity, Faults, Generate, Model, Node, NodeKind, Pattern, Projection, RawItems, Records,
+};
+use keywright_workbench::run::{ItemKey, Outcome, PatternReport, key_texts, run, units};
+
+/// What became of a key: in which entity's item it is kept, and under which key.
+type Moves = BTreeMap<ItemKey, Vec<(String, ItemKey)>>;
+
+/// Gives a designed model the items and expectations of the model it was made of, under the keys it has now. Says what
+/// could not be carried over, and which expected units are others now.
+pub fn carry(
+    old: &Model,
+    read_file: ReadFile<'_>,
+    embedded: &[Embedded],
+    new: &mut Model,
+) -> Result<Vec<String>, Faults> {
+    let mut notices = Vec::new();
+    let samples = data::load(&source(old, new), read_file)?;
+    let seconds = new_seconds(old, new);
+    let mut carried = Carried {
+        old,
+        new,
+        seconds: &seconds,
+        samples: Vec::new(),
+        moves: Moves::new(),
+        notices: &mut notices,
+    };
+    for sample in &samples {
+        carried.sample(sample);
+    }
+    // Their parents have their places now.
+    for sample in &samples {
+        carried.embed(sample, embedded);
+    }
+    let Carried { samples, moves, .. } = carried;
+    if records_alone(old) && embedded.is_empty() {
+        let more = second_records(&seconds, new);
+        new.data.records.extend(more);
+    } else {
+        new.data =
+            DataSource { items: raw(new, &samples), generate: old.data.generate, ..DataSource::default() };
+    }
+    if new.data == DataSource::default() {
+        new.data.generate = Some(Generate { seed: SEED, sample: SAMPLE });
+        notices.push(format!(
+            "The model has no items of its own: `data` generates {SAMPLE} of the most numerous entity."
+        ));
+    }
+    if new.data.generate.is_some() {
+        add_lacking(read_file, new, &mut notices)?;
+    }
+    expected_keys((old, embedded), &moves, new, &mut notices);
+    expected_run(read_file, new, &mut notices)?;
+    Ok(notices)
+}
+
+/// Adds to generated data what the sample lacks: items that patterns can be tried on, and those that examples name.
+fn add_lacking(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
+    let mut samples = data::load(new, read_file)?;
+    let more = wanted(new, &samples);
+    let added = !more.is_empty();
+    for own in more {
+        let Some((entity, item)) = own.own(new) else { continue };
+        notices.push(format!(
+            "An item of {entity} that {} can be tried on is added to `data`: the sample has none.",
+            own.pattern
+        ));
+        let seconds = new.seconds().into_iter().filter(|(_, first)| first.name == entity);
+        let mut names: Vec<String> = seconds.map(|(second, _)| second.name.clone()).collect();
+        names.push(entity);
+        for name in names {
+            add_record(new, name, &record(&item));
+        }
+    }
+    if added {
+        samples = data::load(new, read_file)?;
+    }
+    for (entity, record) in missing(new, &samples) {
+        notices.push(format!("An item of {entity} that an example names is added to `data`."));
+        add_record(new, entity, &record);
+    }
+    Ok(())
+}
+
+/// Whether a record has what its entity's key is made of; a second item of what lacks it is not there.
+fn has_key(entity: &Entity, record: &Node) -> bool {
+    let mut names = entity.key_attributes();
+    names.all(|name| record.members().any(|(own, _)| own == name))
+}
+
+/// What a record has of an entity's attributes.
+fn held(entity: &Entity, record: &Node) -> Node {
+    match &record.kind {
+        NodeKind::Map(members) => {
+            let own = |(name, _): &&(Node, Node)| matches!(&name.kind, NodeKind::Text(name) if entity.attribute(name).is_some());
+            Node { at: record.at, kind: NodeKind::Map(members.iter().filter(own).cloned().collect()) }
+        }
+        _ => record.clone(),
+    }
+}
+
+fn add_record(model: &mut Model, entity: String, record: &Node) {
+    let Some(record) = model.entity(&entity).map(|entity| held(entity, record)) else { return };
+    if !model.entity(&entity).is_some_and(|entity| has_key(entity, &record)) {
+        return;
+    }
+    match model.data.records.iter_mut().find(|own| own.entity == entity) {
+        Some(own) => own.records.push(record),
+        None => model.data.records.push(Records { at: At::default(), entity, records: vec![record] }),
+    }
+}
+
+/// The old model with the items it has itself. What had no keys has its new ones already: its items are told by attributes
+/// alone.
+fn source(old: &Model, new: &Model) -> Model {
+    let mut source = old.clone();
+    source.data.generate = None;
+    for entity in source.entities.iter_mut().filter(|entity| entity.key.templates.is_empty()) {
+        if let Some(designed) = new.entity(&entity.name) {
+            entity.key.clone_from(&designed.key);
+        }
+    }
+    source
+}
+
+/// Whether all items are records that leave their keys to the templates.
+fn records_alone(model: &Model) -> bool {
+    let own = |records: &Records| {
+        let entity = model.entity(&records.entity);
+        let mut names = records.records.iter().flat_map(Node::members).map(|(name, _)| name);
+        names.all(|name| entity.is_some_and(|entity| entity.attribute(name).is_some()))
+    };
+    model.data.items.is_empty() && model.data.files.is_empty() && model.data.records.iter().all(own)
+}
+
+/// The entities of a designed model that are second items of others, and whose.
+fn new_seconds(old: &Model, new: &Model) -> Vec<(String, String)> {
+    let found = new.seconds().into_iter().filter(|(second, _)| old.entity(&second.name).is_none());
+    found.map(|(second, first)| (second.name.clone(), first.name.clone())).collect()
+}
+
+fn second_records(seconds: &[(String, String)], new: &Model) -> Vec<Records> {
+    let of = |(second, first): &(String, String)| -> Vec<Records> {
+        let firsts = new.data.records.iter().filter(|records| records.entity == *first);
+        let entity = new.entity(second);
+        let has_key = |record: &&Node| entity.is_some_and(|entity| has_key(entity, record));
+        firsts
+            .map(|records| Records {
+                at: records.at,
+                entity: second.clone(),
+                records: records
+                    .records
+                    .iter()
+                    .filter(has_key)
+                    .filter_map(|record| Some(held(entity?, record)))
+                    .collect(),
+            })
+            .collect()
+    };
+    seconds.iter().flat_map(of).collect()
+}
+
+/// Items in the typed form, by table.
+fn raw(model: &Model, samples: &[Sample]) -> Vec<RawItems> {
+    let of = |table: &keywright_model::Table| {
+        let keys: Vec<String> = table.key_parts().map(|part| part.name.clone()).collect();
+        let mine = samples.iter().filter(|sample| sample.table == table.name);
+        let items: Vec<Node> = mine.map(|sample| Node::from(&write_item(&sample.item, &keys))).collect();
+        RawItems { at: At::default(), table: table.name.clone(), items }
+    };
+    model.tables.iter().map(of).filter(|raw| !raw.items.is_empty()).collect()
+}
+
+struct Carried<'a> {
+    old: &'a Model,
+    new: &'a Model,
+    seconds: &'a [(String, String)],
+    samples: Vec<Sample>,
+    moves: Moves,
+    notices: &'a mut Vec<String>,
+}
+
+impl Carried<'_> {
+    fn sample(&mut self, sample: &Sample) {
+        let entity = sample.entity.as_ref().and_then(|name| self.old.entity(name));
+        let Some(entity) = entity else {
+            // What belongs to no entity can stay only where the key is what it was.
+            if self.new.table(&sample.table).map(key_names) == self.old.table(&sample.table).map(key_names) {
+                self.samples.push(sample.clone());
+            } else {
+                self.notices.push(format!(
+                    "An item of {} belongs to no entity and has no place under the new keys: it is left out.",
+                    sample.table
+                ));
+            }
+            return;
+        };
+        let own = self.attributes(entity, &sample.item);
+        let others = self.seconds.iter().filter(|(_, first)| *first == entity.name).map(|(second, _)| second);
+        for name in std::iter::once(&entity.name).chain(others) {
+            if let Some(now) = self.new.entity(name) {
+                let mut own = own.clone();
+                own.retain(|member, _| now.name == entity.name || now.attribute(member).is_some());
+                self.place(sample, now, own);
+            }
+        }
+    }
+
+    /// The item's attributes without its keys, those with them that only its keys tell.
+    fn attributes(&self, entity: &Entity, item: &Item) -> Item {
+        let mut own = bare(entity, item);
+        own.extend(data::told_by_key(self.old, entity, item));
+        own
+    }
+
+    fn place(&mut self, sample: &Sample, entity: &Entity, own: Item) {
+        match data::complete(self.new, entity, own) {
+            Ok(item) => {
+                let item = self.without_told(entity, sample, item);
+                let before = key(self.old, &sample.table, &sample.item);
+                let now = key(self.new, &entity.table, &item);
+                self.moves.entry(before).or_default().push((entity.name.clone(), now));
+                let table = entity.table.clone();
+                self.samples.push(Sample { table, entity: Some(entity.name.clone()), item, at: sample.at });
+            }
+            Err(fault) => self.notices.push(format!(
+                "An item of {} cannot be kept under the new keys and is left out: {fault}",
+                entity.name
+            )),
+        }
+    }
+
+    /// An attribute that only the former keys told is left to the new ones, where they tell it; one that an index includes
+    /// by name must be there.
+    fn without_told(&self, entity: &Entity, sample: &Sample, item: Item) -> Item {
+        let indexes = self.new.table(&entity.table).map_or(&[][..], |table| table.indexes.as_slice());
+        let included = |name: &str| {
+            indexes.iter().any(|index| {
+                matches!(&index.projection, Projection::Include(names) if names.iter().any(|own| own == name))
+            })
+        };
+        let mut bare = item.clone();
+        bare.retain(|name, _| {
+            entity.attribute(name).is_none() || sample.item.contains_key(name) || included(name)
+        });
+        let told = data::told_by_key(self.new, entity, &bare);
+        for (name, value) in item {
+            if told.get(&name) != Some(&value) {
+                bare.insert(name, value);
+            }
+        }
+        bare
+    }
+
+    /// Puts an item into the list of its parent, after all parents have their places.
+    fn embed(&mut self, sample: &Sample, embedded: &[Embedded]) {
+        let name = sample.entity.as_deref();
+        let Some(embedded) = embedded.iter().find(|own| Some(own.child.as_str()) == name) else { return };
+        let (Some(child), Some(parent)) =
+            (self.old.entity(&embedded.child), self.old.entity(&embedded.parent))
+        else {
+            return;
+        };
+        let own = self.attributes(child, &sample.item);
+        let identity: BTreeSet<&str> = parent.key_attributes().collect();
+        let is_parent = |other: &&mut Sample| {
+            other.entity.as_ref() == Some(&embedded.parent)
+                && identity
+                    .iter()
+                    .all(|name| own.get(*name).is_some_and(|value| other.item.get(*name) == Some(value)))
+        };
+        let before = key(self.old, &sample.table, &sample.item);
+        match self.samples.iter_mut().find(is_parent) {
+            Some(found) => {
+                // Who expects it expects its parent now, which has it.
+                let now = key(self.new, &found.table, &found.item);
+                self.moves.entry(before).or_default().push((embedded.parent.clone(), now));
+                let list = found.item.entry(embedded.list.clone()).or_insert(AttributeValue::L(Vec::new()));
+                if let AttributeValue::L(elements) = list {
+                    elements.push(AttributeValue::M(own));
+                }
+            }
+            None => self.notices.push(format!(
+                "An item of {} has no {} among the items and is left out.",
+                embedded.child, embedded.parent
+            )),
+        }
+    }
+}
+
+fn key_names(table: &keywright_model::Table) -> Vec<&str> {
+    table.key_parts().map(|part| part.name.as_str()).collect()
+}
+
+fn key(model: &Model, table: &str, item: &Item) -> ItemKey {
+    model.table(table).map(|table| key_texts(table, item)).unwrap_or_default()
+}
+
+/// Expected items are told by their new keys; those that are in a list by that of the item that has it.
+fn expected_keys(
+    (old, embedded): (&Model, &[Embedded]),
+    moves: &Moves,
+    new: &mut Model,
+    notices: &mut Vec<String>,
+) {
+    for pattern in &mut new.patterns {
+        let entities: Vec<String> = entities(pattern);
+        let was = old.pattern(&pattern.id);
+        let in_list = |own: &Pattern| {
+            own.read().is_some_and(|read| embedded.iter().any(|list| read.entities.contains(&list.child)))
+        };
+        let in_list = was.is_some_and(in_list);
+        let Some(expect) = &mut pattern.expect else { continue };
+        if in_list && entities.len() > 1 && expect.count.take().is_some() {
+            notices.push(format!(
+                "{} expects a number of items, some of which are in lists now: how many come is not known, and is left out.",
+                pattern.id
+            ));
+        } else if let Some(before) = was.and_then(|was| was.expect.as_ref()?.count)
+            && let Some(count) = expect.count.filter(|count| *count != before)
+        {
+            notices.push(format!(
+                "{} expected {before} items; the others are in the list of the {count} that comes now.",
+                pattern.id
+            ));
+        }
+        let Some(items) = &mut expect.items else { continue };
+        let now: Option<Vec<ItemKey>> = items
+            .iter()
+            .map(|item| {
+                let places = moves.get(item)?;
+                let mine = places.iter().find(|(entity, _)| entities.contains(entity));
+                mine.or_else(|| places.first()).map(|(_, key)| key.clone())
+            })
+            .collect();
+        if let Some(now) = now {
+            items.clear();
+            for key in now {
+                if !items.contains(&key) {
+                    items.push(key);
+                }
+            }
+        } else if was.is_some() {
+            // How many they are is known all the same.
+            let known = u64::try_from(items.len()).ok().filter(|_| expect.exact && !in_list);
+            expect.count = expect.count.or(known);
+            (expect.items, expect.exact) = (None, false);
+            notices.push(format!(
+                "{} expects items that are not among the model's own: which they are under the new keys is not known, and is left out.",
+                pattern.id
+            ));
+        }
+        pattern.expect.take_if(|expect| expect.is_empty());
+    }
+}
+
+fn entities(pattern: &Pattern) -> Vec<String> {
+    let read = pattern.read().into_iter().flat_map(|read| read.entities.iter().cloned());
+    read.chain(pattern.steps().iter().map(|step| step.entity.clone())).collect()
+}
+
+/// Other keys bring other orders, where a pattern asks for none, and other units: what they are is found by running. What is
+/// not met then says what is no longer so.
+fn expected_run(read_file: ReadFile<'_>, new: &mut Model, notices: &mut Vec<String>) -> Result<(), Faults> {
+    let expects = |pattern: &Pattern| pattern.expect.is_some();
+    if !new.patterns.iter().any(expects) {
+        return Ok(());
+    }
+    let report = run(new, read_file, &mut |_| {})?;
+    for pattern in &mut new.patterns {
+        if let Some(ran) = report.pattern(&pattern.id) {
+            as_measured(pattern, ran, notices);
+        }
+    }
+    if report.is_good() {
+        return Ok(());
+    }
+    let report = run(new, read_file, &mut |_| {})?;
+    for pattern in new.patterns.iter_mut().filter(|own| expects(own)) {
+        if let Some(Outcome::Unmet(reasons)) = report.pattern(&pattern.id).map(|ran| &ran.outcome) {
+            pattern.expect = None;
+            let (id, reasons) = (&pattern.id, reasons.join("; "));
+            notices.push(format!(
+                "What {id} is expected to do is not met with these keys and is left out: {reasons}."
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The order in which expected items come and the units that they take.
+fn as_measured(pattern: &mut Pattern, ran: &PatternReport, notices: &mut Vec<String>) {
+    let Some(expect) = &mut pattern.expect else { return };
+    if let Some(items) = &mut expect.items {
+        let (wanted, came): (BTreeSet<&ItemKey>, BTreeSet<&ItemKey>) =
+            (items.iter().collect(), ran.returned.iter().collect());
+        if wanted == came && items.len() == ran.returned.len() {
+            items.clone_from(&ran.returned);
+        }
+    }
+    for (expected, measured, unit) in
+        [(&mut expect.read_units, ran.read_units(), "R"), (&mut expect.write_units, ran.write_units(), "W")]
+    {
+        if let Some(expected) = expected
+            && *expected != measured
+        {
+            let (id, before, now) = (&pattern.id, units(*expected), units(measured));
+            notices.push(format!(
+                "{id} was expected to take {before} {unit}; with these keys it takes {now} {unit}."
+            ));
+            *expected = measured;
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! What the designer is asked: entities, the questions asked of them and the writes that keep them. Names, rates and
+//! sizes only; how a model file says them is not its business.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::{Unless, View};
+use keywright_model::MicroPerSecond;
+use keywright_workbench::cost::Class;
+
+/// Parts per million of everything.
+pub const ALL_PPM: u64 = 1_000_000;
+
+/// A design to be found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// The entities of one table.
+    pub entities: Vec<Entity>,
+    /// The reads, each of which must become one request.
+    pub patterns: Vec<Pattern>,
+    /// The writes.
+    pub writes: Vec<Write>,
+    /// How many global secondary indexes may be used; the service allows 20.
+    pub gsi_max: usize,
+    /// What exists and must stay as it is; empty for a new table.
+    pub kept: Kept,
+    /// The table class, if it is not to be chosen.
+    pub class: Option<Class>,
+    /// Whether the table is backed up continuously, which is charged by what it and its local indexes store.
+    pub backed_up: bool,
+}
+
+/// Where entries of an entity stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// The table's own key.
+    Table,
+    /// A second item in the table with a key of its own, kept equal by the transaction that writes the first.
+    Copy,
+    /// The n-th local secondary index, from one.
+    Local(usize),
+    /// The n-th global secondary index, from one.
+    Global(usize),
+}
+
+impl Slot {
+    /// Whether a read here may be strongly consistent.
+    pub const fn is_strong(self) -> bool {
+        !matches!(self, Self::Global(_))
+    }
+
+    /// Where a request goes: a copy is an item of the table like any other.
+    #[must_use]
+    pub const fn location(self) -> Self {
+        match self {
+            Self::Copy => Self::Table,
+            own => own,
+        }
+    }
+}
+
+/// What an index or a second item holds of an entity besides its keys and those of the table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Projected {
+    /// Everything.
+    All,
+    /// These attributes; none of them is a projection of the keys only.
+    Only(BTreeSet<String>),
+}
+
+/// The part of an existing design that stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Kept {
+    /// Keys of entities.
+    pub keys: Vec<KeptKey>,
+    /// The global secondary indexes, in slot order.
+    pub globals: Vec<KeptIndex>,
+    /// The local secondary indexes, in slot order.
+    pub locals: Vec<KeptIndex>,
+}
+
+/// An existing key of an entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptKey {
+    /// Where it stands.
+    pub slot: Slot,
+    /// What it is made of.
+    pub view: View,
+    /// The text of its partition key: only entities of the same text meet.
+    pub partition: String,
+    /// The text of its sort key.
+    pub sort: String,
+    /// The attributes that can be told from it.
+    pub tells: BTreeSet<String>,
+}
+
+/// An existing index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeptIndex {
+    /// Its name.
+    pub name: String,
+    /// The attributes it includes; none if it holds everything.
+    pub includes: Option<BTreeSet<String>>,
+    /// Whether its key is a pair of texts made for it, so that further entities can be given entries.
+    pub open: bool,
+}
+
+impl Kept {
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.globals.is_empty() && self.locals.is_empty()
+    }
+
+    /// The existing index of a slot.
+    pub fn index(&self, slot: Slot) -> Option<&KeptIndex> {
+        match slot {
+            Slot::Global(number) => self.globals.get(number.checked_sub(1)?),
+            Slot::Local(number) => self.locals.get(number.checked_sub(1)?),
+            Slot::Table | Slot::Copy => None,
+        }
+    }
+
+    /// The key that an entity has in a slot and keeps.
+    pub fn key(&self, entity: usize, slot: Slot) -> Option<&KeptKey> {
+        self.keys.iter().find(|own| own.slot == slot && own.view.entity == entity)
+    }
+
+    /// Whether an entity may have this view in this slot.
+    pub(super) fn allows(
+        &self,
+        view: &View,
+        projected: &Projected,
+        slot: Slot,
+        has: impl Fn(&str) -> bool,
+    ) -> bool {
+        let fits = |index: &KeptIndex| match (&index.includes, projected) {
+            (None, Projected::All) => true,
+            (Some(included), Projected::Only(own)) => own.iter().eq(included.iter().filter(|name| has(name))),
+            _ => false,
+        };
+        let index = self.index(slot);
+        match self.key(view.entity, slot) {
+            Some(kept) => kept.view == *view && index.is_none_or(fits),
+            None => index.is_none_or(|index| index.open && fits(index)),
+        }
+    }
+}
+
+/// A kind of item.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entity {
+    /// Its name.
+    pub name: String,
+    /// The entity in whose items it can be kept as a list, if so few belong to each that they always fit.
+    pub parent: Option<Parent>,
+    /// The entities whose it is.
+    pub parents: Vec<String>,
+    /// The attributes that together identify one item.
+    pub id: Vec<String>,
+    /// Further attributes of which no two items may have the same values, as puts are to keep.
+    pub uniques: Vec<Vec<String>>,
+    /// The attribute that says when an item expires, which whatever stands for it has too, so that all of it goes.
+    pub expires: Option<String>,
+    /// The attribute that says whose an item is: at equal cost partition keys open with it.
+    pub owner: Option<String>,
+    /// The attributes of which all writes of now have one value, times and sequences: at equal cost they are no partition key.
+    pub counts_up: BTreeSet<String>,
+    /// The attributes that patterns or keys mention.
+    pub attributes: Vec<Attribute>,
+    /// How many items there are.
+    pub count: u64,
+    /// The average size of an item.
+    pub size_bytes: u64,
+}
+
+/// The entity to which items belong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parent {
+    /// Its name.
+    pub name: String,
+    /// How many items belong to one of it at the most.
+    pub children_max: u64,
+}
+
+/// What must be known of an attribute to make a key of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name; attributes of the same name in several entities hold values of the same kind.
+    pub name: String,
+    /// The size of its value.
+    pub size_bytes: u64,
+    /// How many values it has; none if as many as items.
+    pub distinct: Option<u64>,
+    /// The share of items that have it, in parts per million: below all of them an index on it is sparse.
+    pub present_ppm: u64,
+    /// The share of requests that its busiest value receives, where it is known to be uneven.
+    pub hottest_ppm: Option<u64>,
+    /// Whether it is a number, which a key of strings must pad.
+    pub number: bool,
+    /// Whether it is a text or a number, and so can be a key as it is.
+    pub keyable: bool,
+    /// Whether it is a number with values below 0 or fractions: padded in a text these do not sort, so that it must be a
+    /// key as it is.
+    pub unpaddable: bool,
+}
+
+/// One question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    /// Its id.
+    pub id: String,
+    /// The entities it returns; several for an item collection.
+    pub entities: Vec<String>,
+    /// The attributes given by equality.
+    pub equal: Vec<String>,
+    /// The attribute given by a range.
+    pub range: Option<String>,
+    /// The attribute by which the result is ordered, where it is not the one given by a range.
+    pub order: Option<String>,
+    /// How many items it returns on average.
+    pub results: u64,
+    /// How many there are at the most, if the model says it.
+    pub most: Option<u64>,
+    /// How often it is asked on average.
+    pub rate: MicroPerSecond,
+    /// How often at the busiest time.
+    pub peak: MicroPerSecond,
+    /// Whether it needs strong consistency.
+    pub strong: bool,
+    /// Whether it may be asked of several shards at once.
+    pub scatter: bool,
+    /// The attributes it needs besides those of keys; none if it needs everything.
+    pub reads: Option<BTreeSet<String>>,
+    /// From which end it reads no more than a page of what there may be; none if it reads all.
+    pub page_from: Option<End>,
+}
+
+/// An end of a collection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// Where the lowest sort keys are.
+    First,
+    /// Where the highest are.
+    Last,
+}
+
+/// One write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The pattern it belongs to.
+    pub id: String,
+    /// What it writes.
+    pub entity: String,
+    /// How.
+    pub kind: WriteKind,
+    /// Items written per second on average.
+    pub rate: MicroPerSecond,
+    /// Items written per second at the busiest time.
+    pub peak: MicroPerSecond,
+    /// Whether it is part of a transaction, which costs twice in the table.
+    pub transactional: bool,
+    /// How many items it writes each time its pattern runs.
+    pub items: u64,
+    /// How many items the others of its pattern write or check each time.
+    pub others: u64,
+    /// What its writer knows of the item besides what identifies it.
+    pub knows: Knows,
+}
+
+/// How an item is written. What identifies it is known, so that it must give the base key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WriteKind {
+    /// A new item: everything about it is known.
+    Put,
+    /// Some attributes change.
+    Update {
+        /// The attributes that change.
+        changed: Vec<String>,
+    },
+    /// The item goes.
+    Delete,
+}
+
+/// What a writer knows of an item besides what identifies it, without having read it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Knows {
+    /// Whether a put is of an item that may be there already, of which it then replaces it knows not what.
+    pub replaces: bool,
+    /// Whether a put is refused where its item is there, which only a key that is the identity can tell.
+    pub guards: bool,
+    /// The attributes whose values before the write it knows.
+    pub before: BTreeSet<String>,
+    /// The attributes that it sets to values of its own.
+    pub after: BTreeSet<String>,
+    /// The attributes whose new values are computed from others of the item, and from which.
+    pub computed: Vec<(String, BTreeSet<String>)>,
+    /// The attributes that it removes.
+    pub gone: BTreeSet<String>,
+}
+
+/// Why there is no design.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// A name is not defined.
+    Unknown {
+        /// Who uses it.
+        by: String,
+        /// The name.
+        name: String,
+    },
+    /// An entity has no identity.
+    NoIdentity(String),
+    /// A pattern gives no attribute by equality, so no partition can be addressed.
+    NothingEqual(String),
+    /// No key of these entities answers the pattern in one request.
+    NoPath {
+        /// The pattern.
+        pattern: String,
+        /// Why every candidate was ruled out.
+        reason: String,
+    },
+    /// Every attribute that could be the base key changes or may be absent.
+    NoBaseKey(String),
+    /// The patterns together need more indexes than allowed.
+    TooManyIndexes {
+        /// The entities whose patterns conflict.
+        entities: Vec<String>,
+        /// The indexes allowed.
+        allowed: usize,
+        /// Whether any larger number of them helps.
+        more_help: bool,
+        /// The patterns among them that are strongly consistent, which a global index never is.
+        strong: Vec<String>,
+        /// The second items with which they could do if writers knew more than the identity.
+        unless: Vec<Unless>,
+    },
+    /// The solver stopped without an answer.
+    Solver(String),
+    /// The price table lacks a price.
+    NoPrice(&'static str),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown { by, name } => write!(f, "{by} names `{name}`, which its entity does not have"),
+            Self::NoIdentity(entity) => {
+                write!(f, "entity {entity} has no identity: give it a key or `unique`")
+            }
+            Self::NothingEqual(pattern) => {
+                write!(f, "pattern {pattern} gives no attribute by equality: only a Scan could answer it")
+            }
+            Self::NoPath { pattern, reason } => write!(f, "no single request answers {pattern}: {reason}"),
+            Self::NoBaseKey(entity) => {
+                write!(f, "entity {entity} has no attributes that stay the same and identify it")
+            }
+            Self::TooManyIndexes { entities, allowed, more_help, strong, unless } => {
+                let entities = entities.join(", ");
+                let more = if *allowed == 1 { "1 index".to_owned() } else { format!("{allowed} indexes") };
+                if *more_help {
+                    write!(f, "{entities} need more than {more}, even with second items and local indexes")?;
+                } else {
+                    write!(
+                        f,
+                        "no number of indexes lets one request answer every pattern of {entities}, even with second items"
+                    )?;
+                    if !strong.is_empty() {
+                        let strong = strong.join(", ");
+                        write!(f, ": global indexes are not strongly consistent, as {strong} must be")?;
+                    }
+                }
+                unless.iter().try_for_each(|own| write!(f, "; {own}"))
+            }
+            Self::Solver(fault) => write!(f, "the solver gave up: {fault}"),
+            Self::NoPrice(what) => write!(f, "the price file has no price of {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Problem {
+    /// The entity of a name.
+    pub fn entity(&self, name: &str) -> Option<&Entity> {
+        self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    /// Where the entities of these names are among all.
+    pub(super) fn places(&self, names: &[String]) -> BTreeSet<usize> {
+        let all = self.entities.iter().enumerate();
+        all.filter(|(_, entity)| names.contains(&entity.name)).map(|(place, _)| place).collect()
+    }
+
+    /// Whether an entity has a write that is to be refused where the item is there, and no key that it keeps says how.
+    pub(super) fn is_guarded(&self, entity: usize) -> bool {
+        let name = self.entities.get(entity).map(|entity| &entity.name);
+        self.kept.key(entity, Slot::Table).is_none()
+            && self.writes.iter().any(|write| Some(&write.entity) == name && write.knows.guards)
+    }
+
+    /// Every name that is used must be defined, and every pattern must be able to address a partition.
+    pub(super) fn faults(&self) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for entity in &self.entities {
+            if entity.id.is_empty() {
+                faults.push(Fault::NoIdentity(entity.name.clone()));
+            }
+            unknown(entity, &entity.name, &entity.id, &mut faults);
+        }
+        for pattern in &self.patterns {
+            if pattern.equal.is_empty() {
+                faults.push(Fault::NothingEqual(pattern.id.clone()));
+            }
+            for name in &pattern.entities {
+                let Some(entity) = self.entity(name) else {
+                    faults.push(Fault::Unknown { by: pattern.id.clone(), name: name.clone() });
+                    continue;
+                };
+                unknown(entity, &pattern.id, pattern.equal.iter().chain(pattern.sorted_by()), &mut faults);
+            }
+        }
+        for write in &self.writes {
+            if self.entity(&write.entity).is_none() {
+                faults.push(Fault::Unknown { by: write.id.clone(), name: write.entity.clone() });
+            }
+        }
+        faults
+    }
+}
+
+fn unknown<'a>(
+    entity: &Entity,
+    by: &str,
+    names: impl IntoIterator<Item = &'a String>,
+    faults: &mut Vec<Fault>,
+) {
+    for name in names {
+        if entity.attribute(name).is_none() {
+            faults.push(Fault::Unknown { by: by.to_owned(), name: name.clone() });
+        }
+    }
+}
+
+impl Pattern {
+    /// Whether it says how many items of an entity a partition of a key has at the most, as it asks for all of them.
+    pub(super) fn bounds(&self, entity: &Entity, view: &View) -> bool {
+        let equal: BTreeSet<&String> = self.equal.iter().collect();
+        let values =
+            |name: &String| entity.attribute(name).and_then(|own| own.distinct).unwrap_or(entity.count);
+        let keys = view.partition.iter().map(values).fold(1, u64::saturating_mul).max(1);
+        self.most.is_some_and(|most| most >= entity.count / keys)
+            && self.range.is_none()
+            && self.entities.contains(&entity.name)
+            && equal == view.partition.iter().collect()
+    }
+
+    /// The attribute that the sort key goes on with after those given by equality.
+    pub(super) fn sorted_by(&self) -> Option<&String> {
+        self.range.as_ref().or(self.order.as_ref())
+    }
+}
+
+impl Entity {
+    /// The attribute of a name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+}

@@ -1,0 +1,125 @@
+//! Generated items completed so that everything can be tried: where few items have an attribute, a small sample may have none
+//! that a read asks for or that a condition speaks of.
+
+use std::collections::BTreeSet;
+
+use super::verify::SEED;
+use super::verify_writes::bare;
+use keywright_model::data::{Further, Sample, further};
+use keywright_model::expression::{attributes_in, equal_in};
+use keywright_model::value::from_node;
+use keywright_model::{Entity, Model, Operation, Pattern, Write};
+use keywright_semantics::value::Item;
+
+/// An item that some pattern wants and the samples lack.
+pub(super) struct Wanted {
+    /// The pattern.
+    pub(super) pattern: String,
+    /// The item with its keys; of what has second items it is the first.
+    pub(super) sample: Sample,
+}
+
+impl Wanted {
+    /// What it has besides its keys and what fills it.
+    pub(super) fn own(&self, model: &Model) -> Option<(String, Item)> {
+        let entity = model.entity(self.sample.entity.as_deref()?)?;
+        let mut own = bare(entity, &self.sample.item);
+        own.retain(|name, _| entity.attribute(name).is_some());
+        Some((entity.name.clone(), own))
+    }
+}
+
+/// The items to be added, so that every read finds one that has what it is given and sorts by, and every condition can speak
+/// of what is there.
+pub(super) fn wanted(model: &Model, samples: &[Sample]) -> Vec<Wanted> {
+    let mut all = samples.to_vec();
+    let mut found = Vec::new();
+    for pattern in &model.patterns {
+        for Asked { entity, names, fixed } in asked(model, pattern) {
+            let has = |sample: &Sample| {
+                names.iter().all(|name| sample.item.contains_key(name))
+                    && fixed.iter().all(|(name, value)| sample.item.get(name) == Some(value))
+            };
+            let mine = |sample: &&Sample| sample.entity.as_ref() == Some(&entity.name);
+            if all.iter().filter(mine).any(has) {
+                continue;
+            }
+            if let Some(sample) = made(model, entity, (&names, &fixed), &all) {
+                all.push(sample.clone());
+                found.push(Wanted { pattern: pattern.id.clone(), sample });
+            }
+        }
+    }
+    found
+}
+
+/// What one item of an entity should have.
+struct Asked<'a> {
+    entity: &'a Entity,
+    /// The attributes that it should have.
+    names: BTreeSet<String>,
+    /// Those of which the value is said.
+    fixed: Item,
+}
+
+/// For each entity of a pattern what one item of it should have.
+fn asked<'a>(model: &'a Model, pattern: &Pattern) -> Vec<Asked<'a>> {
+    let seconds = model.seconds();
+    let first = |name: &str| {
+        let of = seconds.iter().find(|(second, _)| second.name == name).map(|(_, first)| *first);
+        of.or_else(|| model.entity(name))
+    };
+    let own = |entity: &Entity, names: Vec<&str>| -> BTreeSet<String> {
+        names.into_iter().filter(|name| entity.attribute(name).is_some()).map(str::to_owned).collect()
+    };
+    if let Operation::Read(read) = &pattern.operation {
+        let given = read.given.iter().map(|given| &given.attribute);
+        let names: Vec<&str> =
+            given.chain(read.order_by.iter().map(|by| &by.attribute)).map(String::as_str).collect();
+        let entities = read.entities.iter().filter_map(|name| first(name));
+        let asked = |entity| Asked { entity, names: own(entity, names.clone()), fixed: Item::new() };
+        return entities.map(asked).collect();
+    }
+    let steps = pattern.steps().iter().filter_map(|step| {
+        let names = step.condition_text().into_iter().flat_map(attributes_in);
+        let removed = step.remove.iter().flat_map(|text| text.split(',')).map(str::trim);
+        let entity = first(&step.entity)?;
+        let fixed = equal_to(pattern, step, entity);
+        Some(Asked { entity, names: own(entity, names.chain(removed).collect()), fixed })
+    });
+    steps.collect()
+}
+
+/// What a step's condition asks to be equal to a value that its example gives; nothing where the example says of which item.
+fn equal_to(pattern: &Pattern, step: &Write, entity: &Entity) -> Item {
+    let given = |name: &str| {
+        let mut said = step.examples.first().into_iter().flatten().chain(&pattern.example);
+        said.find(|(own, _)| own == name).map(|(_, node)| node)
+    };
+    if entity.key_attributes().all(|name| given(name).is_some()) {
+        return Item::new();
+    }
+    let asked = step.condition_text().into_iter().flat_map(equal_in);
+    let values = asked.filter_map(|(name, placeholder)| {
+        let value = from_node(given(&placeholder)?, entity.attribute(&name)?.value_type).ok()?;
+        Some((name, value))
+    });
+    values.collect()
+}
+
+/// An item besides those that are there that has such attributes, whatever share of items does, and such values.
+fn made(
+    model: &Model,
+    entity: &Entity,
+    (names, fixed): (&BTreeSet<String>, &Item),
+    samples: &[Sample],
+) -> Option<Sample> {
+    let mut model = model.clone();
+    let own = model.entities.iter_mut().find(|own| own.name == entity.name)?;
+    for attribute in own.attributes.iter_mut().filter(|own| names.contains(&own.name)) {
+        attribute.present_ppm = None;
+    }
+    let entity = model.entity(&entity.name)?;
+    let wanted = Further { fixed, number: 1, seed: SEED };
+    further(&model, entity, samples, wanted).ok()?.pop()
+}

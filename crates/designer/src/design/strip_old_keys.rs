@@ -1,0 +1,106 @@
+//! What patterns say of the keys that a model had before: it is taken out when the keys are others.
+
+use std::collections::BTreeSet;
+
+use super::Kept;
+use super::from_model::changed;
+use keywright_model::expression::values_in;
+use keywright_model::{Entity, Index, MilliItems, Model, Operation, Pattern, ReadKind, Returns, Write};
+
+/// The keys of the table that is designed, as they were.
+pub(super) struct Former {
+    names: BTreeSet<String>,
+    entities: BTreeSet<String>,
+    /// Whether none of them is kept.
+    replaced: bool,
+}
+
+impl Former {
+    pub(super) fn of(model: &Model, table: &str, kept: &Kept) -> Self {
+        let tables = model.table(table).into_iter();
+        let parts =
+            tables.flat_map(|own| own.key_parts().chain(own.indexes.iter().flat_map(Index::key_parts)));
+        Self {
+            names: parts.map(|part| part.name.clone()).collect(),
+            entities: model.entities_of(table).map(|own| own.name.clone()).collect(),
+            replaced: kept.is_empty(),
+        }
+    }
+}
+
+/// Makes patterns fit the keys that their model has now: gets that no longer have the whole key of their table become
+/// queries, and updates no longer change attributes that only the former keys had.
+pub(super) fn settle(model: &mut Model, former: &Former) {
+    let mut patterns = std::mem::take(&mut model.patterns);
+    for pattern in &mut patterns {
+        if let Operation::Read(read) = &mut pattern.operation {
+            let entity = read.entities.first().and_then(|name| model.entity(name));
+            let table = entity.and_then(|entity| model.table(&entity.table));
+            let lacks = entity.zip(table).is_some_and(|(entity, table)| {
+                pattern.uses.is_some() || !entity.key_not_given(table, &read.given).is_empty()
+            });
+            if read.kind == ReadKind::Get && lacks {
+                read.kind = ReadKind::Query;
+                // It got one item.
+                let one = Returns { average: Some(MilliItems::of(1)), max: Some(1), page: None };
+                pattern.returns = pattern.returns.or(Some(one));
+            }
+        }
+        let mut dropped = BTreeSet::new();
+        let steps = match &mut pattern.operation {
+            Operation::Write(step) => std::slice::from_mut(step),
+            Operation::Transact(steps) | Operation::Batch(steps) => steps.as_mut_slice(),
+            Operation::Read(_) => &mut [],
+        };
+        for step in steps {
+            if let Some(entity) = model.entity(&step.entity).filter(|own| former.entities.contains(&own.name))
+            {
+                dropped.extend(without_former_keys(entity, former, step));
+            }
+        }
+        forget(pattern, &dropped);
+    }
+    model.patterns = patterns;
+}
+
+/// Takes the clauses out of an update that change keys the entity does not have any more; the placeholders they had. Where
+/// the keys are others, one that has a former one's name is made of something else: what keeps it current is written anew.
+fn without_former_keys(entity: &Entity, former: &Former, step: &mut Write) -> BTreeSet<String> {
+    let mut dropped = BTreeSet::new();
+    for text in [&mut step.set, &mut step.remove, &mut step.add] {
+        let Some(own) = text.take() else { continue };
+        let (kept, gone): (Vec<&str>, Vec<&str>) = clauses(&own).into_iter().partition(|clause| {
+            let gone = |name: &String| {
+                former.names.contains(name)
+                    && entity.attribute(name).is_none()
+                    && (former.replaced || entity.template(name).is_none())
+            };
+            !changed(clause).iter().any(gone)
+        });
+        dropped.extend(gone.iter().flat_map(|clause| values_in(clause)).map(str::to_owned));
+        *text = (!kept.is_empty()).then(|| kept.join(", "));
+    }
+    dropped
+}
+
+/// The assignments of a SET, divided at the commas that are not inside brackets.
+pub(super) fn clauses(set: &str) -> Vec<&str> {
+    let mut depth = 0_usize;
+    let divided = set.split(move |letter| {
+        match letter {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    divided.map(str::trim).collect()
+}
+
+/// Values of placeholders that nothing uses any more are not given.
+fn forget(pattern: &mut Pattern, dropped: &BTreeSet<String>) {
+    let expressions = pattern.steps().iter().flat_map(Write::expressions);
+    let used: BTreeSet<String> =
+        expressions.flat_map(|(_, text)| values_in(text)).map(str::to_owned).collect();
+    pattern.example.retain(|(name, _)| !dropped.contains(name) || used.contains(name));
+}

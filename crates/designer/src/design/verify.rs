@@ -1,0 +1,336 @@
+//! A design proved by running it: data generated from a seed, every read executed on the engine, its items and its
+//! metered capacity compared with a plain evaluation over the same items in memory.
+
+use keywright_semantics::capacity::READ_UNIT_BYTES;
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::value::{AttributeValue, Item};
+
+use super::shaped::wanted;
+use super::verify_writes::bare;
+use keywright_model::data::{self, Sample};
+use keywright_model::{
+    At, Consistency, DataSource, Entity, Faults, Generate, GivenOp, HalfUnits, KeyPart, Model, Node,
+    NodeKind, Operation, Pattern, Projection, Read, ReadKind, Table,
+};
+use keywright_workbench::run::{Loaded, Outcome};
+
+/// Items of the most numerous entity.
+pub(super) const SAMPLE: u64 = 60;
+/// The seed of the data.
+pub(super) const SEED: u64 = 7;
+
+/// One pattern, run and evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The pattern.
+    pub pattern: String,
+    /// Items the engine returned.
+    pub returned: u64,
+    /// Items that the plain evaluation finds.
+    pub expected: u64,
+    /// Items of other entities that came along.
+    pub strangers: usize,
+    /// Metered units.
+    pub measured: HalfUnits,
+    /// Units by the sum of the sizes of the items found.
+    pub predicted: HalfUnits,
+    /// Why it could not be run, if it could not.
+    pub failed: Option<String>,
+}
+
+impl Verified {
+    /// Whether the engine and the plain evaluation agree.
+    pub fn agrees(&self) -> bool {
+        self.failed.is_none()
+            && self.strangers == 0
+            && self.returned == self.expected
+            && self.measured == self.predicted
+    }
+}
+
+impl Verified {
+    fn untried(pattern: &Pattern, read: &Read) -> Self {
+        let names: Vec<&str> = read.given.iter().map(|given| given.attribute.as_str()).collect();
+        Self {
+            pattern: pattern.id.clone(),
+            returned: 0,
+            expected: 0,
+            strangers: 0,
+            measured: HalfUnits(0),
+            predicted: HalfUnits(0),
+            failed: Some(format!("not tried, as no generated item has {}", names.join(" and "))),
+        }
+    }
+}
+
+/// A read asked for certain values.
+pub(super) struct Ask {
+    pub(super) pattern: String,
+    pub(super) given: Vec<AttributeValue>,
+}
+
+/// Runs the reads of a designed model on generated data.
+pub fn verify(model: &Model) -> Result<Vec<Verified>, Faults> {
+    let (model, samples) = generated(model)?;
+    let (mut asks, mut untried) = (Vec::new(), Vec::new());
+    for pattern in &model.patterns {
+        let Some(read) = pattern.read() else { continue };
+        match values(read, &samples) {
+            Some(given) => asks.push(Ask { pattern: pattern.id.clone(), given }),
+            None => untried.push(Verified::untried(pattern, read)),
+        }
+    }
+    let mut loaded = Loaded::of(&model, &samples)?;
+    let mut verified = ask(&model, &mut loaded, (&samples, &samples), asks);
+    verified.extend(untried);
+    Ok(verified)
+}
+
+/// The model with generated data instead of its own, and these; second items are those of the first ones.
+pub(super) fn generated(model: &Model) -> Result<(Model, Vec<Sample>), Faults> {
+    let mut model = model.clone();
+    model.data =
+        DataSource { generate: Some(Generate { seed: SEED, sample: SAMPLE }), ..DataSource::default() };
+    for pattern in &mut model.patterns {
+        if let Operation::Read(read) = &mut pattern.operation {
+            // It leaves out some of what was read, which is what is verified here.
+            read.filter = None;
+        }
+    }
+    let no_files = |name: &str| Err(format!("{name} is not read: the data is generated"));
+    let mut samples = stored(&model, data::load(&model, &no_files)?);
+    let more = wanted(&model, &samples);
+    samples.extend(more.into_iter().map(|own| own.sample));
+    let samples = plain(&model, &samples);
+    Ok((model, samples))
+}
+
+/// The items as they should be: those of first items as they are, second ones made of them.
+pub(super) fn plain(model: &Model, samples: &[Sample]) -> Vec<Sample> {
+    let seconds = model.seconds();
+    let is_second =
+        |sample: &&Sample| seconds.iter().any(|(second, _)| sample.entity.as_ref() == Some(&second.name));
+    let mut found: Vec<Sample> = samples.iter().filter(|sample| !is_second(sample)).cloned().collect();
+    for (second, first) in &seconds {
+        let firsts = samples.iter().filter(|sample| sample.entity.as_ref() == Some(&first.name));
+        found.extend(firsts.filter_map(|sample| {
+            let mut own = bare(first, &sample.item);
+            own.retain(|name, _| first.attribute(name).is_none() || second.attribute(name).is_some());
+            let item = data::complete(model, second, own).ok()?;
+            Some(Sample {
+                table: second.table.clone(),
+                entity: Some(second.name.clone()),
+                item,
+                at: sample.at,
+            })
+        }));
+    }
+    found
+}
+
+/// Asks the engine that holds these items, and compares with a plain evaluation of what it should hold.
+pub(super) fn ask(
+    model: &Model,
+    loaded: &mut Loaded,
+    (stored, plain): (&[Sample], &[Sample]),
+    asks: Vec<Ask>,
+) -> Vec<Verified> {
+    let mut asking = model.clone();
+    asking.patterns.clear();
+    let mut expected = Vec::new();
+    for ask in asks {
+        let Some(mut pattern) = model.pattern(&ask.pattern).cloned() else { continue };
+        let Operation::Read(read) = &mut pattern.operation else { continue };
+        read.limit = None;
+        let read = read.clone();
+        let place = place(&model.tables, &model.entities, &pattern, &read);
+        expected.push(evaluate(&pattern, &read, &ask.given, plain, place.as_ref()));
+        pattern.example = example(&read, &ask.given);
+        pattern.expect = None;
+        pattern.returns = None;
+        asking.patterns.push(pattern);
+    }
+    for (verified, pattern) in expected.iter_mut().zip(&asking.patterns) {
+        let ran = loaded.ask(&asking, stored, pattern);
+        verified.returned = ran.items_returned;
+        verified.strangers = ran.strangers.len();
+        verified.measured = ran.read_units();
+        verified.failed = match &ran.outcome {
+            Outcome::Met | Outcome::Ran => None,
+            Outcome::Unmet(reasons) | Outcome::NoPlan(reasons) => Some(reasons.join("; ")),
+            Outcome::Failed(reason) => Some(reason.clone()),
+        };
+    }
+    expected
+}
+
+/// What is left of the samples when they are written one after another: where a model has fewer values than items, a later
+/// item has an earlier one's identity. Items of different entities never replace each other here: if their keys are
+/// equal on the engine, the answers differ and the design is wrong.
+fn stored(model: &Model, samples: Vec<Sample>) -> Vec<Sample> {
+    let key = |sample: &Sample| {
+        let table = model.table(&sample.table)?;
+        let values: Option<Vec<String>> =
+            table.key_parts().map(|part| Some(format!("{:?}", sample.item.get(&part.name)?))).collect();
+        Some((sample.entity.clone(), values?))
+    };
+    let mut last: BTreeMap<_, usize> = BTreeMap::new();
+    for (place, sample) in samples.iter().enumerate() {
+        last.insert(key(sample), place);
+    }
+    let kept: BTreeSet<usize> = last.into_values().collect();
+    samples.into_iter().enumerate().filter_map(|(place, own)| kept.contains(&place).then_some(own)).collect()
+}
+
+/// Values that some item has, so that the pattern finds at least that item.
+fn values(read: &Read, samples: &[Sample]) -> Option<Vec<AttributeValue>> {
+    samples.iter().filter(|sample| is_asked(read, sample)).find_map(|sample| {
+        read.given.iter().map(|given| sample.item.get(given.attribute.as_str()).cloned()).collect()
+    })
+}
+
+pub(super) fn belongs(read: &Read, entity: &str) -> bool {
+    read.entities.iter().any(|own| own == entity)
+}
+
+fn is_asked(read: &Read, sample: &Sample) -> bool {
+    sample.entity.as_deref().is_some_and(|entity| belongs(read, entity))
+}
+
+/// Where a pattern is asked: what is held of an item there, and over how many keys the items are spread.
+struct Place {
+    /// The attributes held; none if all.
+    held: Option<Vec<String>>,
+    partition: Vec<String>,
+    shards: u64,
+}
+
+fn place(tables: &[Table], entities: &[Entity], pattern: &Pattern, read: &Read) -> Option<Place> {
+    let entity = entities.iter().find(|entity| read.entities.first() == Some(&entity.name))?;
+    let table = tables.iter().find(|table| table.name == entity.table)?;
+    let index = pattern.uses.as_deref().and_then(|name| table.index(name));
+    let names = |parts: &[&KeyPart]| parts.iter().map(|part| part.name.clone()).collect::<Vec<_>>();
+    let partition = match index {
+        Some(index) => names(&index.partition.iter().collect::<Vec<_>>()),
+        None => vec![table.partition.name.clone()],
+    };
+    let held = index.and_then(|index| {
+        let included = match &index.projection {
+            Projection::All => return None,
+            Projection::KeysOnly => &[][..],
+            Projection::Include(names) => names.as_slice(),
+        };
+        let keys = names(&table.key_parts().chain(index.key_parts()).collect::<Vec<_>>());
+        Some(keys.into_iter().chain(included.iter().cloned()).collect())
+    });
+    let templates = partition.iter().filter_map(|name| entity.template(name));
+    let spread = templates.map(|template| u64::from(template.shards())).product();
+    // Who knows what the shard is made of asks one shard only.
+    let shards = if read.kind == ReadKind::ScatterGather { spread } else { 1 };
+    Some(Place { held, partition, shards })
+}
+
+/// The plain evaluation: every item of the entities that has the values.
+fn evaluate(
+    pattern: &Pattern,
+    read: &Read,
+    given: &[AttributeValue],
+    samples: &[Sample],
+    place: Option<&Place>,
+) -> Verified {
+    let matches = |item: &Item| {
+        let ordered = read.order_by.as_ref().is_none_or(|by| item.contains_key(by.attribute.as_str()));
+        ordered
+            && read.given.iter().zip(given).all(|(given, value)| {
+                item.get(given.attribute.as_str()).is_some_and(|own| fulfils(own, given.op, value))
+            })
+    };
+    // Which of them come first is the engine's business; as many as are asked for are found.
+    let limit = read.limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+    let matching = samples.iter().filter(|sample| is_asked(read, sample) && matches(&sample.item));
+    let found: Vec<&Sample> = matching.take(limit).collect();
+    let strong = read.consistency == Consistency::Strong;
+    Verified {
+        pattern: pattern.id.clone(),
+        returned: 0,
+        expected: u64::try_from(found.len()).unwrap_or(u64::MAX),
+        strangers: 0,
+        measured: HalfUnits(0),
+        predicted: HalfUnits(units(&found, place) * if strong { 2 } else { 1 }),
+        failed: None,
+    }
+}
+
+/// Each key's items summed, then rounded up; a key that has none costs one unit like any other.
+fn units(found: &[&Sample], place: Option<&Place>) -> u64 {
+    let mut keys: BTreeMap<String, u64> = BTreeMap::new();
+    for sample in found {
+        let key = place.map(|place| {
+            let values = place.partition.iter().map(|name| sample.item.get(name.as_str()));
+            format!("{:?}", values.collect::<Vec<_>>())
+        });
+        let held = place.and_then(|place| place.held.as_ref());
+        let bytes = held.map_or_else(
+            || size(&sample.item),
+            |held| {
+                let here = sample.item.iter().filter(|(name, _)| held.iter().any(|own| own == *name));
+                size(&here.map(|(name, value)| (name.clone(), value.clone())).collect())
+            },
+        );
+        *keys.entry(key.unwrap_or_default()).or_insert(0) += bytes;
+    }
+    let asked = place.map_or(1, |place| place.shards);
+    let empty = asked.saturating_sub(u64::try_from(keys.len()).unwrap_or(u64::MAX));
+    empty + keys.values().map(|bytes| bytes.div_ceil(READ_UNIT_BYTES).max(1)).sum::<u64>()
+}
+
+/// Whether a value is as the question asks. Between two equal bounds is equality.
+fn fulfils(own: &AttributeValue, op: GivenOp, asked: &AttributeValue) -> bool {
+    let order = match (own, asked) {
+        (AttributeValue::S(own), AttributeValue::S(asked)) => own.cmp(asked),
+        (AttributeValue::N(own), AttributeValue::N(asked)) => own.cmp(asked),
+        _ => return own == asked,
+    };
+    match op {
+        GivenOp::Eq | GivenOp::Between => order.is_eq(),
+        GivenOp::Lt => order.is_lt(),
+        GivenOp::Le => order.is_le(),
+        GivenOp::Gt => order.is_gt(),
+        GivenOp::Ge => order.is_ge(),
+        GivenOp::BeginsWith => {
+            matches!((own, asked), (AttributeValue::S(own), AttributeValue::S(asked)) if own.starts_with(asked.as_str()))
+        }
+    }
+}
+
+pub(super) fn size(item: &Item) -> u64 {
+    u64::try_from(keywright_semantics::size::item_bytes(item)).unwrap_or(u64::MAX)
+}
+
+fn example(read: &Read, given: &[AttributeValue]) -> Vec<(String, Node)> {
+    read.given
+        .iter()
+        .zip(given)
+        .filter_map(|(given, value)| {
+            let node = node(value)?;
+            let node = match given.op {
+                GivenOp::Between => {
+                    Node { at: At::default(), kind: NodeKind::List(vec![node.clone(), node]) }
+                }
+                _ => node,
+            };
+            Some((given.attribute.clone(), node))
+        })
+        .collect()
+}
+
+pub(super) fn node(value: &AttributeValue) -> Option<Node> {
+    let kind = match value {
+        AttributeValue::S(text) => NodeKind::Text(text.clone()),
+        AttributeValue::N(number) => NodeKind::Number(number.to_string()),
+        AttributeValue::Bool(value) => NodeKind::Bool(*value),
+        _ => return None,
+    };
+    Some(Node { at: At::default(), kind })
+}

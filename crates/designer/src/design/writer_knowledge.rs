@@ -1,0 +1,155 @@
+//! What writers know of the items they write, and what they would have to know to keep keys current.
+//!
+//! A put knows everything of its new item. An update and a delete know what identifies their item, what their examples name
+//! without setting it, and what their conditions compare for equality.
+
+use std::collections::BTreeSet;
+
+use super::candidates::View;
+use super::from_model::{changed, identity};
+use super::problem::{Entity, Knows, Problem, Projected, Write, WriteKind};
+use super::strip_old_keys::clauses;
+use keywright_model::expression::{attributes_in, equal_in, placeholder_of, values_in};
+use keywright_model::{self as model, AttributeFormat, Condition};
+
+/// What the writer of one step knows.
+pub(super) fn knows(pattern: &model::Pattern, step: &model::Write, entity: &model::Entity) -> Knows {
+    let condition = step.condition_text().unwrap_or_default();
+    let named = before(pattern, step).into_iter().filter(|name| entity.attribute(name).is_some());
+    let mut before: BTreeSet<String> = named.collect();
+    before.extend(equal_in(condition).into_iter().map(|(name, _)| name));
+    Knows {
+        guards: step.kind == model::WriteKind::Put
+            && step.condition == Some(Condition::NotExists)
+            && !is_made_unique(entity),
+        replaces: step.kind == model::WriteKind::Put
+            && matches!(step.condition, Some(Condition::Exists | Condition::Expression(_)))
+            && !condition.contains("attribute_not_exists"),
+        before,
+        after: assigned(step.set.as_deref().unwrap_or_default()),
+        computed: computed(step.set.as_deref().unwrap_or_default()),
+        gone: step.remove.iter().flat_map(|names| changed(names)).collect(),
+    }
+}
+
+/// Whether what identifies an entity is made so that it never comes twice.
+fn is_made_unique(entity: &model::Entity) -> bool {
+    let formats = identity(entity).into_iter().filter_map(|name| entity.attribute(&name)?.format);
+    formats.into_iter().any(|format| matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid))
+}
+
+/// The names that a step's examples give without any expression using them: values that the item has.
+pub(super) fn before(pattern: &model::Pattern, step: &model::Write) -> BTreeSet<String> {
+    let used = |step: &model::Write, name: &str| {
+        step.expressions().any(|(_, text)| values_in(text).any(|own| own == name))
+    };
+    let nowhere = |name: &&String| !pattern.steps().iter().any(|step| used(step, name));
+    let shared = pattern.example.iter().map(|(name, _)| name).filter(nowhere);
+    let mine = step.examples.iter().flatten().map(|(name, _)| name).filter(|name| !used(step, name));
+    shared.chain(mine).cloned().collect()
+}
+
+/// The attributes that a SET gives values of the writer's own, and not ones computed from what is stored.
+pub(super) fn assigned(set: &str) -> BTreeSet<String> {
+    let direct = clauses(set).into_iter().filter_map(|clause| {
+        let (name, value) = clause.split_once('=')?;
+        let plain = |name: &&str| {
+            name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
+        };
+        placeholder_of(value).map(|_| name.trim()).filter(plain).map(str::to_owned)
+    });
+    direct.collect()
+}
+
+/// The attributes whose values a SET makes of others of the item, and of which.
+fn computed(set: &str) -> Vec<(String, BTreeSet<String>)> {
+    let of = clauses(set).into_iter().filter_map(|clause| {
+        let (target, value) = clause.split_once('=')?;
+        let target = attributes_in(target).next()?.to_owned();
+        let of: BTreeSet<String> =
+            attributes_in(value).filter(|name| *name != target).map(str::to_owned).collect();
+        (!of.is_empty()).then_some((target, of))
+    });
+    of.collect()
+}
+
+/// What of an item as it was an update must know besides what it knows, to set the keys of an index entry that are made of
+/// what it changes: the other attributes that the same key is made of.
+pub(super) fn lacking(entity: &Entity, write: &Write, view: &View) -> BTreeSet<String> {
+    let WriteKind::Update { changed } = &write.kind else { return BTreeSet::new() };
+    let knows = &write.knows;
+    let part = |names: &Vec<String>| -> Vec<String> {
+        let touched = names.iter().any(|name| changed.contains(name));
+        let gone = names.iter().any(|name| knows.gone.contains(name));
+        if touched && !gone { names.clone() } else { Vec::new() }
+    };
+    let made = [part(&view.partition), part(&view.sort)].into_iter().flatten();
+    let told =
+        |name: &String| entity.id.contains(name) || knows.after.contains(name) || knows.before.contains(name);
+    made.filter(|name| !told(name)).collect()
+}
+
+/// Which of a problem's writes must read their item first if an entity has such an index entry.
+pub(super) fn read_first(problem: &Problem, entity: &Entity, view: &View) -> BTreeSet<usize> {
+    let own = problem.writes.iter().enumerate().filter(|(_, write)| write.entity == entity.name);
+    own.filter(|(_, write)| !lacking(entity, write, view).is_empty()).map(|(place, _)| place).collect()
+}
+
+/// Whether a write changes the key of a view, so that a second item of it moves.
+pub(super) fn moves(write: &Write, view: &View) -> bool {
+    matches!(&write.kind, WriteKind::Update { changed } if view.names().any(|name| changed.contains(name)))
+}
+
+/// Whether a write of an item writes its second item too.
+pub(super) fn touches(entity: &Entity, write: &Write, view: &View, projected: &Projected) -> bool {
+    match &write.kind {
+        WriteKind::Update { changed } => changed.iter().any(|name| view.has(entity, projected, name)),
+        WriteKind::Put | WriteKind::Delete => true,
+    }
+}
+
+/// What a writer must know besides what it knows, to write a second item under such a key with the first: the key of the
+/// one that is there; where that moves all that the new one has; and what values are computed from that it has not.
+pub(super) fn unknown(
+    entity: &Entity,
+    write: &Write,
+    view: &View,
+    projected: &Projected,
+) -> BTreeSet<String> {
+    let knows = &write.knows;
+    let has = |name: &String| view.has(entity, projected, name);
+    let old = |name: &String| entity.id.contains(name) || knows.before.contains(name);
+    let key = || view.names().filter(|name| !old(name)).cloned();
+    match &write.kind {
+        // It may put an item of another key in the place of the one that is there, whose second item would stay.
+        WriteKind::Put if knows.replaces => {
+            view.names().filter(|name| !entity.id.contains(name)).cloned().collect()
+        }
+        WriteKind::Put => BTreeSet::new(),
+        WriteKind::Update { .. } if !touches(entity, write, view, projected) => BTreeSet::new(),
+        // What loses its key has no second item any more.
+        WriteKind::Update { .. } if view.names().any(|name| knows.gone.contains(name)) => key().collect(),
+        WriteKind::Update { .. } if moves(write, view) => {
+            let new = |name: &String| old(name) || knows.after.contains(name) || knows.gone.contains(name);
+            let rest = entity.attributes.iter().map(|own| &own.name).filter(|name| has(name) && !new(name));
+            key().chain(rest.cloned()).collect()
+        }
+        WriteKind::Update { .. } => {
+            let computed = knows.computed.iter().filter(|(name, _)| has(name)).flat_map(|(_, of)| of);
+            key().chain(computed.filter(|name| !has(name)).cloned()).collect()
+        }
+        WriteKind::Delete => key().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_computed_is_no_value_of_the_writers_own() {
+        let names: Vec<String> =
+            assigned("a = :a, b = b + :b, c = if_not_exists(c, :c), d.e = :e").into_iter().collect();
+        assert_eq!(names, ["a"]);
+    }
+}

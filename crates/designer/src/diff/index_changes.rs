@@ -1,0 +1,245 @@
+//! What happens to an entity's index entries and attributes between two designs, as long as its items stay the same items.
+
+use keywright_semantics::schema::{IndexSchema, KeyAttribute, KeySchema};
+use keywright_semantics::value::ValueType;
+
+use super::changes::slot_text;
+use super::input::{SubjectEntity, SubjectPattern, SubjectTable};
+use super::shape::Shape;
+use keywright_model::template::matching::{parts, variable};
+
+/// Items of an entity in an index whose key attributes they get, change or lose.
+#[derive(Clone, Debug)]
+pub(super) struct Move<'a> {
+    pub(super) index: &'a IndexSchema,
+    pub(super) kind: MoveKind,
+    /// The attributes that are written or removed.
+    pub(super) written: Vec<String>,
+    /// Attributes that get another name because their type changes, with the names they had.
+    pub(super) retyped: Vec<(String, String)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MoveKind {
+    Enters,
+    Changes,
+    Leaves,
+}
+
+/// Whether an attribute of a key is written as it was. Variables that both models know by their own names are different
+/// values; a name that only one model knows is another name for what stands at the same place.
+pub(super) fn writes_same(old: &SubjectEntity, new: &SubjectEntity, name: &str) -> bool {
+    let (before, after) = (old.template_of(name), new.template_of(name));
+    let shape = |template: &Option<String>, entity| Shape::of(template.as_deref(), entity);
+    match shape(&before, old).alike(&shape(&after, new)) {
+        _ if before.is_none() || after.is_none() => before == after,
+        None => false,
+        Some(names) => names.iter().all(|(one, two)| {
+            one == two || !new.attributes.contains_key(*one) && !old.attributes.contains_key(*two)
+        }),
+    }
+}
+
+/// The indexes whose key attributes an entity's items get, change or lose.
+pub(super) fn moves<'a>(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    was: &SubjectTable,
+    table: &'a SubjectTable,
+) -> Vec<Move<'a>> {
+    let mut found = Vec::new();
+    for index in &table.definition.schema.indexes {
+        let known = was.index(&index.name).filter(|known| known.key == index.key);
+        // A new index fills itself with what has its key already.
+        let before = known.map_or_else(|| has_key(old, index, was), |known| old.is_in(known));
+        let same = index.key.attributes().all(|key| writes_same(old, entity, &key.name));
+        let kind = match (before, entity.is_in(index)) {
+            (true, true) if !same => MoveKind::Changes,
+            (true, true) | (false, false) => continue,
+            (true, false) => MoveKind::Leaves,
+            (false, true) => MoveKind::Enters,
+        };
+        let own = |key: &&KeyAttribute| was.definition.schema.key.contains(&key.name);
+        let changes = |key: &&KeyAttribute| {
+            !writes_same(old, entity, &key.name) || is_retyped(old, &key.name, key, was)
+        };
+        let keys = index.key.attributes();
+        let written: Vec<&KeyAttribute> = match kind {
+            MoveKind::Enters => keys.filter(|key| !own(key) && changes(key)).collect(),
+            MoveKind::Changes => keys.filter(changes).collect(),
+            MoveKind::Leaves => {
+                keys.filter(|key| !own(key) && entity.template_of(&key.name).is_none()).collect()
+            }
+        };
+        let anew = |key: &KeyAttribute| is_retyped(old, &key.name, key, was).then(|| new_name(key));
+        let retyped: Vec<(String, String)> =
+            written.iter().filter_map(|key| Some((anew(key)?, key.name.clone()))).collect();
+        let mut written: Vec<String> =
+            written.into_iter().map(|key| anew(key).unwrap_or_else(|| key.name.clone())).collect();
+        // What the items lack comes first: it tells which of them were not written yet.
+        written.sort_by_key(|name| old.template_of(name).is_some());
+        found.push(Move { index, kind, written, retyped });
+    }
+    found
+}
+
+/// Whether items have an attribute, or the table defines it, under another type than a key takes.
+fn is_retyped(old: &SubjectEntity, name: &str, key: &KeyAttribute, was: &SubjectTable) -> bool {
+    let defined = was
+        .definition
+        .key_attributes()
+        .iter()
+        .any(|known| known.name == name && known.key_type != key.key_type);
+    defined
+        || !old.templates.contains_key(name)
+            && old.attributes.get(name).is_some_and(|kind| *kind != type_of(key))
+}
+
+/// The attributes that an entity's items have under one type and a key of the new design takes under another: the service
+/// defines an attribute's type once for a table, and items of the wrong type enter no index.
+pub(super) fn retyped(old: &SubjectEntity, was: &SubjectTable, key: &KeySchema) -> Vec<String> {
+    let wrong = key.attributes().filter(|key| is_retyped(old, &key.name, key, was));
+    wrong.map(|key| key.name.clone()).collect()
+}
+
+/// The name under which an attribute of another type stands beside the old one.
+pub(super) fn new_name(key: &KeyAttribute) -> String {
+    format!("{}{}", key.name, type_of(key).name())
+}
+
+const fn type_of(key: &KeyAttribute) -> ValueType {
+    match key.key_type {
+        keywright_semantics::schema::KeyType::S => ValueType::S,
+        keywright_semantics::schema::KeyType::N => ValueType::N,
+        keywright_semantics::schema::KeyType::B => ValueType::B,
+    }
+}
+
+/// The attributes that a template is made of.
+pub(super) fn made_of(template: &str) -> impl Iterator<Item = &str> {
+    parts(template).into_iter().filter_map(|part| part.place()).map(variable)
+}
+
+/// Whether the items as they were have all that an index's key takes.
+pub(super) fn has_key(old: &SubjectEntity, index: &IndexSchema, was: &SubjectTable) -> bool {
+    index.key.attributes().all(|key| {
+        (old.attributes.contains_key(&key.name)
+            || old.templates.contains_key(&key.name)
+            || was.definition.schema.key.contains(&key.name))
+            && !is_retyped(old, &key.name, key, was)
+    })
+}
+
+/// Write units of filling a new index with whatever in the table has its key already, by the old items and, where they are
+/// in the index in the new design, what they are then.
+pub(super) fn filled<'p>(
+    index: &IndexSchema,
+    was: &SubjectTable,
+    standing: impl Iterator<Item = (&'p SubjectEntity, Option<&'p SubjectEntity>)>,
+) -> Option<u64> {
+    let entering = standing.filter(|(old, _)| has_key(old, index, was));
+    total(entering.map(|(old, entity)| match entity.filter(|entity| entity.is_in(index)) {
+        Some(entity) => SubjectEntity { count: old.count, ..entity.clone() }.index_units(&index.name),
+        None => old.entry_units(index),
+    }))
+}
+
+/// A sum that ends at the largest number; unknown where a part is.
+pub(super) fn total(parts: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    parts.into_iter().try_fold(0_u64, |sum, part| Some(sum.saturating_add(part?)))
+}
+
+/// Attributes besides keys that an entity keeps under another type.
+pub(super) fn changed_types(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    was: &SubjectTable,
+    table: &SubjectTable,
+) -> Vec<(String, &'static str, &'static str)> {
+    let is_key = |name: &str| {
+        let mut keys = table.definition.key_attributes().into_iter().chain(was.definition.key_attributes());
+        keys.any(|key| key.name == name)
+    };
+    let changed = entity.attributes.iter().filter_map(|(name, now)| {
+        let before: &ValueType = old.attributes.get(name).filter(|before| *before != now)?;
+        (!is_key(name) && !entity.fills_key(name)).then(|| (name.clone(), before.name(), now.name()))
+    });
+    changed.collect()
+}
+
+/// Attributes that become another type while an index that goes has them: until it is gone, nothing takes the new type.
+pub(super) fn held_types(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    was: &SubjectTable,
+    table: &SubjectTable,
+) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for index in &was.definition.schema.indexes {
+        for key in index.key.attributes() {
+            let name = &key.name;
+            let becomes = old.attributes.get(name).zip(entity.attributes.get(name));
+            let held = table.definition.key_attributes().iter().any(|known| known.name == *name);
+            if becomes.is_some_and(|(before, now)| before != now) && !held {
+                found.push((name.clone(), index.name.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// An attribute that the items have not and that the new design has in all of them, because it is a copy or because a
+/// question needs it, with where its values may come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Needed {
+    pub(super) name: String,
+    pub(super) from: Option<String>,
+}
+
+/// What is to be filled besides keys.
+pub(super) fn needed(
+    old: &SubjectEntity,
+    entity: &SubjectEntity,
+    table: &SubjectTable,
+    questions: &[SubjectPattern],
+) -> Vec<Needed> {
+    let is_key = |name: &str| table.definition.key_attributes().iter().any(|key| key.name == name);
+    let asked = |name: &str| {
+        questions.iter().any(|question| {
+            question.read_entities().any(|read| read == entity.name)
+                && (question.needs.iter().any(|need| need == name)
+                    || question.whole && !entity.partial.contains(name))
+        })
+    };
+    let lacks = |name: &String| !old.attributes.contains_key(name) && !is_key(name);
+    let names = entity.attributes.keys().filter(|name| lacks(name));
+    let found = names.filter(|name| entity.copies.contains_key(*name) || asked(name));
+    found.map(|name| Needed { name: name.clone(), from: source(name, old, entity) }).collect()
+}
+
+/// Where an attribute's values come from: what it is a copy of, or the one attribute of its type that goes.
+pub(super) fn source(name: &str, old: &SubjectEntity, entity: &SubjectEntity) -> Option<String> {
+    if let Some((of, attribute)) = entity.copies.get(name) {
+        return Some(format!("{attribute} of {of}"));
+    }
+    let kind = entity.attributes.get(name)?;
+    let mut gone = old
+        .attributes
+        .iter()
+        .filter(|(known, before)| *before == kind && !entity.attributes.contains_key(*known));
+    let (only, _) = gone.next()?;
+    gone.next().is_none().then(|| format!("{only}, if that is its old name"))
+}
+
+/// How the attributes will be written, in their order.
+pub(super) fn templates(entity: &SubjectEntity, names: &[String]) -> String {
+    let templates: Vec<String> = names.iter().filter_map(|name| entity.template_of(name)).collect();
+    templates.join(", ")
+}
+
+/// Whether an index's entries of an entity get another key while it stands.
+pub(super) fn altered(old: &SubjectEntity, index: &IndexSchema, written: &[String]) -> bool {
+    old.is_in(index)
+        && index.key.attributes().any(|key| written.contains(&key.name))
+        && !slot_text(old, &index.key).is_empty()
+}

@@ -1,0 +1,114 @@
+//! Two models compared: what was added, removed or changed, and what it takes to get from one to the other.
+//!
+//! It compares designs, not files: the order of entities, the text of descriptions and the examples do not matter. It does
+//! not know the model file; both sides come as a [`Subject`].
+
+mod action;
+mod changes;
+mod copied_attributes;
+mod derived_items;
+mod hazards;
+mod index_changes;
+mod index_lifetime;
+mod input;
+mod matching;
+mod of_model;
+mod phrasing;
+mod plan;
+mod planner;
+mod provenance;
+mod read_cutover;
+mod rekey;
+mod report;
+mod settings;
+mod shape;
+mod stale_copies;
+
+use std::fmt;
+
+pub use action::{Action, Guard};
+pub use input::{
+    Count, Load, Reading, Subject, SubjectEntity, SubjectFault, SubjectPattern, SubjectTable, Touch,
+    TouchKind,
+};
+pub use plan::{Alternative, Extent, Place, Plan, Step, StepKind, Units, Who};
+pub use report::Terms;
+
+/// The comparison of two models.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    pub changes: Vec<Change>,
+    pub plan: Plan,
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    pub kind: ChangeKind,
+    pub thing: Thing,
+    /// The name, with its table where it belongs to one: `Shop.gsi1`.
+    pub name: String,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    Added,
+    Removed,
+    Changed,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Thing {
+    Table,
+    Setting,
+    Index,
+    Entity,
+    Pattern,
+}
+
+impl ChangeKind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Removed => "removed",
+            Self::Changed => "changed",
+        }
+    }
+
+    /// The sign in front of a line; the word says the same.
+    pub const fn sign(self) -> char {
+        match self {
+            Self::Added => '+',
+            Self::Removed => '-',
+            Self::Changed => '~',
+        }
+    }
+}
+
+impl Thing {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Setting => "setting",
+            Self::Index => "index",
+            Self::Entity => "entity",
+            Self::Pattern => "pattern",
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {} {}", self.kind.sign(), self.thing.name(), self.name, self.kind.name())?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, ": {}", self.detail) }
+    }
+}
+
+/// Compares two models.
+pub fn diff(before: &Subject, after: &Subject) -> Difference {
+    Difference { changes: changes::changes(before, after), plan: planner::plan(before, after) }
+}
+
+#[cfg(test)]
+mod tests;

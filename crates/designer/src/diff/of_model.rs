@@ -1,0 +1,268 @@
+//! What a comparison sees of a model.
+
+use std::collections::BTreeSet;
+
+use keywright_semantics::schema::{IndexSchema, Projection};
+
+use super::input::{Count, Load, Reading, Subject, SubjectFault, SubjectPattern, Touch, TouchKind, units};
+use keywright_model::data::ReadFile;
+use keywright_model::exchange::of_model::{Items, of_model};
+use keywright_model::{
+    Condition, Fault, GivenOp, Model, Operation, Pattern, Read, ReadKind, Write, WriteKind,
+};
+use keywright_workbench::lint::{Finding, Severity, lint};
+use keywright_workbench::run::{Outcome, run};
+
+impl Subject {
+    /// A model and its items as they are stored.
+    pub fn of_model(model: &Model, items: &Items) -> Self {
+        let mut subject = Self::of_draft(&of_model(model, items));
+        for table in &mut subject.tables {
+            let indexes = table.definition.schema.indexes.clone();
+            for entity in &mut table.entities {
+                let entered: Vec<IndexSchema> =
+                    indexes.iter().filter(|index| entity.is_in(index)).cloned().collect();
+                let Some(known) = model.entity(&entity.name) else { continue };
+                if let Some(count) = known.count {
+                    entity.count = Count::Told(count);
+                }
+                for attribute in &known.attributes {
+                    if let Some(source) = &attribute.copy_of {
+                        entity.copies.insert(attribute.name.clone(), source.clone());
+                    }
+                    if attribute.present_ppm.is_some() {
+                        entity.partial.insert(attribute.name.clone());
+                    }
+                }
+                if let Some(bytes) = known.size_bytes {
+                    declared(&mut entity.load, bytes, &entered);
+                }
+            }
+        }
+        subject.patterns = model.patterns.iter().map(pattern).collect();
+        subject
+    }
+
+    /// A model that is run before it is compared. Where its author left it to the planner, the run says which index a
+    /// pattern uses, which patterns nothing answers, and what the rules call errors. A model that does not run is
+    /// compared as it is written.
+    pub fn of_run(mut model: Model, items: &Items, read_file: ReadFile<'_>) -> Self {
+        let report = match run(&model, read_file, &mut |_| {}) {
+            Ok(report) => report,
+            Err(faults) => return Self::of_model(&model, items).stopped(&faults),
+        };
+        let findings = lint(&model, &report);
+        let mut unanswered = BTreeSet::new();
+        for pattern in &mut model.patterns {
+            let Some(ran) = report.pattern(&pattern.id) else { continue };
+            if matches!(ran.outcome, Outcome::NoPlan(_)) {
+                unanswered.insert(pattern.id.clone());
+            }
+            if pattern.uses.is_none() {
+                pattern.uses.clone_from(&ran.index);
+            }
+        }
+        Self::of_model(&model, items).unanswered(&unanswered).judged(&findings)
+    }
+
+    /// With what the rules call errors in its model.
+    #[must_use]
+    pub fn judged(mut self, findings: &[Finding]) -> Self {
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
+        self.faults.extend(errors.map(|finding| SubjectFault {
+            rule: Some(finding.rule),
+            subject: finding.subject.clone(),
+            text: finding.text.clone(),
+            fix: finding.fix.clone(),
+        }));
+        self
+    }
+
+    /// With the reasons for which its model does not run.
+    #[must_use]
+    pub fn stopped(mut self, faults: &[Fault]) -> Self {
+        let told = faults.iter().map(|fault| fault.text.clone());
+        let fault = |text| SubjectFault { rule: None, subject: String::new(), text, fix: String::new() };
+        self.faults.extend(told.map(fault));
+        self
+    }
+}
+
+/// Takes the size that the model gives: examples are often shorter. An index that holds all attributes has entries as
+/// large; what narrower entries take only examples tell.
+fn declared(load: &mut Load, bytes: u64, entered: &[IndexSchema]) {
+    let examples = load.examples.max(1);
+    let measured = load.examples > 0;
+    let own = units(usize::try_from(bytes).unwrap_or(usize::MAX)).saturating_mul(examples);
+    let all = bytes.saturating_mul(examples);
+    if measured && load.table_bytes >= all {
+        return;
+    }
+    load.examples = examples;
+    load.table_units = own;
+    load.table_bytes = all;
+    for index in entered.iter().filter(|index| !measured || index.projection == Projection::All) {
+        load.index_units.insert(index.name.clone(), own);
+        load.index_bytes.insert(index.name.clone(), all);
+    }
+}
+
+fn pattern(pattern: &Pattern) -> SubjectPattern {
+    let entities = match &pattern.operation {
+        Operation::Read(read) => read.entities.clone(),
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => {
+            pattern.steps().iter().map(|step| step.entity.clone()).collect()
+        }
+    };
+    SubjectPattern {
+        id: pattern.id.clone(),
+        text: pattern.text.clone().unwrap_or_default(),
+        writes: writes(pattern),
+        uses: pattern.uses.clone(),
+        reading: reading(pattern),
+        entities,
+        given: given(pattern, |_| true),
+        equal: given(pattern, |op| op == GivenOp::Eq),
+        needs: needs(pattern),
+        whole: matches!(&pattern.operation, Operation::Read(read) if read.attributes.is_empty()),
+        touches: touches(pattern),
+        answered: true,
+        definition: definition(pattern),
+    }
+}
+
+fn reading(pattern: &Pattern) -> Reading {
+    match &pattern.operation {
+        Operation::Read(read) => match read.kind {
+            ReadKind::Get => Reading::Get,
+            ReadKind::Query | ReadKind::ScatterGather => Reading::Query,
+            ReadKind::Scan => Reading::Scan,
+        },
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => Reading::Get,
+    }
+}
+
+fn given(pattern: &Pattern, how: impl Fn(GivenOp) -> bool) -> Vec<String> {
+    let Operation::Read(read) = &pattern.operation else { return Vec::new() };
+    let given = read.given.iter().filter(|given| how(given.op));
+    let mut names: Vec<String> = given.map(|given| given.attribute.clone()).collect();
+    names.sort();
+    names
+}
+
+fn needs(pattern: &Pattern) -> Vec<String> {
+    let Operation::Read(read) = &pattern.operation else { return Vec::new() };
+    let given = read.given.iter().map(|given| given.attribute.as_str());
+    let filtered = read.filter.iter().flat_map(|filter| words(filter));
+    let ordered = read.order_by.iter().map(|by| by.attribute.as_str());
+    let returned = read.attributes.iter().map(String::as_str);
+    given.chain(filtered).chain(ordered).chain(returned).map(str::to_owned).collect()
+}
+
+/// The names in an expression.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_of_name = |symbol: char| symbol.is_alphanumeric() || matches!(symbol, '_' | '-' | '#' | ':');
+    let words = text.split(move |symbol| !is_of_name(symbol));
+    let names = words.filter(|word| !word.is_empty() && !word.starts_with(':'));
+    names.map(|name| name.trim_start_matches('#'))
+}
+
+fn touches(pattern: &Pattern) -> Vec<Touch> {
+    let steps: &[Write] = match &pattern.operation {
+        Operation::Read(_) => &[],
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => pattern.steps(),
+    };
+    steps.iter().map(touch).collect()
+}
+
+fn touch(write: &Write) -> Touch {
+    let kind = match write.kind {
+        WriteKind::Put if write.condition == Some(Condition::NotExists) => TouchKind::Create,
+        WriteKind::Put => TouchKind::Put,
+        WriteKind::Update => TouchKind::Update,
+        WriteKind::Delete => TouchKind::Delete,
+        WriteKind::Check | WriteKind::Get => TouchKind::Read,
+    };
+    let texts = [&write.set, &write.remove, &write.add];
+    let names = texts.into_iter().flatten().flat_map(|text| words(text));
+    let attributes = names.map(str::to_owned).collect();
+    let added = write.add.iter().flat_map(|text| words(text)).map(str::to_owned);
+    let carried = write.set.iter().flat_map(|text| carried(text)).chain(added).collect();
+    let dropped = write.remove.iter().flat_map(|text| words(text)).map(str::to_owned).collect();
+    Touch { entity: write.entity.clone(), kind, attributes, carried, dropped }
+}
+
+/// What a `SET` makes of what it was: `x = x + :n`, `x = if_not_exists(x, :n)`, `x.part = :p`.
+fn carried(text: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let assignments = text.split(|symbol| {
+        match symbol {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        symbol == ',' && depth == 0
+    });
+    let found = assignments.filter_map(|assignment| {
+        let (path, value) = assignment.split_once('=')?;
+        let name = words(path).next()?;
+        let of_part = path.contains(['.', '[']);
+        (of_part || words(value).any(|word| word == name)).then(|| name.to_owned())
+    });
+    found.collect()
+}
+
+fn writes(pattern: &Pattern) -> bool {
+    match &pattern.operation {
+        Operation::Read(_) => false,
+        Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => pattern
+            .steps()
+            .iter()
+            .any(|step| matches!(step.kind, WriteKind::Put | WriteKind::Update | WriteKind::Delete)),
+    }
+}
+
+/// Everything that makes the pattern what it is, without the places where it was written and without its examples.
+fn definition(pattern: &Pattern) -> String {
+    let operation = match &pattern.operation {
+        Operation::Read(read) => read_text(read),
+        Operation::Write(write) => write_text(write),
+        Operation::Transact(steps) => format!("transact {}", steps_text(steps)),
+        Operation::Batch(steps) => format!("batch {}", steps_text(steps)),
+    };
+    format!("{operation} {:?} {:?} {}", pattern.rate, pattern.returns, pattern.admin)
+}
+
+fn read_text(read: &Read) -> String {
+    let given: Vec<String> =
+        read.given.iter().map(|given| format!("{} {:?}", given.attribute, given.op)).collect();
+    format!(
+        "{:?} {:?} {given:?} {:?} {:?} {:?} {:?} {:?}",
+        read.kind,
+        read.entities,
+        (&read.order, read.order_by.as_ref().map(|by| &by.attribute)),
+        read.filter,
+        read.attributes,
+        read.consistency,
+        read.limit
+    )
+}
+
+fn steps_text(steps: &[Write]) -> String {
+    let texts: Vec<String> = steps.iter().map(write_text).collect();
+    texts.join("; ")
+}
+
+fn write_text(write: &Write) -> String {
+    format!(
+        "{:?} {} {} {:?} {:?} {:?} {:?} {}",
+        write.kind,
+        write.entity,
+        write.n,
+        write.condition,
+        write.set,
+        write.remove,
+        write.add,
+        write.returns_values
+    )
+}

@@ -1,0 +1,230 @@
+//! The steps from one design to the other: who does each, what it reads and writes once, what that costs and how long it
+//! takes.
+//!
+//! The order is the one in which a running application survives: room is made first, and what adds protection or capacity
+//! is set; then the application writes old and new, then a job fills what is missing without touching what is newer and
+//! another compares, then the reads move, and only then the old goes: indexes before items, as nobody then pays for taking
+//! items out of them; settings that take something away come last.
+
+use super::action::Action;
+use keywright_workbench::price::{Item, Money, Prices};
+
+/// Bytes of a gigabyte as the service bills it.
+const GIGABYTE: i128 = 1 << 30;
+
+/// Read units that a partition gives for each write unit (developer guide: 3000 and 1000).
+const READS_PER_WRITE: u64 = 3;
+
+/// The steps in the order in which they keep the application running.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// "new data → base table" and "new query → index", one line per added entity and pattern.
+    pub summary: Vec<String>,
+    pub extent: Extent,
+    pub steps: Vec<Step>,
+}
+
+/// How much of what differs a plan carries out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    #[default]
+    Whole,
+    /// Without what the summary says cannot be told or is not planned.
+    Part,
+    /// There is something to do, and no plan for it.
+    None,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    pub kind: StepKind,
+    /// What is done, one sentence each.
+    pub clauses: Vec<String>,
+    /// The same for programs.
+    pub actions: Vec<Action>,
+    /// What it consumes; `None` when no example says how large the items are.
+    pub units: Option<Units>,
+    pub place: Place,
+    /// Another way to do the same.
+    pub alternative: Option<Alternative>,
+}
+
+/// Request units that are consumed once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Units {
+    pub reads: u64,
+    /// To the table and its local indexes.
+    pub table_writes: u64,
+    /// To global indexes.
+    pub index_writes: u64,
+}
+
+/// What decides the price of a table's units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    pub infrequent: bool,
+    /// Regions besides the table's own.
+    pub replicas: usize,
+}
+
+/// Data taken out and brought in as files, paid by the gigabyte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternative {
+    pub text: String,
+    pub bytes: Option<u64>,
+}
+
+/// Who does a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// Whoever manages tables: a call of the control plane.
+    Table,
+    /// A release of the application.
+    Application,
+    /// A job that runs beside the application.
+    Job,
+}
+
+impl Who {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Application => "application",
+            Self::Job => "job",
+        }
+    }
+}
+
+/// What a step does; the order is the order of execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepKind {
+    CreateTable,
+    /// Settings that add something.
+    ChangeSetting,
+    CreateIndex,
+    /// Readers understand old and new.
+    ReadBoth,
+    /// Writers keep old and new.
+    WriteBoth,
+    Backfill,
+    LoadItems,
+    Verify,
+    SwitchReads,
+    StopWrites,
+    DeleteIndex,
+    DeleteItems,
+    DeleteTable,
+    /// Settings that take something away.
+    LowerSetting,
+}
+
+impl Extent {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Part => "part",
+            Self::None => "none",
+        }
+    }
+}
+
+impl StepKind {
+    pub const fn who(self) -> Who {
+        match self {
+            Self::CreateTable
+            | Self::ChangeSetting
+            | Self::CreateIndex
+            | Self::DeleteIndex
+            | Self::DeleteTable
+            | Self::LowerSetting => Who::Table,
+            Self::ReadBoth | Self::WriteBoth | Self::SwitchReads | Self::StopWrites => Who::Application,
+            Self::Backfill | Self::LoadItems | Self::Verify | Self::DeleteItems => Who::Job,
+        }
+    }
+
+    /// What begins the step's line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CreateTable => "create table",
+            Self::ChangeSetting | Self::LowerSetting => "change settings",
+            Self::CreateIndex => "create index",
+            Self::ReadBoth => "read old and new",
+            Self::WriteBoth => "write old and new",
+            Self::Backfill => "backfill",
+            Self::LoadItems => "load",
+            Self::Verify => "verify",
+            Self::SwitchReads => "switch reads",
+            Self::StopWrites => "stop old writes",
+            Self::DeleteItems => "delete old",
+            Self::DeleteIndex => "delete index",
+            Self::DeleteTable => "delete table",
+        }
+    }
+}
+
+impl Units {
+    pub const fn writes(self) -> u64 {
+        self.table_writes.saturating_add(self.index_writes)
+    }
+
+    #[must_use]
+    pub const fn and(self, more: Self) -> Self {
+        Self {
+            reads: self.reads.saturating_add(more.reads),
+            table_writes: self.table_writes.saturating_add(more.table_writes),
+            index_writes: self.index_writes.saturating_add(more.index_writes),
+        }
+    }
+
+    /// Seconds at so many write units a second, and three times as many read units.
+    pub fn seconds(self, rate: u64) -> u64 {
+        let rate = rate.max(1);
+        let reads = self.reads.div_ceil(rate.saturating_mul(READS_PER_WRITE));
+        reads.max(self.writes().div_ceil(rate))
+    }
+}
+
+impl Step {
+    /// What it costs on demand; nothing when its units or a price are unknown. Writes to a table with replicas are paid in
+    /// each region (developer guide: billing for global tables).
+    pub fn cost(&self, prices: &Prices) -> Option<Money> {
+        let units = self.units?;
+        let ordinary =
+            |common, infrequent| prices.of(if self.place.infrequent { infrequent } else { common });
+        let read = ordinary(Item::ReadRequest, Item::InfrequentReadRequest)?;
+        let write = ordinary(Item::WriteRequest, Item::InfrequentWriteRequest)?;
+        let replicated = if self.place.replicas > 0 && !self.place.infrequent {
+            prices.of(Item::ReplicatedWriteRequest)?
+        } else {
+            write
+        };
+        let regions = i128::try_from(self.place.replicas).ok()? + 1;
+        let times = |price: Money, units: u64| price.times(i128::from(units), 1);
+        Some(
+            times(read, units.reads)
+                + times(replicated, units.table_writes).times(regions, 1)
+                + times(write, units.index_writes).times(regions, 1),
+        )
+    }
+}
+
+impl Alternative {
+    /// What exporting and importing the bytes costs.
+    pub fn cost(&self, prices: &Prices) -> Option<Money> {
+        let each = prices.of(Item::Export)? + prices.of(Item::Import)?;
+        Some(each.times(i128::from(self.bytes?), GIGABYTE))
+    }
+}
+
+impl Plan {
+    /// Units of all steps together; `None` when one is unknown.
+    pub fn units(&self) -> Option<Units> {
+        self.steps.iter().try_fold(Units::default(), |sum, step| Some(sum.and(step.units?)))
+    }
+
+    /// What all steps cost on demand, once; nothing when a step's units or a price are unknown.
+    pub fn cost(&self, prices: &Prices) -> Option<Money> {
+        self.steps.iter().map(|step| step.cost(prices)).sum()
+    }
+}

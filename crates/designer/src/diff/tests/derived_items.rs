@@ -1,0 +1,220 @@
+//! Second items that come or go, indexes that they share with others, keys that updates change, and what nothing answers.
+
+use std::collections::BTreeSet;
+
+use super::plans::{clauses, kinds, subject};
+use crate::diff::StepKind::{
+    Backfill, ChangeSetting, CreateIndex, DeleteItems, DeleteTable, LoadItems, LowerSetting, ReadBoth,
+    StopWrites, SwitchReads, Verify, WriteBoth,
+};
+use crate::diff::*;
+
+pub(super) const TEAM: &str =
+    "Team: {count: 500, size: 400, key: {pk: \"t#{teamId}\", sk: \"t\"}, attrs: {teamId: S, name: S}}";
+pub(super) const MEMBER: &str = "Member: {count: 20000, size: 900, key: {pk: \"t#{teamId}\", sk: \"m#{userId}\"}, attrs: {teamId: S, userId: S, role: S}}";
+pub(super) const USER_TEAM: &str = "UserTeam: {count: 20000, size: 900, key: {pk: \"u#{userId}\", sk: \"t#{teamId}\"}, attrs: {teamId: {type: S, copyOf: Member.teamId}, userId: {type: S, copyOf: Member.userId}, role: {type: S, copyOf: Member.role}}}";
+pub(super) const ALONE: &str = "  - {id: R1, query: [Team, Member], given: {teamId: eq}, rate: 5}
+  - {id: W1, put: Member, if: not-exists, rate: 2}
+  - {id: W2, update: Member, set: \"role = :t\", if: exists, rate: 2}
+  - {id: W3, delete: Member, if: exists, rate: 1}
+";
+pub(super) const BOTH: &str = "  - {id: R1, query: [Team, Member], given: {teamId: eq}, rate: 5}
+  - {id: W1, transact: [{put: Member, if: not-exists}, {put: UserTeam}], rate: 2}
+  - {id: W2, transact: [{update: Member, set: \"role = :t\", if: exists}, {update: UserTeam, set: \"role = :t\"}], rate: 2}
+  - {id: W3, transact: [{delete: Member, if: exists}, {delete: UserTeam}], rate: 1}
+  - {id: R2, query: UserTeam, given: {userId: eq}, rate: 5}
+";
+pub(super) const APP: &str = "App: {key: {pk: S, sk: S}}";
+
+#[test]
+fn second_items_are_kept_by_the_writers_before_they_are_loaded_compared_and_asked() {
+    let before = subject(APP, &[TEAM, MEMBER], ALONE);
+    let after = subject(APP, &[TEAM, MEMBER, USER_TEAM], BOTH);
+    let plan = diff(&before, &after).plan;
+    assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads]);
+    let written = clauses(&plan, WriteBoth);
+    assert_eq!(
+        written[0],
+        "W1, W2 and W3 keep for each Member its UserTeam under u#{userId}, t#{teamId} in App, both in one transaction"
+    );
+    assert!(
+        written.iter().any(|text| text.starts_with("W2 reads the whole Member, changes it on condition"))
+    );
+    assert_eq!(
+        clauses(&plan, LoadItems),
+        [
+            "scan App and put for each of the 20000 items of Member its UserTeam into App as u#{userId}, t#{teamId}, each on condition that nothing is there yet (attribute_not_exists(pk))"
+        ]
+    );
+    // The scan reads 500 × 400 and 20,000 × 900 bytes, and what the job puts itself.
+    let load = plan.steps.iter().find(|step| step.kind == LoadItems).and_then(|step| step.units);
+    assert_eq!(load, Some(Units { reads: 4419, table_writes: 20_000, index_writes: 0 }));
+    let switched = clauses(&plan, SwitchReads);
+    assert!(switched.contains(&"R2, which is new, asks table App".to_owned()), "{switched:?}");
+}
+
+#[test]
+fn what_stands_in_an_index_beside_what_a_question_means_is_passed_over_and_paid_for() {
+    let loan = "Loan: {count: 2000000, size: 120, key: {pk: \"m#{memberId}\", sk: \"l#{loanId}\"}, attrs: {loanId: S, memberId: S, bookId: S, lentAt: S}}";
+    let second = "LoanByBook: {count: 2000000, size: 120, key: {pk: \"b#{bookId}\", sk: \"l#{loanId}\"}, attrs: {loanId: {type: S, copyOf: Loan.loanId}, memberId: {type: S, copyOf: Loan.memberId}, bookId: {type: S, copyOf: Loan.bookId}, lentAt: {type: S, copyOf: Loan.lentAt}}}";
+    let asked = |entity: &str, uses: &str| {
+        format!("  - {{id: Q4, query: {entity}, given: {{bookId: eq}}{uses}, rate: 2}}\n")
+    };
+    let indexed = subject(
+        "Lib: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: bookId, sk: lentAt}}}",
+        &[loan],
+        &asked("Loan", ", uses: gsi1"),
+    );
+    let copied = subject("Lib: {key: {pk: S, sk: S}}", &[loan, second], &asked("LoanByBook", ""));
+    let plan = diff(&indexed, &copied).plan;
+    assert_eq!(
+        clauses(&plan, ReadBoth),
+        ["Q4 passes over the items of LoanByBook under b#{bookId}, l#{loanId} in gsi1, until the reads move"]
+    );
+    let plan = diff(&copied, &indexed).plan;
+    let create = plan.steps.iter().find(|step| step.kind == CreateIndex).and_then(|step| step.units);
+    assert_eq!(create.map(Units::writes), Some(4_000_000), "both kinds enter it");
+    assert!(
+        clauses(&plan, SwitchReads).contains(
+            &"Q4 passes over the items of LoanByBook under b#{bookId}, l#{loanId} in gsi1, until they are deleted"
+                .to_owned()
+        ),
+        "{plan:#?}"
+    );
+    let delete = plan.steps.iter().find(|step| step.kind == DeleteItems).and_then(|step| step.units);
+    assert_eq!(delete.map(Units::writes), Some(4_000_000));
+}
+
+fn orders(sort: &str, put: &str) -> Subject {
+    let order = format!(
+        "Order: {{count: 100000, size: 700, key: {{pk: \"u#{{userId}}\", sk: \"{sort}\"}}, attrs: {{userId: S, orderId: S, st: S}}}}"
+    );
+    let patterns = format!(
+        "  - {{id: R3, query: Order, given: {{userId: eq}}, rate: 5}}\n  - {{id: W1, put: Order{put}, rate: 2}}\n  - {{id: W2, update: Order, set: \"st = :t\", rate: 2}}\n  - {{id: W3, delete: Order, rate: 1}}\n"
+    );
+    subject(APP, &[&order], &patterns)
+}
+
+#[test]
+fn a_copy_under_a_key_that_changes_is_deleted_by_whoever_changes_replaces_or_deletes_the_item() {
+    let (fixed, moving) = ("o#{orderId}", "o#{st}#{orderId}");
+    let cases = [(", if: not-exists", "W2 and W3 read"), ("", "W1, W2 and W3 read")];
+    for (put, who) in cases {
+        let plan = diff(&orders(fixed, put), &orders(moving, put)).plan;
+        let told = format!(
+            "{who} the item under u#{{userId}}, o#{{orderId}} first, which alone tells st, and delete what is under the u#{{userId}}, o#{{st}}#{{orderId}} that it made"
+        );
+        let written = clauses(&plan, WriteBoth);
+        assert!(written.iter().any(|text| text.starts_with(&told)), "{written:?}");
+        let stopped = clauses(&plan, StopWrites);
+        assert!(stopped.iter().any(|text| text.contains("go on finding the item by st too")), "{stopped:?}");
+    }
+    // The way back: the old copies have the key that changes, once the reads have moved.
+    let plan = diff(&orders(moving, ""), &orders(fixed, "")).plan;
+    let switched = clauses(&plan, SwitchReads);
+    assert!(switched.iter().any(|text| text.contains("which alone tells st")), "{switched:?}");
+}
+
+#[test]
+fn nothing_is_done_while_a_question_would_be_left_without_an_answer() {
+    let user =
+        "User: {count: 10, size: 100, key: {pk: \"u#{userId}\", sk: \"p\"}, attrs: {userId: S, mail: S}}";
+    let asked = |uses: &str| format!("  - {{id: R2, query: User, given: {{mail: eq}}{uses}, rate: 1}}\n");
+    let before =
+        subject("App: {key: {pk: S, sk: S}, indexes: {gmail: {pk: mail}}}", &[user], &asked(", uses: gmail"));
+    let after = subject(APP, &[user], &asked("")).unanswered(&BTreeSet::from(["R2".to_owned()]));
+    let plan = diff(&before, &after).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
+    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: R2 is asked in both models")));
+    // A question that is given up lets its index go.
+    let plan = diff(&before, &subject(APP, &[user], "  []\n")).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (2, Extent::Whole));
+}
+
+#[test]
+fn replicas_go_before_the_stream_that_feeds_them_and_before_their_table() {
+    let table = |settings: &str| {
+        subject(&APP.replace("key: {pk", &format!("{settings}key: {{pk")), &[TEAM], "  []\n")
+    };
+    let plan = diff(&table("stream: new-and-old, replicas: [eu-west-1], "), &table("")).plan;
+    let lowered = clauses(&plan, LowerSetting);
+    assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
+    assert!(lowered[1].starts_with("set stream of App to off"), "{lowered:?}");
+    let plan = diff(&table(""), &table("stream: new-and-old, replicas: [eu-west-1], ")).plan;
+    let raised = clauses(&plan, ChangeSetting);
+    assert!(raised[0].starts_with("set stream of App"), "{raised:?}");
+    let other = subject("Other: {key: {pk: S, sk: S}}", &[TEAM], "  []\n");
+    let plan = diff(&table("replicas: [eu-west-1], deletionProtection: true, "), &other).plan;
+    let deleted = clauses(&plan, DeleteTable);
+    assert!(
+        deleted[0].contains("its replicas in eu-west-1 (")
+            && deleted[0].contains("its deletion protection off"),
+        "{deleted:?}"
+    );
+}
+
+#[test]
+fn where_models_do_not_tell_no_plan_is_said_to_be_one() {
+    let entity = |name: &str, sort: &str| {
+        format!(
+            "{name}: {{count: 30, size: 300, key: {{pk: \"u#{{userId}}\", sk: \"{sort}#{{nid}}\"}}, attrs: {{userId: S, nid: S, text: S}}}}"
+        )
+    };
+    let (mail, sms, note) = (entity("Email", "e"), entity("Sms", "s"), entity("Note", "n"));
+    let split = subject(APP, &[&mail, &sms], "  []\n");
+    let merged = subject(APP, &[&note], "  []\n");
+    for (before, after) in [(&split, &merged), (&merged, &split)] {
+        let plan = diff(before, after).plan;
+        assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+        let told = plan.summary.join("\n");
+        assert!(["Email", "Sms", "Note"].iter().all(|name| told.contains(name)), "{told}");
+    }
+}
+
+#[test]
+fn figures_end_at_the_largest_number() {
+    let huge = |sort: &str| {
+        let many = "1000000000000000";
+        let first = MEMBER.replace("20000", many).replace("m#{userId}", sort);
+        subject(APP, &[&first.replace("900", "18446744073709551615"), &TEAM.replace("500", many)], ALONE)
+    };
+    let plan = diff(&huge("m#{userId}"), &huge("x#{userId}")).plan;
+    assert!(plan.units().is_some_and(|units| units.reads > 0 && units.table_writes == u64::MAX));
+}
+
+#[test]
+fn jobs_are_told_of_provisioned_capacity_only_while_it_is_provisioned() {
+    let table = |billing: &str, sort: &str| {
+        let team = TEAM.replace("sk: \"t\"", &format!("sk: \"{sort}\""));
+        subject(&APP.replace("key: {pk", &format!("billing: {billing}, key: {{pk")), &[&team], "  []\n")
+    };
+    let provisioned = "{provisioned: {rcu: 5, wcu: 10}}";
+    let warned = |before: &str, after: &str| {
+        let plan = diff(&table(before, "t"), &table(after, "u")).plan;
+        clauses(&plan, Backfill).iter().any(|text| text.contains("is provisioned with 10 write units"))
+    };
+    assert!(warned(provisioned, provisioned));
+    assert!(!warned(provisioned, "on-demand"), "it becomes on demand first");
+    assert!(!warned("on-demand", provisioned), "it becomes provisioned last");
+}
+
+/// Nobody would change it there any more, and whoever still took it would take what is stale.
+#[test]
+fn what_second_items_no_longer_repeat_is_taken_no_more_then_written_no_more_then_removed() {
+    let noted = USER_TEAM.replace(
+        "role: {type: S, copyOf: Member.role}",
+        "role: {type: S, copyOf: Member.role}, name: {type: S, copyOf: Member.name}",
+    );
+    let member = MEMBER.replace("role: S", "role: S, name: S");
+    let named = "  - {id: W4, transact: [{update: Member, set: \"name = :n\", if: exists}, {update: UserTeam, set: \"name = :n\"}], rate: 2}\n";
+    let alone = "  - {id: W4, update: Member, set: \"name = :n\", if: exists, rate: 2}\n";
+    let before = subject(APP, &[TEAM, &member, &noted], &format!("{BOTH}{named}"));
+    let after = subject(APP, &[TEAM, &member, USER_TEAM], &format!("{BOTH}{alone}"));
+    let plan = diff(&before, &after).plan;
+    assert_eq!(kinds(&plan), [SwitchReads, StopWrites, DeleteItems]);
+    assert_eq!(clauses(&plan, SwitchReads), ["R2 takes no name of UserTeam any more"]);
+    assert_eq!(clauses(&plan, StopWrites), ["W1 and W4 no longer set name of UserTeam"]);
+    assert_eq!(clauses(&plan, DeleteItems), ["scan App and remove name from the 20000 items of UserTeam"]);
+    let units = plan.steps.iter().find(|step| step.kind == DeleteItems).and_then(|step| step.units);
+    assert_eq!(units.map(|units| units.table_writes), Some(20_000));
+}

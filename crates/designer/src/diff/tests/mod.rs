@@ -1,0 +1,12 @@
+//! Tests of comparison and plans: cases by subject, and a simulator that carries plans out on random models.
+
+mod comparison;
+mod copied_attributes;
+mod derived_items;
+mod engine_backend;
+mod hazards;
+mod plans;
+mod properties;
+mod provenance;
+mod read_cutover;
+mod simulator;

@@ -1,0 +1,239 @@
+//! Second items however a model says what they are made of, with what they have of their own and what moves to them.
+
+use std::collections::BTreeSet;
+
+use super::derived_items::{ALONE, APP, BOTH, MEMBER, TEAM, USER_TEAM};
+use super::plans::{clauses, kinds, subject};
+use crate::diff::StepKind::{Backfill, DeleteItems, LoadItems, StopWrites, SwitchReads, Verify, WriteBoth};
+use crate::diff::*;
+
+const ALL_COPIED: &str = "teamId: {type: S, copyOf: Member.teamId}, userId: {type: S, copyOf: Member.userId}, role: {type: S, copyOf: Member.role}";
+
+#[test]
+fn items_that_are_made_of_others_are_kept_whole_loaded_from_those_and_compared_however_the_model_says_so() {
+    let before = subject(APP, &[TEAM, MEMBER], ALONE);
+    let cases = [
+        ("plain keys", "teamId: S, userId: S, role: {type: S, copyOf: Member.role}"),
+        (
+            "keys that are copies of two entities",
+            "teamId: {type: S, copyOf: Team.teamId}, userId: {type: S, copyOf: Member.userId}, role: S",
+        ),
+        ("nothing but the same transactions", "teamId: S, userId: S, role: S"),
+    ];
+    for (what, attributes) in cases {
+        let second = USER_TEAM.replace(ALL_COPIED, attributes);
+        assert_ne!(second, USER_TEAM);
+        let plan = diff(&before, &subject(APP, &[TEAM, MEMBER, &second], BOTH)).plan;
+        assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads], "{what}");
+        let written = clauses(&plan, WriteBoth);
+        assert!(
+            written[0].starts_with("W1, W2 and W3 keep for each Member its UserTeam"),
+            "{what}: {written:?}"
+        );
+        assert!(written.iter().any(|text| text.starts_with("W2 reads the whole Member")), "{what}");
+        let load = plan.steps.iter().find(|step| step.kind == LoadItems).and_then(|step| step.units);
+        assert_eq!(load.map(|units| units.reads), Some(4419), "{what}");
+    }
+}
+
+#[test]
+fn a_copy_of_a_copy_is_kept_by_whoever_writes_what_both_are_made_of() {
+    let deep = "ByRole: {count: 20000, size: 900, key: {pk: \"r#{role}\", sk: \"u#{userId}#{teamId}\"}, attrs: {teamId: S, userId: {type: S, copyOf: UserTeam.userId}, role: {type: S, copyOf: UserTeam.role}}}";
+    let before = subject(APP, &[TEAM, MEMBER], ALONE);
+    // What stands between may itself show only by its transactions what it is made of.
+    for second in [USER_TEAM.to_owned(), USER_TEAM.replace(ALL_COPIED, "teamId: S, userId: S, role: S")] {
+        let after = subject(APP, &[TEAM, MEMBER, &second, deep], BOTH);
+        let plan = diff(&before, &after).plan;
+        assert!(
+            plan.summary.contains(&"new data → base table: ByRole in App, second items of Member".to_owned()),
+            "{:?}",
+            plan.summary
+        );
+        let written = clauses(&plan, WriteBoth);
+        let kept = |text: &String| text.starts_with("W1, W2 and W3 keep for each Member its ByRole");
+        assert!(written.iter().any(kept), "{written:?}");
+        assert!(written.iter().any(|text| text.contains("which alone tells role")), "{written:?}");
+        // Nothing in the new model writes them.
+        let switched = clauses(&plan, SwitchReads);
+        let goes_on = "W1, W2 and W3 go on keeping each ByRole as until now, also when the plan is through";
+        assert!(switched.iter().any(|text| text.starts_with(goes_on)), "{switched:?}");
+    }
+}
+
+#[test]
+fn items_that_only_look_like_copies_and_that_nobody_writes_are_left_to_the_model_to_tell() {
+    let second = USER_TEAM.replace(ALL_COPIED, "teamId: S, userId: S, role: S");
+    let plan =
+        diff(&subject(APP, &[TEAM, MEMBER], ALONE), &subject(APP, &[TEAM, MEMBER, &second], ALONE)).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
+    assert!(plan.summary.iter().any(|line| line.contains("say so with `copyOf`")), "{:?}", plan.summary);
+}
+
+#[test]
+fn items_that_several_others_make_stay_when_one_of_those_goes() {
+    let team = "ByTeamRole: {count: 900, size: 90, key: {pk: \"t#{teamId}\", sk: \"r#{role}\"}, attrs: {teamId: {type: S, copyOf: Member.teamId}, role: {type: S, copyOf: Member.role}}}";
+    let plan = diff(&subject(APP, &[TEAM, MEMBER], ALONE), &subject(APP, &[TEAM, MEMBER, team], ALONE)).plan;
+    let written = clauses(&plan, WriteBoth);
+    assert!(written[0].starts_with("W1 and W2 keep for each Member its ByTeamRole"), "{written:?}");
+    let verified = clauses(&plan, Verify);
+    assert!(
+        verified
+            .iter()
+            .any(|text| text.contains("(several Member may make one ByTeamRole: none is deleted)"))
+    );
+    let all = format!("{plan:?}");
+    assert!(!all.contains("a ByTeamRole that no Member makes is deleted"), "{all}");
+}
+
+const USER: &str = "User: {count: 50000, size: 1000, key: {pk: \"u#{userId}\", sk: \"u\"}, attrs: {userId: S, mail: S, bio: S}}";
+const WRITES: &str = "  - {id: R1, get: User, given: {userId: eq}, rate: 5}
+  - {id: W3, put: User, if: not-exists, rate: 2}
+  - {id: W4, update: User, set: \"mail = :t\", if: exists, rate: 2}
+  - {id: W6, delete: User, if: exists, rate: 1}
+";
+const BIO: &str = "  - {id: W9, update: User, set: \"bio = :t\", if: exists, rate: 2}\n";
+
+fn profile(attributes: &str) -> String {
+    format!(
+        "Profile: {{count: 50000, size: 500, key: {{pk: \"u#{{userId}}\", sk: \"profile\"}}, attrs: {{{attributes}}}}}"
+    )
+}
+
+#[test]
+fn what_moves_into_second_items_is_kept_in_both_until_nobody_reads_it_where_it_was() {
+    let before = subject(APP, &[USER], &format!("{WRITES}{BIO}"));
+    let patterns = format!(
+        "{WRITES}{}  - {{id: R7, get: Profile, given: {{userId: eq}}, rate: 3}}\n",
+        BIO.replace("update: User", "update: Profile")
+    );
+    // Said to be a copy of the key, or shown by what the items have lost.
+    for key in ["userId: {type: S, copyOf: User.userId}", "userId: S"] {
+        let after =
+            subject(APP, &[&USER.replace(", bio: S", ""), &profile(&format!("{key}, bio: S"))], &patterns);
+        let plan = diff(&before, &after).plan;
+        assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify, SwitchReads, StopWrites, DeleteItems]);
+        let written = clauses(&plan, WriteBoth);
+        // Who changes nothing of it writes nothing of it.
+        assert!(written[0].starts_with("W3, W6 and W9 keep for each User its Profile"), "{written:?}");
+        assert!(written.iter().any(|text| text.starts_with("W9 reads the whole User")), "{written:?}");
+        assert!(!format!("{plan:?}").contains("has to come from elsewhere"));
+        let switched = clauses(&plan, SwitchReads);
+        let over = "bio goes by Profile: W9 changes bio there, and in User too, both in one transaction, until the old writes stop";
+        assert!(switched.contains(&over.to_owned()), "{switched:?}");
+        assert!(switched.contains(&"R1 takes no bio of User any more: it is read from Profile".to_owned()));
+        assert_eq!(clauses(&plan, StopWrites), ["W3 and W9 no longer set bio of User"]);
+        assert_eq!(clauses(&plan, DeleteItems), ["scan App and remove bio from the 50000 items of User"]);
+    }
+}
+
+#[test]
+fn what_second_items_have_of_their_own_is_neither_put_over_nor_written_before_they_are_there() {
+    let before = subject(APP, &[USER], WRITES);
+    let own = profile("userId: {type: S, copyOf: User.userId}, mail: {type: S, copyOf: User.mail}, theme: S");
+    let patterns = format!("{WRITES}  - {{id: W8, update: Profile, set: \"theme = :t\", rate: 1}}\n");
+    let plan = diff(&before, &subject(APP, &[USER, &own], &patterns)).plan;
+    let written = clauses(&plan, WriteBoth);
+    assert!(
+        written.contains(
+            &"what they write of a Profile is one update that sets mail and userId, all of them, and leaves theme as it is"
+                .to_owned()
+        ),
+        "{written:?}"
+    );
+    assert!(!written.iter().any(|text| text.contains("puts its Profile whole")), "{written:?}");
+    assert!(
+        clauses(&plan, Verify)[0]
+            .contains("what differs in mail and userId is set again and theme left as it is")
+    );
+    let switched = clauses(&plan, SwitchReads);
+    assert!(switched.iter().any(|text| text.starts_with("W8 begins now and not before")), "{switched:?}");
+    // What it has of its own would stay behind under a former key.
+    let moving = own.replace("profile", "p#{mail}");
+    let plan = diff(&before, &subject(APP, &[USER, &moving], &patterns)).plan;
+    assert_eq!(plan.extent, Extent::None, "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.starts_with("not planned: Profile")), "{:?}", plan.summary);
+}
+
+#[test]
+fn items_that_go_into_others_are_kept_until_those_have_what_they_had() {
+    let split = |bio: &str| {
+        let user = USER.replace(", bio: S", bio);
+        subject(APP, &[&user, &profile("userId: S, bio: S")], WRITES)
+    };
+    let merged = subject(APP, &[USER], WRITES);
+    let plan = diff(&split(""), &merged).plan;
+    assert_eq!((kinds(&plan).contains(&DeleteItems), plan.extent), (false, Extent::None), "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.contains("bio of Profile") && line.contains("`copyOf`")));
+    // What it says to do instead.
+    let both = split(", bio: {type: S, copyOf: Profile.bio}");
+    let plan = diff(&split(""), &both).plan;
+    assert_eq!(plan.extent, Extent::Whole);
+    assert!(clauses(&plan, Backfill)[0].contains("set bio of the 50000 items of User from bio of Profile"));
+    let plan = diff(&both, &merged).plan;
+    assert_eq!((kinds(&plan).contains(&DeleteItems), plan.extent), (true, Extent::Whole), "{plan:#?}");
+}
+
+#[test]
+fn what_goes_over_from_items_to_others_that_are_there_is_not_filled_from_nothing_in_silence() {
+    let model = |user: &str, own: &str| {
+        let user = USER.replace(", bio: S", user);
+        let asked = "  - {id: R7, get: Profile, given: {userId: eq}, rate: 3}\n";
+        subject(APP, &[&user, &profile(&format!("userId: S{own}"))], &format!("{WRITES}{asked}"))
+    };
+    let (before, after) = (model(", bio: S", ", theme: S"), model("", ", theme: S, bio: S"));
+    let plan = diff(&before, &after).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.contains("`copyOf: User.bio`")), "{:?}", plan.summary);
+    let between = model(", bio: S", ", theme: S, bio: {type: S, copyOf: User.bio}");
+    for (one, other) in [(&before, &between), (&between, &after)] {
+        assert_eq!(diff(one, other).plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
+fn a_second_item_that_others_than_its_source_feed_is_loaded_and_compared_with_all_of_them() {
+    let team = USER_TEAM.replace("role: {type", "teamName: {type: S, copyOf: Team.name}, role: {type");
+    let patterns = format!("{ALONE}  - {{id: W7, update: Team, set: \"name = :n\", rate: 1}}\n");
+    let before = subject(APP, &[TEAM, MEMBER], &patterns);
+    let plan = diff(&before, &subject(APP, &[TEAM, MEMBER, &team], &patterns)).plan;
+    let written = clauses(&plan, WriteBoth);
+    assert!(
+        written.iter().any(|text| text.starts_with("teamName of UserTeam is name of its Team:")
+            && text.contains("W7 sets it in each UserTeam that is there, found by way of each Member")),
+        "{written:?}"
+    );
+    assert!(clauses(&plan, LoadItems)[0].contains("teamName from name of its Team"));
+    assert!(clauses(&plan, Verify)[0].contains("checks that the Member and Team are still what was read"));
+}
+
+#[test]
+fn a_claim_is_asked_when_all_are_there_and_doubles_are_named() {
+    let claim = "MailOf: {count: 50000, size: 100, key: {pk: \"m#{mail}\", sk: \"m\"}, attrs: {mail: S, userId: {type: S, copyOf: User.userId}}}";
+    let patterns = WRITES.replace(
+        "put: User, if: not-exists",
+        "transact: [{put: User, if: not-exists}, {put: MailOf, if: not-exists}]",
+    );
+    let plan = diff(&subject(APP, &[USER], WRITES), &subject(APP, &[USER, claim], &patterns)).plan;
+    assert!(clauses(&plan, LoadItems)[0].contains("two User make one key: settle that first"));
+    let switched = clauses(&plan, SwitchReads);
+    assert!(
+        switched
+            .iter()
+            .any(|text| text.starts_with("W3 asks from now on and not before that no MailOf is there")),
+        "{switched:?}"
+    );
+}
+
+#[test]
+fn an_update_of_new_items_that_may_be_elsewhere_puts_them_whole() {
+    let note =
+        "Note: {count: 9, size: 90, key: {pk: \"n#{noteId}\", sk: \"n\"}, attrs: {noteId: S, text: S}}";
+    let patterns = format!(
+        "{WRITES}  - {{id: W1, put: Note, rate: 1}}\n  - {{id: W2, update: Note, set: \"text = :t\", rate: 1}}\n"
+    );
+    let plan = diff(&subject(APP, &[USER], WRITES), &subject(APP, &[USER, note], &patterns)).plan;
+    assert_eq!(kinds(&plan), [WriteBoth, LoadItems, Verify]);
+    assert!(clauses(&plan, WriteBoth)[1].starts_with("as long as some Note is elsewhere, W2 puts it whole"));
+    let told: BTreeSet<StepKind> = kinds(&plan).into_iter().collect();
+    assert!(told.contains(&Verify));
+}

@@ -1,0 +1,321 @@
+//! Questions that drop or gain an entity, or mean something else, while its keys change; and indexes that entities leave.
+
+use super::plans::{clauses, subject};
+use crate::diff::StepKind::{ChangeSetting, LowerSetting, ReadBoth, StopWrites, SwitchReads};
+use crate::diff::*;
+
+const TABLE: &str = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}}}";
+const PAY: &str = "Pay: {count: 50000, size: 300, key: {pk: \"u#{userId}\", sk: \"p#{payId}\"}, gsi1: {g: \"d#{day}\", h: \"p#{payId}\"}, attrs: {userId: S, payId: S, day: S}}";
+const WRITES: &str = "  - {id: W1, put: Order, if: not-exists, rate: 2}
+  - {id: W2, update: Order, set: \"status = :t\", if: exists, rate: 2}
+";
+const BOTH: &str = "  - {id: Q4, query: [Order, Pay], given: {day: eq}, uses: gsi1, rate: 1}\n";
+const PAYS: &str = "  - {id: Q4, query: Pay, given: {day: eq}, uses: gsi1, rate: 1}\n";
+const ORDERS: &str = "  - {id: Q4, query: Order, given: {day: eq}, uses: gsi1, rate: 1}\n";
+
+fn order(sort: &str, slot: &str) -> String {
+    let slot = if slot.is_empty() {
+        String::new()
+    } else {
+        format!(" gsi1: {{g: \"{slot}\", h: \"o#{{orderId}}\"}},")
+    };
+    format!(
+        "Order: {{count: 100000, size: 700, key: {{pk: \"u#{{userId}}\", sk: \"{sort}\"}},{slot} attrs: {{userId: S, orderId: S, day: S, status: S}}}}"
+    )
+}
+
+fn model(order: &str, questions: &str) -> Subject {
+    subject(TABLE, &[order, PAY], &format!("{questions}{WRITES}"))
+}
+
+#[test]
+fn a_question_stops_asking_for_what_it_drops_before_that_gets_another_key() {
+    let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
+    let plan = diff(&before, &model(&order("o#{orderId}", "s#{status}"), PAYS)).plan;
+    assert_eq!(
+        clauses(&plan, ReadBoth),
+        [
+            "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order no more, and passes over what it meets of it: its key there changes"
+        ]
+    );
+    assert!(!format!("{plan:?}").contains("by the new key"), "{plan:#?}");
+    // It still asks for the others as it did.
+    assert_eq!(clauses(&plan, SwitchReads), [""; 0]);
+}
+
+#[test]
+fn a_question_drops_what_goes_out_of_its_place_when_the_reads_move() {
+    let before = model(&order("o#{orderId}", "d#{day}"), BOTH);
+    let moved = model(&order("ord#{orderId}", ""), PAYS);
+    let switched = clauses(&diff(&before, &moved).plan, SwitchReads);
+    assert!(
+        switched.contains(&"Q4 looks for no Order in index gsi1 of App any more".to_owned()),
+        "{switched:?}"
+    );
+    assert!(!switched.iter().any(|text| text.contains("Q4 takes Order")), "{switched:?}");
+}
+
+#[test]
+fn a_question_asks_for_what_it_gains_when_all_of_it_is_there() {
+    let after = model(&order("o#{orderId}", "d#{day}"), BOTH);
+    let asks = "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order from now on";
+    for before in [order("o#{orderId}", ""), order("ord#{orderId}", ""), order("o#{orderId}", "s#{status}")] {
+        let switched = clauses(&diff(&model(&before, PAYS), &after).plan, SwitchReads);
+        assert!(switched.contains(&asks.to_owned()), "{before}: {switched:?}");
+    }
+    // What is there all the time can be asked at any time.
+    let same = order("o#{orderId}", "d#{day}");
+    assert_eq!(diff(&model(&same, PAYS), &model(&same, BOTH)).plan.steps, []);
+}
+
+#[test]
+fn a_question_whose_answer_would_be_gone_before_the_new_one_is_there_gets_no_plan() {
+    let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"d#{day}\", sk: \"o#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
+    let asked = "  - {id: Q4, query: OrderOf, given: {day: eq}, rate: 1}\n";
+    let whole = |order: &str, questions: &str, second: &[&str]| {
+        let mut entities = vec![order];
+        entities.extend(second);
+        subject(TABLE, &entities, &format!("{questions}{WRITES}"))
+    };
+    let (day, status) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
+    let (before, after) = (whole(&day, ORDERS, &[]), whole(&status, asked, &[second]));
+    let plan = diff(&before, &after).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
+    // What it says to do instead.
+    let between = whole(&day, asked, &[second]);
+    for (one, other) in [(&before, &between), (&between, &after)] {
+        assert_eq!(diff(one, other).plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
+fn a_question_that_is_asked_by_something_else_gets_no_plan_while_its_key_changes_under_it() {
+    let asked =
+        |given: &str| format!("  - {{id: Q4, query: Order, given: {{{given}}}, uses: gsi1, rate: 1}}\n");
+    let slots = [
+        ("d#{day}", "day: eq"),
+        ("s#{status}", "status: eq"),
+        ("u#{userId}", "userId: eq, day: between"),
+        ("v#{userId}", "userId: eq, day: eq"),
+        ("d#{day}#{status}", "day: eq, status: eq"),
+    ];
+    for (one, before) in slots {
+        for (other, after) in slots.into_iter().filter(|(other, _)| *other != one) {
+            let model = |slot: &str, given: &str| model(&order("o#{orderId}", slot), &asked(given));
+            let plan = diff(&model(one, before), &model(other, after)).plan;
+            assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+            assert!(
+                plan.summary.iter().any(|line| line.starts_with("no plan: Q4 is asked by ")),
+                "{plan:#?}"
+            );
+        }
+    }
+    // What it says to do instead.
+    let two = "App: {key: {pk: S, sk: S}, indexes: {gsi1: {pk: g, sk: h}, gsi2: {pk: k, sk: l}}}";
+    let one = "App: {key: {pk: S, sk: S}, indexes: {gsi2: {pk: k, sk: l}}}";
+    let day = order("o#{orderId}", "d#{day}");
+    let second = "gsi2: {k: \"s#{status}\", l: \"o#{orderId}\"}, attrs";
+    let both = day.replace("attrs", second);
+    let last = order("o#{orderId}", "").replace("attrs", second);
+    let status = "  - {id: Q5, query: Order, given: {status: eq}, uses: gsi2, rate: 1}\n";
+    let writes = WRITES.replace("set: \"status = :t\"", "set: \"status = :t, k = :k\"");
+    let before = subject(TABLE, &[&day], &format!("{}{WRITES}", asked("day: eq")));
+    let between = subject(two, &[&both], &format!("{}{status}{writes}", asked("day: eq")));
+    let after = subject(one, &[&last], &format!("{status}{writes}"));
+    for (one, other) in [(&before, &between), (&between, &after)] {
+        assert_eq!(diff(one, other).plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
+fn a_question_that_is_asked_by_something_else_and_of_others_is_not_left_without_an_answer_either() {
+    let second = "OrderOf: {count: 100000, size: 700, key: {pk: \"w#{userId}\", sk: \"d#{day}#{orderId}\"}, attrs: {userId: {type: S, copyOf: Order.userId}, orderId: {type: S, copyOf: Order.orderId}, day: {type: S, copyOf: Order.day}}}";
+    let asked = "  - {id: Q4, query: OrderOf, given: {userId: eq, day: eq}, rate: 1}\n";
+    let after = [&order("o#{orderId}", "s#{status}"), PAY, second];
+    let after = subject(TABLE, &after, &format!("{asked}{WRITES}"));
+    let plan = diff(&model(&order("o#{orderId}", "d#{day}"), ORDERS), &after).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    assert!(plan.summary.iter().any(|line| line.starts_with("no plan: Q4 asks for Order by d#{day}")));
+}
+
+#[test]
+fn what_a_question_asks_instead_of_all_it_asked_is_asked_by_the_release_that_drops_that() {
+    for given in ["day: eq", "day: eq, payId: eq"] {
+        let pays = PAYS.replace("day: eq", given);
+        let (before, after) = (order("o#{orderId}", "d#{day}"), order("o#{orderId}", "s#{status}"));
+        let plan = diff(&model(&before, ORDERS), &model(&after, &pays)).plan;
+        assert_eq!(
+            clauses(&plan, ReadBoth),
+            [
+                "Q4 asks index gsi1 of App by d#{day}, o#{orderId} for Order no more, and passes over what it meets of it: its key there changes",
+                "Q4 asks index gsi1 of App by d#{day}, p#{payId} for Pay from now on",
+            ]
+        );
+        assert_eq!(clauses(&plan, SwitchReads), [""; 0], "it asks that already");
+        assert_eq!(plan.extent, Extent::Whole);
+    }
+}
+
+#[test]
+fn who_reads_an_index_from_end_to_end_does_not_care_what_keys_its_entries_have() {
+    let scan = "  - {id: Q4, scan: Order, uses: gsi1, admin: true, rate: 1}\n";
+    let day = ORDERS;
+    let model = |slot: &str, asked: &str| model(&order("o#{orderId}", slot), asked);
+    for asked in [scan, day] {
+        let after = model("s#{status}", &asked.replace("day: eq", "status: eq"));
+        let plan = diff(&model("d#{day}", scan), &after).plan;
+        assert_eq!(plan.extent, Extent::Whole, "{plan:#?}");
+        assert!(!clauses(&plan, ReadBoth).iter().any(|text| text.starts_with("Q4")), "{plan:#?}");
+        assert!(!clauses(&plan, SwitchReads).iter().any(|text| text.contains("by the new key alone")));
+    }
+    let plan = diff(&model("d#{day}", day), &model("s#{status}", scan)).plan;
+    assert!(plan.summary.iter().any(|line| line.contains("shall be asked by nothing")), "{plan:#?}");
+}
+
+#[test]
+fn a_plan_leads_to_no_model_that_fails_its_check_where_the_old_one_does_not() {
+    let judged = |project: &str, rate: &str| {
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  App: {{key: {{pk: S, sk: S}}, indexes: {{gsi1: {{pk: g, sk: h, project: {project}}}}}}}\nentities:\n  {}\npatterns:\n  - {{id: Q4, query: Order, given: {{day: eq}}, uses: gsi1, rate: {rate}}}\ndata: {{generate: {{seed: 1, sample: 9}}}}\n",
+            order("o#{orderId}", "d#{day}")
+        );
+        let model = keywright_model::parse(&text).expect("a model");
+        let report =
+            keywright_workbench::run::run(&model, &|_| Err(String::new()), &mut |_| {}).expect("it runs");
+        let findings = keywright_workbench::lint::lint(&model, &report);
+        Subject::of_model(&model, &keywright_model::exchange::of_model::Items::new()).judged(&findings)
+    };
+    let (all, few) = (judged("all", "1"), judged("[userId]", "1"));
+    let plan = diff(&all, &few).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None), "{plan:#?}");
+    let told = "no plan: the new model fails its check where the old one does not: L036: Q4 needs ";
+    assert!(plan.summary.iter().any(|line| line.starts_with(told)), "{:?}", plan.summary);
+    // What is mended has a plan, and so has what was so before.
+    assert_eq!(diff(&few, &all).plan.extent, Extent::Whole);
+    assert_eq!(diff(&few, &judged("[orderId]", "2")).plan.extent, Extent::Whole);
+    let mut stopped = few.clone();
+    stopped.faults.clear();
+    let stopped =
+        stopped.stopped(&[keywright_model::Fault::new(keywright_model::At::default(), "it does not run")]);
+    assert_eq!(diff(&all, &stopped).plan.extent, Extent::None);
+    assert_eq!(diff(&stopped, &stopped.clone()).plan.extent, Extent::Whole);
+}
+
+#[test]
+fn replicas_come_to_a_table_that_scales_or_is_paid_by_request_and_to_no_other() {
+    let text = |settings: &str| {
+        format!(
+            "format: 1\nmodel: m\ntables:\n  App: {{{settings}key: {{pk: S, sk: S}}}}\nentities:\n  {}\npatterns:\n{WRITES}",
+            order("o#{orderId}", "")
+        )
+    };
+    let (fixed, scaled) = (
+        "billing: {provisioned: {rcu: 20, wcu: 10}}, ",
+        "billing: {provisioned: {rcu: 20, wcu: 10, autoscale: {min: 5, max: MAX}}}, ",
+    );
+    let replicas = "stream: new-and-old, replicas: [eu-west-1], ";
+    let faults = keywright_model::parse(&text(&format!("{fixed}{replicas}"))).err().unwrap_or_default();
+    assert!(faults.iter().any(|fault| fault.text.contains("write `autoscale: {max: 100}`")), "{faults:?}");
+    let table = |settings: &str| {
+        subject(&format!("App: {{{settings}key: {{pk: S, sk: S}}}}"), &[&order("o#{orderId}", "")], WRITES)
+    };
+    let begin = |plan: &Plan| -> Vec<String> {
+        let calls = plan.steps.iter().flat_map(|step| step.clauses.clone());
+        calls.map(|text| text.split(" of App").next().unwrap_or("").replace("set ", "")).collect()
+    };
+    // More than before at once, less than before when all else is done; what scales it comes first.
+    for (before, most, told) in [
+        (fixed, "100", ["auto scaling", "stream", "replicas"].as_slice()),
+        (fixed, "9", &["stream", "auto scaling", "replicas"]),
+        ("", "100", &["stream", "billing", "auto scaling", "replicas"]),
+    ] {
+        let after = table(&format!("{}{replicas}", scaled.replace("MAX", most)));
+        assert_eq!(begin(&diff(&table(before), &after).plan), told);
+    }
+    assert_eq!(begin(&diff(&table(fixed), &table(replicas)).plan), ["billing", "stream", "replicas"]);
+    // A document that was read elsewhere may say what a model cannot.
+    let mut other = table(&format!("pitr: true, {}{replicas}", scaled.replace("MAX", "100")));
+    let kept = other.clone();
+    other.tables[0].definition.billing = table(fixed).tables[0].definition.billing.clone();
+    for before in [table(fixed), kept] {
+        let plan = diff(&before, &other).plan;
+        assert!(
+            plan.summary[0].starts_with("not planned: App cannot have replicas (eu-west-1)"),
+            "{plan:#?}"
+        );
+        assert!(!begin(&plan).iter().any(|text| text == "replicas" || text == "billing"), "{plan:#?}");
+    }
+    assert_eq!(diff(&other, &other.clone()).plan.extent, Extent::Whole);
+}
+
+#[test]
+fn a_question_that_asks_both_ways_for_some_passes_over_no_old_copies_of_others_before_the_reads_move() {
+    let pay = PAY.replace("d#{day}", "e#{day}");
+    let both = |order: &str, pay: &str| subject(TABLE, &[order, pay], &format!("{BOTH}{WRITES}"));
+    let before = both(&order("o#{orderId}", "d#{day}"), PAY);
+    let plan = diff(&before, &both(&order("ord#{orderId}", "d#{day}"), &pay)).plan;
+    let read = clauses(&plan, ReadBoth);
+    assert_eq!(
+        read.iter().filter(|text| text.contains("passes over")).collect::<Vec<_>>(),
+        ["Q4 passes over the items of Order under u#{userId}, ord#{orderId} in gsi1, until the reads move"]
+    );
+    assert!(read.iter().any(|text| text.ends_with("by its own attributes")), "{read:?}");
+    let told =
+        "Q4 passes over the items of Order under u#{userId}, o#{orderId} in gsi1, until they are deleted";
+    assert!(clauses(&plan, SwitchReads).iter().any(|text| text == told), "{plan:#?}");
+}
+
+#[test]
+fn a_question_counts_on_an_attribute_when_all_items_have_it() {
+    let asked = |filter: &str| {
+        format!(
+            "  - {{id: R3, query: Order, given: {{userId: eq}}, {filter}attributes: [orderId], rate: 5}}\n"
+        )
+    };
+    let own = order("o#{orderId}", "");
+    let copied = own.replace("status: S", "status: S, payDay: {type: S, copyOf: Pay.day}");
+    let plan = diff(&model(&own, &asked("")), &model(&copied, &asked("filter: \"payDay <> :x\", "))).plan;
+    assert_eq!(clauses(&plan, SwitchReads), ["R3 counts on payDay of Order"]);
+    let verified = clauses(&plan, StepKind::Verify);
+    assert!(verified[0].contains("payDay as day of its Pay, which is read"), "{verified:?}");
+}
+
+#[test]
+fn whoever_changes_what_an_index_key_is_made_of_stops_setting_it_when_the_entity_leaves() {
+    let plan = diff(
+        &model(&order("o#{orderId}", "s#{status}"), "  []\n".trim_start_matches("  []\n")),
+        &model(&order("o#{orderId}", ""), ""),
+    )
+    .plan;
+    assert_eq!(clauses(&plan, StopWrites), ["W1 and W2 no longer set g and h of Order"]);
+}
+
+#[test]
+fn a_stream_of_both_images_comes_before_replicas_and_stays_as_long_as_they_do() {
+    let table = |settings: &str| {
+        subject(&format!("App: {{{settings}key: {{pk: S, sk: S}}}}"), &[&order("o#{orderId}", "")], WRITES)
+    };
+    let (keys, both) = (table("stream: keys-only, "), table("stream: new-and-old, replicas: [eu-west-1], "));
+    let raised = clauses(&diff(&keys, &both).plan, ChangeSetting);
+    assert!(raised[0].starts_with("set stream of App to NEW_AND_OLD_IMAGES"), "{raised:?}");
+    assert!(raised[1].starts_with("set replicas of App to eu-west-1"), "{raised:?}");
+    assert_eq!(clauses(&diff(&keys, &both).plan, LowerSetting), [""; 0]);
+    let lowered = clauses(&diff(&both, &keys).plan, LowerSetting);
+    assert!(lowered[0].starts_with("set replicas of App to none"), "{lowered:?}");
+    assert!(lowered[1].starts_with("set stream of App to KEYS_ONLY"), "{lowered:?}");
+    // A model says what a table can be; a document that was read elsewhere may say more.
+    for (stream, is_told) in [("new", true), ("none", true), ("new-and-old", false)] {
+        let text = format!(
+            "format: 1\nmodel: m\ntables:\n  App: {{stream: {stream}, replicas: [eu-west-1], key: {{pk: S}}}}\nentities:\n  E: {{key: {{pk: \"{{id}}\"}}, attrs: {{id: S}}}}\npatterns: []\n"
+        );
+        let faults = keywright_model::parse(&text).err().unwrap_or_default();
+        let told = faults.iter().any(|fault| fault.text.starts_with("replicas need a stream of new and old"));
+        assert_eq!(told, is_told, "{stream}: {faults:?}");
+    }
+    let mut other = both.clone();
+    other.tables[0].definition.stream = Some(keywright_semantics::request::parts::StreamViewType::NewImage);
+    let plan = diff(&both, &other).plan;
+    assert_eq!((plan.steps.len(), plan.extent), (0, Extent::None));
+    assert!(plan.summary[0].starts_with("not planned: the stream of App cannot be NEW_IMAGE"));
+}

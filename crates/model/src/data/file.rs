@@ -1,0 +1,126 @@
+//! Item files: `NoSQL` Workbench documents, DynamoDB's JSON, and records by entity in YAML or JSON.
+
+use keywright_semantics::value::Item;
+
+use crate::exchange::workbench_json::Document;
+use crate::json::Json;
+use crate::{At, Fault, Faults, Model, Node, NodeKind, did_you_mean, read_yaml};
+
+/// What a file holds.
+#[derive(Default)]
+pub(super) struct Contents {
+    /// Records by entity.
+    pub(super) records: Vec<(String, Node)>,
+    /// Items as stored, by table.
+    pub(super) stored: Vec<(String, Node)>,
+    pub(super) items: Vec<(String, Item)>,
+}
+
+/// Reads a file; faults have their places in it.
+pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
+    let json = Json::parse(text);
+    // Several lines are no JSON; one line is, and reads as records of an entity `Item` unless there is one.
+    let named = model.entity(EXPORTED).is_some() || model.table(EXPORTED).is_some();
+    if is_lines(text) && (json.is_err() || !named) {
+        return lines(model, text);
+    }
+    if json.as_ref().is_ok_and(Document::looks_like) {
+        return json.map_or_else(|_| Ok(Contents::default()), workbench);
+    }
+    // JSON is YAML but for some escapes; YAML's reader knows the places.
+    let root = match (read_yaml(text), json) {
+        (Ok(root), _) => root,
+        (Err(_), Ok(json)) => Node::from(&json),
+        (Err(fault), Err(_)) => return Err(vec![fault]),
+    };
+    let mut contents = Contents::default();
+    if let Some(items) = root.get("Items") {
+        let table = only_table(model).map_err(|fault| vec![Fault::new(items.at, fault)])?;
+        contents.stored = items.elements().iter().map(|item| (table.clone(), item.clone())).collect();
+        return Ok(contents);
+    }
+    let mut faults = Faults::new();
+    if !matches!(root.kind, NodeKind::Map(_)) {
+        let text = format!(
+            "{} stands where records belong: write `Entity: [{{attribute: value}}, …]`",
+            root.description()
+        );
+        faults.push(Fault::new(root.at, text));
+    }
+    for (name, list) in root.members() {
+        if let Err(fault) = contents.list(model, name, list) {
+            faults.push(fault);
+        }
+    }
+    if faults.is_empty() { Ok(contents) } else { Err(faults) }
+}
+
+impl Contents {
+    /// Requests of a batch, records of an entity or items of a table.
+    fn list(&mut self, model: &Model, name: &str, list: &Node) -> Result<(), Fault> {
+        for element in list.elements() {
+            let put = element.get("PutRequest").and_then(|put| put.get("Item"));
+            match put {
+                Some(item) => self.stored.push((name.to_owned(), item.clone())),
+                None if model.entity(name).is_some() => self.records.push((name.to_owned(), element.clone())),
+                None if model.table(name).is_some() => self.stored.push((name.to_owned(), element.clone())),
+                None => {
+                    let entities = model.entities.iter().map(|entity| &*entity.name);
+                    let known = entities.chain(model.tables.iter().map(|table| &*table.name));
+                    let hint = did_you_mean(name, known);
+                    return Err(Fault::new(
+                        list.at,
+                        format!("there is no entity and no table `{name}`{hint}"),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn workbench(root: Json) -> Result<Contents, Faults> {
+    let faults = |faults: Vec<crate::exchange::fault::ExchangeFault>| {
+        faults.iter().map(|fault| Fault::new(At::default(), fault.to_string())).collect::<Faults>()
+    };
+    let draft = Document::of(root).map_err(faults)?.read().map_err(faults)?.draft;
+    let items = draft.tables.into_iter().flat_map(|table| {
+        let name = table.definition.name;
+        table.items.into_iter().map(move |item| (name.clone(), item))
+    });
+    Ok(Contents { items: items.collect(), ..Contents::default() })
+}
+
+/// The member of an export's line that is the item.
+const EXPORTED: &str = "Item";
+
+/// The form of a table's export: one `{"Item": …}` a line.
+fn is_lines(text: &str) -> bool {
+    text.lines()
+        .find(|line| !line.trim().is_empty())
+        .is_some_and(|line| line.trim_start().starts_with("{\"Item\""))
+}
+
+fn lines(model: &Model, text: &str) -> Result<Contents, Faults> {
+    let at = |number: usize| At { line: number + 1, column: 1 };
+    let table = only_table(model).map_err(|fault| vec![Fault::new(at(0), fault)])?;
+    let mut contents = Contents::default();
+    let mut faults = Faults::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match Json::parse(line).as_ref().map(|row| row.get("Item")) {
+            Ok(Some(item)) => {
+                contents.stored.push((table.clone(), Node { at: at(number), ..Node::from(item) }))
+            }
+            Ok(None) => faults.push(Fault::new(at(number), "write `{\"Item\": {…}}` on each line")),
+            Err(fault) => faults.push(Fault::new(at(number), fault.to_string())),
+        }
+    }
+    if faults.is_empty() { Ok(contents) } else { Err(faults) }
+}
+
+fn only_table(model: &Model) -> Result<String, String> {
+    match model.tables.as_slice() {
+        [table] => Ok(table.name.clone()),
+        _ => Err("these items do not say which table they belong to: write `items: {Table: …}`".to_owned()),
+    }
+}

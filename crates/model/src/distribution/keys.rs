@@ -1,0 +1,279 @@
+//! The share of traffic on the busiest of an entity's partition keys, by what the model says of the attributes in them.
+
+use super::{Exact, busiest};
+use crate::{Attribute, AttributeFormat, Entity, MicroPerSecond, Model, Part, Skew, Template};
+
+/// A shard of so few values that it may hold one more than another is judged by the fullest.
+const VALUES_FEW: u64 = 100;
+/// Different times that are written in a second where a time has milliseconds.
+const TIMES_PER_SECOND: u64 = 1000;
+/// Millionths of a second's executions.
+const MICRO: u64 = 1_000_000;
+
+/// When the items of a request are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// Of any time.
+    Any,
+    /// Of the present: so many new ones come on average.
+    Now { average: MicroPerSecond },
+}
+
+/// Shards as a template writes them, and what their attribute makes of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spread {
+    /// The attribute that tells the shards apart.
+    pub attribute: String,
+    /// As many as are written.
+    pub written: u64,
+    /// As many as one key is spread over: no more than the attribute has values within it.
+    pub shards: u64,
+    /// Whether the key holds the attribute already, so that each of its values has one shard.
+    pub determined: bool,
+    /// How many values the attribute has within one key, at most.
+    within: Option<u64>,
+    /// What its busiest value receives of its key.
+    busiest: Exact,
+}
+
+impl Spread {
+    /// Why it spreads less than is written; none if it does not.
+    pub fn fault(&self) -> Option<String> {
+        let Self { attribute, written, shards, .. } = self;
+        if self.determined {
+            Some(format!(
+                "`{{{attribute}|shard({written})}}` spreads nothing: the key is of one `{attribute}`, which has one shard"
+            ))
+        } else if shards < written {
+            let (values, used) = (plural(*shards, "value"), plural(*shards, "shard"));
+            Some(format!(
+                "`{{{attribute}|shard({written})}}` spreads a key over {used} at most: it has {values} of `{attribute}`"
+            ))
+        } else {
+            None
+        }
+    }
+
+    /// Shards by an attribute of which each item of a key has a value of its own.
+    pub fn of_items(items: Option<u64>) -> Self {
+        Self {
+            attribute: String::new(),
+            written: 1,
+            shards: 1,
+            determined: false,
+            within: items,
+            busiest: Exact::ZERO,
+        }
+    }
+
+    /// What the busiest of so many shards receives of its key: one of n receives an n-th, and a value has one shard, however
+    /// often it comes.
+    pub fn share(&self, shards: u64) -> Exact {
+        if self.determined {
+            return Exact::ONE;
+        }
+        let few = self.within.filter(|within| *within < shards.saturating_mul(VALUES_FEW));
+        let even = few.map_or_else(
+            || Exact::part(1_u64, shards),
+            // Of more values than shards, some shard has so many of them at least.
+            |within| Exact::part(within.div_ceil(shards), within),
+        );
+        even.max(self.busiest).min(Exact::ONE)
+    }
+
+    /// Whether so many shards can all be used.
+    pub fn holds(&self, shards: u64) -> bool {
+        !self.determined && self.within.is_none_or(|within| within >= shards)
+    }
+}
+
+fn plural(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+/// What the busiest shard of a key receives of it.
+pub fn of_shards(spreads: &[Spread]) -> Exact {
+    spreads.iter().fold(Exact::ONE, |share, own| share.times(own.share(own.written)))
+}
+
+/// The shards of a partition key's templates.
+pub fn spreads(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Spread> {
+    let told: Vec<&str> = templates.iter().flat_map(Template::tells).collect();
+    let items = items(model, entity, templates);
+    let parts = templates.iter().flat_map(|template| &template.parts);
+    parts
+        .filter_map(|part| match part {
+            Part::Shard { name, shards } => {
+                let determined = told.contains(&name.as_str());
+                Some(spread(model, entity, name, u64::from(*shards).max(1), determined, items))
+            }
+            Part::Literal(_) | Part::Attribute { .. } => None,
+        })
+        .collect()
+}
+
+/// How many items the busiest key of some templates holds, shards aside.
+pub fn items(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
+    let share = of_values(model, entity, templates, When::Any)?;
+    Some(Exact::of(entity.count?).times(share).ceil())
+}
+
+/// One value is in one shard: no more shards are used than there are values among the items of the key, and the busiest
+/// value warms its shard alone.
+fn spread(
+    model: &Model,
+    entity: &Entity,
+    name: &str,
+    written: u64,
+    determined: bool,
+    items: Option<u64>,
+) -> Spread {
+    let attribute = name.to_owned();
+    if determined {
+        let (within, busiest) = (Some(1), Exact::ONE);
+        return Spread { attribute, written, shards: 1, determined, within, busiest };
+    }
+    let values = model.distinct(entity, name);
+    let within = [values, items].into_iter().flatten().min().map(|within| within.max(1));
+    let busiest = match skew_of(entity, name) {
+        Some(skew @ Skew::Hottest { .. }) => busiest(skew, within.unwrap_or(u64::MAX)),
+        Some(skew) if values.is_some() => busiest(skew, within.unwrap_or(u64::MAX)),
+        Some(_) | None => Exact::ZERO,
+    };
+    let shards = within.map_or(written, |within| written.min(within));
+    Spread { attribute, written, shards, determined, within, busiest }
+}
+
+/// What all keys with the busiest values receive, shards aside: attributes are taken to vary independently. None when the
+/// model does not say how many values there are.
+pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: When) -> Option<Exact> {
+    let names = told_once(templates);
+    let (mut share, others) = match identified(model, entity, &names, when) {
+        Some((count, others)) => (Exact::part(1_u64, count), others),
+        None => (Exact::ONE, names),
+    };
+    for name in others {
+        let values = model.distinct(entity, name);
+        let present = || match when {
+            When::Any => None,
+            When::Now { average } => {
+                let attribute = entity.attribute(name)?;
+                of_present(entity, attribute, values, average)
+            }
+        };
+        let of_one = match skew_of(entity, name) {
+            Some(skew @ Skew::Hottest { .. }) => {
+                let said = busiest(skew, values.unwrap_or(u64::MAX));
+                present().map_or(said, |present| present.max(said))
+            }
+            Some(Skew::Uniform) => busiest(Skew::Uniform, values?),
+            Some(skew) => busiest(skew, values?),
+            None => match present() {
+                Some(present) => present,
+                None => busiest(Skew::Uniform, values?),
+            },
+        };
+        share = share.times(of_one);
+    }
+    // There are no more keys than items, however many values could be combined.
+    Some(entity.count.filter(|count| *count > 0).map_or(share, |count| share.max(Exact::part(1_u64, count))))
+}
+
+/// How many there are of what several of these attributes identify together, the entity itself or what it belongs to, and the
+/// attributes that say more; none if a single one has a skew or is of the present.
+fn identified<'a>(
+    model: &Model,
+    entity: &Entity,
+    names: &[&'a str],
+    when: When,
+) -> Option<(u64, Vec<&'a str>)> {
+    let even = |name: &str| {
+        let time = entity.attribute(name).and_then(|own| own.format).is_some_and(AttributeFormat::is_time);
+        skew_of(entity, name).is_none_or(|skew| skew == Skew::Uniform) && (when == When::Any || !time)
+    };
+    let parents = entity.parents.iter().filter_map(|parent| model.entity(parent));
+    std::iter::once(entity).chain(parents).find_map(|owner| {
+        let mut key = model.key_of(owner);
+        key.sort_unstable();
+        key.dedup();
+        let is_its = |name: &str| {
+            let line = model.line(entity, name);
+            line.iter().any(|own| own.entity.name == owner.name && own.attribute.name == name)
+        };
+        let whole =
+            key.len() > 1 && key.iter().all(|name| names.contains(name) && is_its(name) && even(name));
+        let count = owner.count.filter(|count| whole && *count > 0)?;
+        let more = |name: &&&str| owner.name != entity.name && !key.contains(*name);
+        Some((count, names.iter().filter(more).copied().collect()))
+    })
+}
+
+/// The attributes of a key by which what is written now has the same value, whatever its items are.
+pub fn of_time<'a>(entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
+    let mut names = told_once(templates);
+    names.retain(|name| {
+        let format = entity.attribute(name).and_then(|attribute| attribute.format);
+        format.is_some_and(AttributeFormat::is_time) && skew_of(entity, name) != Some(Skew::Uniform)
+    });
+    names
+}
+
+/// Which part of what is written within a second has the same value of a time: all of it where the value is a day or a
+/// second. Of times with milliseconds that are many for each value, each value stands for the time in which so many items
+/// come.
+fn of_present(
+    entity: &Entity,
+    attribute: &Attribute,
+    values: Option<u64>,
+    average: MicroPerSecond,
+) -> Option<Exact> {
+    match attribute.format? {
+        AttributeFormat::Date | AttributeFormat::LocalTime | AttributeFormat::EpochSeconds => {
+            Some(Exact::ONE)
+        }
+        AttributeFormat::Iso8601 | AttributeFormat::EpochMs => {
+            let finest = Exact::part(1_u64, TIMES_PER_SECOND);
+            let Some(values) = values else { return Some(finest) };
+            let Some(count) = entity.count else { return Some(Exact::ONE) };
+            if values >= count {
+                return Some(finest);
+            }
+            let items = Exact::part(count, values);
+            let seconds = items.times(Exact::part(MICRO, average.0.max(1)));
+            Some(seconds.max(finest).min(Exact::ONE))
+        }
+        AttributeFormat::Uuid
+        | AttributeFormat::Ulid
+        | AttributeFormat::Sequence
+        | AttributeFormat::Email => None,
+    }
+}
+
+/// The attributes that templates tell, each once.
+fn told_once(templates: &[Template]) -> Vec<&str> {
+    let mut seen: Vec<&str> = Vec::new();
+    for name in templates.iter().flat_map(Template::tells) {
+        if !seen.contains(&name) {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
+    entity.skew.iter().find(|(skewed, _)| skewed == name).map(|(_, skew)| *skew)
+}
+
+/// How many different keys some templates make of an entity; none when the model does not say.
+pub fn different(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
+    let names = told_once(templates);
+    let (first, others) = identified(model, entity, &names, When::Any).unwrap_or((1, names));
+    let mut values = others.into_iter().map(|name| model.distinct(entity, name));
+    let values = values.try_fold(first, |product, values| Some(product.saturating_mul(values?)))?;
+    let values = entity.count.filter(|count| *count > 0).map_or(values, |count| values.min(count));
+    Some(
+        spreads(model, entity, templates)
+            .iter()
+            .fold(values, |product, own| product.saturating_mul(own.shards)),
+    )
+}

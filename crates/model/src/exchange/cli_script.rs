@@ -1,0 +1,137 @@
+//! A shell script that creates the tables with the AWS command line.
+//!
+//! It takes the endpoint from the environment (`AWS_ENDPOINT_URL`), as that tool does, so one script serves this
+//! database and the service.
+
+use std::fmt::Write as _;
+
+use keywright_semantics::request::parts::StreamViewType;
+use keywright_semantics::schema::IndexKind;
+
+use super::create_table::write_request;
+use crate::json::Json;
+use crate::tables::{Billing, Provisioned, Scaling, TableDefinition};
+
+/// Writes the script.
+pub fn write(model: &str, tables: &[TableDefinition]) -> String {
+    let mut script = String::from("#!/bin/sh\n");
+    let title: String = model.chars().filter(|letter| !letter.is_control()).collect();
+    let _ =
+        writeln!(script, "# Creates the tables of {title}. Set AWS_ENDPOINT_URL to use another endpoint.");
+    // Version 2 of the tool shows answers in a pager; version 1 knows neither the pager nor the option against it.
+    script.push_str("set -eu\nexport AWS_PAGER=''\n");
+    for table in tables {
+        write_table(&mut script, table);
+    }
+    script
+}
+
+fn write_table(script: &mut String, table: &TableDefinition) {
+    let name = quoted(&table.name);
+    let request = quoted(&write_request(&replicated(table)).pretty());
+    let _ = write!(script, "\naws dynamodb create-table --cli-input-json {request}\n");
+    let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
+    if let Some(ttl) = &table.ttl {
+        let specification = quoted(&format!("Enabled=true,AttributeName={ttl}"));
+        let _ = writeln!(
+            script,
+            "aws dynamodb update-time-to-live --table-name {name} --time-to-live-specification {specification}"
+        );
+    }
+    if table.point_in_time_recovery {
+        let _ = writeln!(
+            script,
+            "aws dynamodb update-continuous-backups --table-name {name} --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true{}",
+            or_say(&format!("{}: point-in-time recovery is not set", table.name))
+        );
+    }
+    write_scaling(script, table);
+    // One replica a request: the table is updating until it is there.
+    for region in &table.replicas {
+        let updates =
+            Json::List(vec![Json::object([("Create", Json::object([("RegionName", Json::text(region))]))])]);
+        let _ = writeln!(
+            script,
+            "aws dynamodb update-table --table-name {name} --replica-updates {}{}",
+            quoted(&updates.compact()),
+            or_say(&format!("{}: no replica in {region}", table.name))
+        );
+        let _ = writeln!(script, "aws dynamodb wait table-exists --table-name {name}");
+    }
+}
+
+/// The table with the stream of old and new images that replicas need.
+fn replicated(table: &TableDefinition) -> TableDefinition {
+    let stream = if table.replicas.is_empty() { table.stream } else { Some(StreamViewType::NewAndOldImages) };
+    TableDefinition { stream, ..table.clone() }
+}
+
+fn write_scaling(script: &mut String, table: &TableDefinition) {
+    let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
+        return;
+    };
+    let indexes = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
+    // An index that does not scale with its table throttles the writes of both.
+    let places = indexes.map(|index| (format!("{}/index/{}", table.name, index.name), "index"));
+    for (place, kind) in std::iter::once((table.name.clone(), "table")).chain(places) {
+        for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
+            if let Some(scaling) = scaling {
+                write_scaling_of(script, &place, kind, name, scaling);
+            }
+        }
+    }
+}
+
+fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, scaling: Scaling) {
+    let target = format!(
+        "--service-namespace dynamodb --resource-id {} --scalable-dimension dynamodb:{kind}:{name}CapacityUnits",
+        quoted(&format!("table/{place}"))
+    );
+    let _ = writeln!(
+        script,
+        "aws application-autoscaling register-scalable-target {target} --min-capacity {} --max-capacity {}{}",
+        scaling.units_min,
+        scaling.units_max,
+        or_say(&format!("{place}: {name} capacity does not scale"))
+    );
+    let policy = quoted(&format!("{}-{name}", place.replace('/', "-")));
+    let configuration = quoted(&format!(
+        "{{\"TargetValue\":{},\"PredefinedMetricSpecification\":{{\"PredefinedMetricType\":\"DynamoDB{name}CapacityUtilization\"}}}}",
+        scaling.target_percent
+    ));
+    let _ = writeln!(
+        script,
+        "aws application-autoscaling put-scaling-policy {target} --policy-name {policy} --policy-type TargetTrackingScaling --target-tracking-scaling-policy-configuration {configuration}{}",
+        or_say(&format!("{place}: {name} capacity has no scaling policy"))
+    );
+}
+
+/// What follows a command that only the service answers: the tables are there without it, and its own message stands above.
+fn or_say(text: &str) -> String {
+    format!(" || echo {} >&2", quoted(text))
+}
+
+/// The text as one word of the shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use keywright_semantics::schema::{KeyAttribute, KeySchema, KeyType, TableSchema};
+
+    use super::*;
+
+    #[test]
+    fn names_cannot_break_out_of_their_quotes() {
+        let pk = KeyAttribute { name: "p'k".to_owned(), key_type: KeyType::S };
+        let schema =
+            TableSchema { key: KeySchema { partition: vec![pk], sort: Vec::new() }, indexes: Vec::new() };
+        let mut table = TableDefinition::new("Shop", schema);
+        table.ttl = Some("expires".to_owned());
+        let script = write("a\nrm -rf /", &[table]);
+        assert!(script.contains("p'\\''k"), "{script}");
+        assert!(script.contains("# Creates the tables of arm -rf /."), "{script}");
+        assert!(script.contains("update-time-to-live --table-name 'Shop'"), "{script}");
+    }
+}

@@ -1,0 +1,63 @@
+//! `CloudFormation` templates: their DynamoDB tables read, templates written.
+//!
+//! `AWS::DynamoDB::Table` has the members of `CreateTable` and a few more; `AWS::DynamoDB::GlobalTable` moves reads,
+//! table class and recovery to its replicas; SAM's `AWS::Serverless::SimpleTable` is a table with one key attribute.
+//! Functions are followed where the template itself holds the answer; what only a deployment knows is replaced, and the
+//! line is told with what was assumed.
+
+mod functions;
+mod read;
+mod write;
+
+pub use read::read;
+pub use write::write;
+
+use super::fault::Faults;
+use super::lines::Lines;
+use super::yaml;
+use crate::json::Json;
+use crate::tables::TableDefinition;
+
+const TABLE: &str = "AWS::DynamoDB::Table";
+const GLOBAL_TABLE: &str = "AWS::DynamoDB::GlobalTable";
+const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
+const TARGET: &str = "AWS::ApplicationAutoScaling::ScalableTarget";
+const POLICY: &str = "AWS::ApplicationAutoScaling::ScalingPolicy";
+
+/// The parameter that stands for the region a stack is deployed in.
+const STACK_REGION: &str = "AWS::Region";
+
+/// Tables of a template and what had to be assumed or left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    pub tables: Vec<TableDefinition>,
+    pub notes: Vec<String>,
+}
+
+/// Which resource a table is written as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Resource {
+    /// A global table where it has replicas, with one in the region of the stack; else a table.
+    AsModelled,
+    /// A global table with a replica in each of these regions and no other.
+    GlobalTable(Vec<String>),
+}
+
+/// Reads a template from its text, JSON or YAML.
+pub fn parse(text: &str) -> Result<Read, Faults> {
+    let json = match Json::parse(text) {
+        Ok(json) => json,
+        Err(_) => yaml::parse(text).map_err(|fault| vec![fault])?,
+    };
+    read(&json, &Lines::of(text))
+}
+
+/// Whether a document is a template with resources.
+pub fn looks_like(json: &Json) -> bool {
+    json.get("Resources").is_some_and(|resources| {
+        resources.members().iter().any(|(_, resource)| resource.str_at("Type").is_some())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,413 @@
+//! Tables of a template.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::limits::TABLE_NAME_BYTES_MIN;
+use keywright_semantics::request::parts::TableClass;
+
+use super::functions::Functions;
+use super::{GLOBAL_TABLE, POLICY, Read, SIMPLE_TABLE, STACK_REGION, TABLE, TARGET};
+use crate::exchange::create_table::{read_table, read_units};
+use crate::exchange::fault::{ExchangeFault, Faults};
+use crate::exchange::lines::Lines;
+use crate::exchange::supported::{self, Shape};
+use crate::json::Json;
+use crate::tables::{AutoScaling, Billing, Policies, Provisioned, Scaling, TableDefinition, Units};
+
+/// Reads the tables of a template; `lines` are those of its text.
+pub fn read(template: &Json, lines: &Lines) -> Result<Read, Faults> {
+    let mut reader = Reader { functions: Functions::new(template), lines, notes: Vec::new() };
+    let mut faults = Vec::new();
+    let mut tables = Vec::new();
+    let resources = template.get("Resources").map_or(&[][..], Json::members);
+    for (id, resource) in resources {
+        let found = reader.resource(id, resource, &mut faults);
+        tables.extend(found.map(|table| (id.clone(), table)));
+    }
+    if tables.is_empty() && faults.is_empty() {
+        let text = format!("there is no {TABLE}, no {GLOBAL_TABLE} and no {SIMPLE_TABLE}");
+        faults.push(ExchangeFault::new("Resources", text));
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    reader.read_scaling(resources, &mut tables);
+    if let Some(globals) = template.get("Globals").and_then(|globals| globals.get("SimpleTable")) {
+        let names: Vec<&str> = globals.members().iter().map(|(name, _)| name.as_str()).collect();
+        reader.note("Globals.SimpleTable", &format!("a model does not hold {}", names.join(", ")));
+    }
+    Ok(Read { tables: tables.into_iter().map(|(_, table)| table).collect(), notes: reader.finish() })
+}
+
+struct Reader<'a> {
+    functions: Functions<'a>,
+    lines: &'a Lines,
+    notes: Vec<String>,
+}
+
+impl Reader<'_> {
+    /// A note with the line of what it is about.
+    fn note(&mut self, path: &str, text: &str) {
+        let line = self.lines.line(path).map(|line| format!("line {line}: ")).unwrap_or_default();
+        let about: Vec<&str> =
+            path.split('.').filter(|part| !matches!(*part, "Resources" | "Properties")).collect();
+        let note = format!("{line}{}: {text}", about.join("."));
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// All notes, those of the functions included.
+    fn finish(mut self) -> Vec<String> {
+        for told in std::mem::take(&mut self.functions.told) {
+            self.note(&told.path, &told.text);
+        }
+        if !self.functions.defaults.is_empty() {
+            let used: Vec<String> =
+                self.functions.defaults.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            self.notes.push(format!("the defaults of the parameters are used: {}", used.join(", ")));
+        }
+        self.notes
+    }
+
+    fn resource(&mut self, id: &str, resource: &Json, faults: &mut Faults) -> Option<TableDefinition> {
+        let path = format!("Resources.{id}");
+        let kind = resource.str_at("Type").unwrap_or_default();
+        let shape = match kind {
+            TABLE => supported::RESOURCE,
+            GLOBAL_TABLE => supported::GLOBAL_RESOURCE,
+            SIMPLE_TABLE => supported::SIMPLE_RESOURCE,
+            _ => {
+                if let Some(text) = left_out(id, kind) {
+                    self.note(&path, &text);
+                }
+                return None;
+            }
+        };
+        if let Some(condition) = resource.str_at("Condition")
+            && !self.functions.holds(condition, &path)
+        {
+            self.note(
+                &path,
+                &format!(
+                    "the condition {condition} does not hold with the defaults; it is taken all the same"
+                ),
+            );
+        }
+        let policies = self.policies(resource, &path);
+        let path = format!("{path}.Properties");
+        let mut properties = self.properties(id, resource, &shape, &path);
+        if kind == SIMPLE_TABLE {
+            properties = simple(&properties);
+        }
+        let table = read_table(&properties, &path, faults)?;
+        let table = TableDefinition { policies, ..with_settings(table, &properties) };
+        if table.billing == Billing::OnDemand && kind != GLOBAL_TABLE {
+            let mode = properties.str_at("BillingMode");
+            if mode == Some("PROVISIONED") || mode.is_none() && kind == TABLE {
+                self.note(&path, "it is provisioned and no capacity is given; on-demand is taken");
+            }
+        }
+        if kind == GLOBAL_TABLE { Some(self.with_replicas(table, &properties, &path)) } else { Some(table) }
+    }
+
+    /// What becomes of the table without its stack; of what else stands beside the properties, a model holds nothing.
+    fn policies(&mut self, resource: &Json, path: &str) -> Policies {
+        let mut own = Json::Object(Vec::new());
+        for (name, value) in resource.members() {
+            match name.as_str() {
+                "DeletionPolicy" | "UpdateReplacePolicy" => {
+                    own.set(name, self.functions.resolve(value, path));
+                }
+                "CreationPolicy" | "DependsOn" | "UpdatePolicy" => {
+                    self.note(&format!("{path}.{name}"), "a model does not hold this; left out");
+                }
+                _ => {}
+            }
+        }
+        Policies::of(|name| own.str_at(name).map(str::to_owned))
+    }
+
+    /// What a model holds of the properties, with their functions followed and a name in every case.
+    fn properties(&mut self, id: &str, resource: &Json, shape: &Shape, path: &str) -> Json {
+        let empty = Json::Object(Vec::new());
+        let parted = supported::part(resource.get("Properties").unwrap_or(&empty), shape);
+        for name in &parted.unheld {
+            self.note(&format!("{path}.{name}"), "a model does not hold this; left out");
+        }
+        let mut resolved = self.functions.resolve(&parted.held, path);
+        if resolved.str_at("TableName").is_none_or(str::is_empty) {
+            let short = id.len() < TABLE_NAME_BYTES_MIN;
+            let name = if short { format!("{id}-table") } else { id.to_owned() };
+            if short {
+                let text =
+                    format!("it has no name, and its own is too short for a table; it is called {name}");
+                self.note(path, &text);
+            }
+            resolved.set("TableName", Json::text(name));
+        }
+        resolved
+    }
+
+    /// A global table's replicas, and the settings of the first one. The table's own region is that of the stack where
+    /// the template says so, else the first.
+    fn with_replicas(&mut self, table: TableDefinition, properties: &Json, path: &str) -> TableDefinition {
+        let replicas = properties.get("Replicas").map_or(&[][..], Json::elements);
+        let mut regions: Vec<&str> = replicas.iter().filter_map(|replica| replica.str_at("Region")).collect();
+        let own = regions.iter().position(|region| *region == STACK_REGION);
+        let name = table.name.clone();
+        let mut table = global_settings(table, properties, replicas.get(own.unwrap_or(0)));
+        let place = format!("{path}.Replicas");
+        if !regions.is_empty() {
+            let home = regions.remove(own.unwrap_or(0));
+            if own.is_none() && !regions.is_empty() {
+                self.note(
+                    &place,
+                    &format!(
+                        "{home} is taken as the own region of {name}; {} as replicas",
+                        regions.join(", ")
+                    ),
+                );
+            }
+        }
+        if regions.is_empty() {
+            self.note(&place, "one region; export writes it as an AWS::DynamoDB::Table, which CloudFormation does not take as the same resource");
+        }
+        table.replicas = regions.into_iter().map(str::to_owned).collect();
+        for what in differing(replicas) {
+            self.note(&place, &format!("the replicas differ in {what}; a model has one setting for all"));
+        }
+        table
+    }
+
+    /// Scalable targets and their policies, given to the tables they name.
+    fn read_scaling(&mut self, resources: &[(String, Json)], tables: &mut [(String, TableDefinition)]) {
+        for (target_id, target) in resources.iter().filter(|(_, found)| found.str_at("Type") == Some(TARGET))
+        {
+            let Some(raw) = target.get("Properties") else { continue };
+            let path = format!("Resources.{target_id}.Properties");
+            let properties =
+                self.functions.resolve(&supported::part(raw, &supported::SCALABLE_TARGET).held, &path);
+            let dimension = properties.str_at("ScalableDimension").unwrap_or_default();
+            let Some(dimension) = dimension.strip_prefix("dynamodb:") else { continue };
+            let resource = raw.get("ResourceId").map(Json::compact).unwrap_or_default();
+            // It names a table of the template more often than a text, and what it does not say is of no weight.
+            let known = self.functions.told.len();
+            let resolved = raw.get("ResourceId").map(|id| self.functions.resolve(id, &path));
+            self.functions.told.truncate(known);
+            let resolved = resolved.as_ref().and_then(Json::as_str).unwrap_or_default();
+            // What follows is the name of an index, which may be that of another table.
+            let before_index = |text: &str| text.split("/index/").next().unwrap_or_default().to_owned();
+            let (place, resolved) = (before_index(&resource), before_index(resolved));
+            let named = tables.iter_mut().find(|(id, table)| {
+                mentions(&place, id) || mentions(&place, &table.name) || mentions(&resolved, &table.name)
+            });
+            let Some((_, table)) = named else {
+                self.note(&path, "it scales no table of this template; left out");
+                continue;
+            };
+            let Some(policy) = policy_of(resources, target_id, &resource, dimension) else {
+                self.note(&path, "no target-tracking policy of this template goes with it, and without one nothing scales; left out");
+                continue;
+            };
+            let percent = self.policy_percent(policy);
+            let number = |name: &str| properties.get(name).and_then(Json::as_u64);
+            let (Some(units_min), Some(units_max), Some(target_percent)) =
+                (number("MinCapacity"), number("MaxCapacity"), percent)
+            else {
+                self.note(&path, "the scaling range or its target is not a number; left out");
+                continue;
+            };
+            let scaling = Scaling { units_min, units_max, target_percent };
+            if !scale(table, dimension, scaling) {
+                self.note(&path, "it scales otherwise than its table; a model has one range for both");
+            }
+        }
+    }
+
+    fn policy_percent(&mut self, (id, value): (&str, &Json)) -> Option<u64> {
+        let path = format!("Resources.{id}.Properties.TargetTrackingScalingPolicyConfiguration.TargetValue");
+        whole(&self.functions.resolve(value, &path))
+    }
+}
+
+/// The policy that tracks a target, with the value it aims at: it names the target, or the same resource and dimension.
+fn policy_of<'a>(
+    resources: &'a [(String, Json)],
+    target_id: &str,
+    resource: &str,
+    dimension: &str,
+) -> Option<(&'a str, &'a Json)> {
+    let policies = resources.iter().filter(|(_, found)| found.str_at("Type") == Some(POLICY));
+    policies.filter_map(|(id, policy)| Some((id, policy.get("Properties")?))).find_map(|(id, properties)| {
+        let by_target =
+            properties.get("ScalingTargetId").is_some_and(|target| mentions(&target.compact(), target_id));
+        let same_dimension = properties
+            .str_at("ScalableDimension")
+            .is_none_or(|named| named.strip_prefix("dynamodb:") == Some(dimension));
+        let by_resource = properties.get("ResourceId").is_some_and(|named| named.compact() == resource);
+        let value = properties.at(&["TargetTrackingScalingPolicyConfiguration", "TargetValue"])?;
+        (by_target || by_resource && same_dimension).then_some((id.as_str(), value))
+    })
+}
+
+/// What is said of a resource that is no table but may stand for some.
+fn left_out(id: &str, kind: &str) -> Option<String> {
+    let database = kind.starts_with("AWS::DynamoDB::")
+        || kind.starts_with("AWS::DAX::")
+        || kind.starts_with("Custom::DynamoDB");
+    let nested = matches!(kind, "AWS::CloudFormation::Stack" | "AWS::Serverless::Application")
+        || kind.ends_with("::MODULE");
+    if database {
+        Some(format!("{kind} is not imported"))
+    } else if nested {
+        Some(format!("{kind} is not looked into; import its own template"))
+    } else {
+        id.starts_with("Fn::").then(|| format!("resources made by {id} are not looked into"))
+    }
+}
+
+/// SAM's simple table as the table it becomes: a text key `id` where none is given, on-demand without capacity (developer
+/// guide of SAM: `AWS::Serverless::SimpleTable`).
+fn simple(properties: &Json) -> Json {
+    let key = properties.get("PrimaryKey");
+    let name = key.and_then(|key| key.str_at("Name")).unwrap_or("id");
+    let key_type = match key.and_then(|key| key.str_at("Type")) {
+        Some("Number") => "N",
+        Some("Binary") => "B",
+        _ => "S",
+    };
+    let one = |members: [(&str, &str); 2]| {
+        Json::List(vec![Json::object(members.map(|(name, text)| (name, Json::text(text))))])
+    };
+    let mut table = properties.clone();
+    table.set("AttributeDefinitions", one([("AttributeName", name), ("AttributeType", key_type)]));
+    table.set("KeySchema", one([("AttributeName", name), ("KeyType", "HASH")]));
+    let mode = if properties.get("ProvisionedThroughput").and_then(read_units).is_some() {
+        "PROVISIONED"
+    } else {
+        "PAY_PER_REQUEST"
+    };
+    table.set("BillingMode", Json::text(mode));
+    table
+}
+
+/// Gives a table or an index a range; false where an index has another than its table.
+fn scale(table: &mut TableDefinition, dimension: &str, scaling: Scaling) -> bool {
+    let Billing::Provisioned(capacity) = &mut table.billing else { return true };
+    let both = capacity.autoscaling.get_or_insert(AutoScaling { read: None, write: None });
+    let Some((holder, units)) = dimension.split_once(':') else { return true };
+    let place = if units == "ReadCapacityUnits" { &mut both.read } else { &mut both.write };
+    if holder == "index" && place.is_some() {
+        return *place == Some(scaling);
+    }
+    *place = Some(scaling);
+    true
+}
+
+/// Whether a resource id names the table: as a word of its own.
+fn mentions(resource: &str, name: &str) -> bool {
+    resource
+        .split(|letter: char| !(letter.is_alphanumeric() || "_-.".contains(letter)))
+        .any(|word| word == name || word.split('.').any(|part| part == name))
+}
+
+/// A percentage, which templates may write with a fraction.
+fn whole(json: &Json) -> Option<u64> {
+    match json {
+        Json::Number(text) | Json::Text(text) => text.split('.').next()?.parse().ok(),
+        _ => None,
+    }
+}
+
+/// Settings that `CreateTable` does not have.
+fn with_settings(mut table: TableDefinition, properties: &Json) -> TableDefinition {
+    table.ttl = properties
+        .get("TimeToLiveSpecification")
+        .filter(|ttl| enabled(ttl, "Enabled"))
+        .and_then(|ttl| ttl.str_at("AttributeName"))
+        .map(str::to_owned);
+    table.point_in_time_recovery = recovers(properties);
+    table
+}
+
+fn enabled(json: &Json, name: &str) -> bool {
+    json.get(name).and_then(Json::as_bool).unwrap_or(false)
+}
+
+fn recovers(holder: &Json) -> bool {
+    holder
+        .get("PointInTimeRecoverySpecification")
+        .is_some_and(|recovery| enabled(recovery, "PointInTimeRecoveryEnabled"))
+}
+
+/// A global table with the settings of one of its replicas.
+fn global_settings(mut table: TableDefinition, properties: &Json, replica: Option<&Json>) -> TableDefinition {
+    let nothing = Json::Null;
+    let replica = replica.unwrap_or(&nothing);
+    table.point_in_time_recovery = recovers(replica);
+    table.deletion_protection = enabled(replica, "DeletionProtectionEnabled");
+    table.class = replica.str_at("TableClass").and_then(TableClass::from_name);
+    if properties.str_at("BillingMode") == Some("PAY_PER_REQUEST") {
+        return table;
+    }
+    let Some((write, write_scaling)) = capacity(properties, "Write") else { return table };
+    let Some((read, read_scaling)) = capacity(replica, "Read").or_else(|| capacity(properties, "Read"))
+    else {
+        return table;
+    };
+    let own = Units { read, write };
+    let of_replica = replica.get("GlobalSecondaryIndexes").map_or(&[][..], Json::elements);
+    let indexes = properties.get("GlobalSecondaryIndexes").map_or(&[][..], Json::elements);
+    let indexes = indexes.iter().filter_map(|index| {
+        let name = index.str_at("IndexName")?;
+        let reads = of_replica.iter().find(|known| known.str_at("IndexName") == Some(name)).unwrap_or(index);
+        let (read, write) = (capacity(reads, "Read"), capacity(index, "Write"));
+        let units = Units {
+            read: read.map_or(own.read, |(units, _)| units),
+            write: write.map_or(own.write, |(units, _)| units),
+        };
+        (units != own).then(|| (name.to_owned(), units))
+    });
+    let autoscaling = (read_scaling.is_some() || write_scaling.is_some())
+        .then_some(AutoScaling { read: read_scaling, write: write_scaling });
+    table.billing = Billing::Provisioned(Provisioned {
+        table: own,
+        indexes: indexes.collect::<BTreeMap<_, _>>(),
+        autoscaling,
+    });
+    table
+}
+
+/// The units that a global table, an index or a replica begins with, and the range they move in: a range of one size is
+/// how fixed writes are written there.
+fn capacity(holder: &Json, name: &str) -> Option<(u64, Option<Scaling>)> {
+    let settings = holder.get(&format!("{name}ProvisionedThroughputSettings"))?;
+    if let Some(fixed) = settings.get("ReadCapacityUnits").and_then(Json::as_u64) {
+        return Some((fixed, None));
+    }
+    let range = settings.get(&format!("{name}CapacityAutoScalingSettings"))?;
+    let number = |name: &str| range.get(name).and_then(Json::as_u64);
+    let scaling = Scaling {
+        units_min: number("MinCapacity")?,
+        units_max: number("MaxCapacity")?,
+        target_percent: whole(range.at(&["TargetTrackingScalingPolicyConfiguration", "TargetValue"])?)?,
+    };
+    let units = number("SeedCapacity").unwrap_or(scaling.units_min);
+    let fixed = scaling.units_min == scaling.units_max && units == scaling.units_min;
+    Some((units, (!fixed).then_some(scaling)))
+}
+
+/// The settings in which the replicas differ.
+fn differing(replicas: &[Json]) -> Vec<&str> {
+    let Some(first) = replicas.first() else { return Vec::new() };
+    let mut found: Vec<&str> = Vec::new();
+    let names = replicas.iter().flat_map(Json::members).map(|(name, _)| name.as_str());
+    for name in names.filter(|name| *name != "Region") {
+        let same = replicas.iter().all(|replica| replica.get(name) == first.get(name));
+        if !same && !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}

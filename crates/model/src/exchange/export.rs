@@ -1,0 +1,133 @@
+//! A model to any known format.
+
+use keywright_semantics::request::parts::StreamViewType;
+
+use super::cloudformation::{self, Resource};
+use super::draft::Draft;
+use super::fault::Faults;
+use super::workbench_json::{Document, Written};
+use super::{cli_script, create_table, yaml};
+use crate::json::Json;
+use crate::tables::{Billing, TableDefinition};
+
+/// What a model is written as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Workbench {
+        /// The document the model came from: what it says besides the model stays in it.
+        base: Option<Document>,
+        /// The date a new document shows, such as `Apr 25, 2023, 05:37 PM`.
+        written: String,
+    },
+    CreateTable,
+    AwsCli,
+    CloudFormationYaml(Resource),
+    CloudFormationJson(Resource),
+}
+
+/// The text, and in sentences what the format cannot hold or holds otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    pub text: String,
+    pub told: Vec<String>,
+}
+
+/// Writes a draft in a format.
+pub fn export(draft: &Draft, target: &Target) -> Result<Exported, Faults> {
+    let tables: Vec<_> = draft.tables.iter().map(|table| table.definition.clone()).collect();
+    let template = |resource| cloudformation::write(&draft.description, &tables, resource);
+    let (text, told) = match target {
+        Target::Workbench { base, written } => {
+            let Written { document, lost } = match base {
+                Some(base) => base.updated(draft),
+                None => Document::fresh(draft, written),
+            };
+            let told = lost.iter().map(|lost| format!("Not in this format: {lost}"));
+            (with_newline(document.to_text()), told.collect())
+        }
+        Target::CreateTable => {
+            let requests: Vec<Json> = tables.iter().map(create_table::write_request).collect();
+            let json = match requests.as_slice() {
+                [one] => one.clone(),
+                _ => Json::List(requests),
+            };
+            let lost = tables.iter().flat_map(after_creation);
+            (with_newline(json.pretty()), lost.collect())
+        }
+        Target::AwsCli => (cli_script::write(&draft.name, &tables), replicated_streams(&tables)),
+        Target::CloudFormationYaml(resource) => {
+            (yaml::write(&template(resource)), about_replicas(&tables, resource))
+        }
+        Target::CloudFormationJson(resource) => {
+            (with_newline(template(resource).pretty()), about_replicas(&tables, resource))
+        }
+    };
+    Ok(Exported { text, told })
+}
+
+/// What `CreateTable` does not set, and the operation that does.
+fn after_creation(table: &TableDefinition) -> Vec<String> {
+    let name = &table.name;
+    let mut lost = Vec::new();
+    if table.ttl.is_some() {
+        lost.push(format!("Not in this format: {name}: time to live is set by UpdateTimeToLive"));
+    }
+    if table.point_in_time_recovery {
+        lost.push(format!(
+            "Not in this format: {name}: point-in-time recovery is set by UpdateContinuousBackups"
+        ));
+    }
+    if matches!(&table.billing, Billing::Provisioned(capacity) if capacity.autoscaling.is_some()) {
+        lost.push(format!("Not in this format: {name}: auto scaling is set by Application Auto Scaling"));
+    }
+    if !table.replicas.is_empty() {
+        let regions = table.replicas.join(", ");
+        lost.push(format!(
+            "Not in this format: {name}: the replicas in {regions} are added by UpdateTable (ReplicaUpdates), one at a time, once the table has a stream of new and old images"
+        ));
+    }
+    lost
+}
+
+/// What is written otherwise than the model says, because replicas need it.
+fn replicated_streams(tables: &[TableDefinition]) -> Vec<String> {
+    let tables = tables.iter().filter(|table| !table.replicas.is_empty());
+    let differing = tables.filter(|table| table.stream != Some(StreamViewType::NewAndOldImages));
+    let told = differing.map(|table| {
+        format!("{}: replicas need a stream of new and old images; it is written with one", table.name)
+    });
+    told.collect()
+}
+
+fn about_replicas(tables: &[TableDefinition], resource: &Resource) -> Vec<String> {
+    let mut told = Vec::new();
+    match resource {
+        Resource::GlobalTable(regions) => {
+            for table in
+                tables.iter().filter(|table| table.replicas.iter().any(|region| !regions.contains(region)))
+            {
+                let own = table.replicas.join(", ");
+                told.push(format!(
+                    "{}: the model's replicas ({own}) give way to the regions given",
+                    table.name
+                ));
+            }
+        }
+        Resource::AsModelled => {
+            for table in tables.iter().filter(|table| !table.replicas.is_empty()) {
+                let others = table.replicas.join(", ");
+                told.push(format!(
+                    "{}: deploy the stack in the table's own region, not in {others}",
+                    table.name
+                ));
+            }
+            told.extend(replicated_streams(tables));
+        }
+    }
+    told
+}
+
+fn with_newline(mut text: String) -> String {
+    text.push('\n');
+    text
+}

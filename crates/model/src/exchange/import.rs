@@ -1,0 +1,208 @@
+//! Any file of a known format to a model.
+
+use super::cloudformation;
+use super::create_table;
+use super::draft::{Draft, DraftTable};
+use super::fault::{ExchangeFault, Faults};
+use super::lines::Lines;
+use super::live::{described, of_items};
+use super::repair::{distinct_names, made_readable};
+use super::sidecar::to_model_beside;
+use super::to_model::{Made, to_model};
+use super::workbench_json::{Document, Read};
+use super::yaml;
+use crate::json::Json;
+use crate::{Model, parse as parse_model, write as write_model};
+
+/// Where a model came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The document itself, so that what the model cannot hold is there when it is written back.
+    Workbench(Document),
+    CreateTable,
+    CloudFormation,
+}
+
+/// A model that was brought in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    pub model: Model,
+    pub source: Source,
+    pub notes: Vec<String>,
+}
+
+/// Reads a file of any known format. `name` is what the model is called where the file does not say; `side` is a model
+/// that knows what a Workbench document cannot say, such as patterns and counts. Other formats have no side.
+pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, Faults> {
+    let tree = parse(text)?;
+    let (draft, source, mut notes) = if Document::looks_like(&tree) {
+        let document = Document::of(tree)?;
+        let Read { mut draft, mut notes, assumed } = document.read_all();
+        notes.extend(assumed.iter().map(|known| format!("{}; {}", known.fault, known.assumed)));
+        distinct_names(&mut draft, &mut notes);
+        (draft, Source::Workbench(document), notes)
+    } else if cloudformation::looks_like(&tree) {
+        let read = cloudformation::read(&tree, &Lines::of(text))?;
+        let tables = read.tables.into_iter().map(|table| of_items(&table, &[]));
+        let description = tree.str_at("Description").unwrap_or_default().to_owned();
+        (Draft { description, ..draft(name, tables.collect()) }, Source::CloudFormation, read.notes)
+    } else if is_create_table(&tree) {
+        let tables = create_table::read_document(&tree)?;
+        let written = create_table::written(&tree);
+        let drafts = tables.into_iter().zip(&written).map(|(table, (_, json))| described(&table, json, &[]));
+        (draft(name, drafts.collect()), Source::CreateTable, create_table_notes(&written, text))
+    } else {
+        return Err(vec![ExchangeFault::new("", unknown(&tree))]);
+    };
+    let Made { mut model, notes: more } = match (&source, side) {
+        (Source::Workbench(document), Some(side)) => to_model_beside(document, &draft, side),
+        _ => to_model(&draft),
+    };
+    notes.extend(more);
+    if let Source::Workbench(document) = &source {
+        let (patterns, more) = document.patterns(&model);
+        // A side model knows the queries it was made of, and says more of them.
+        let new =
+            patterns.into_iter().filter(|new| !model.patterns.iter().any(|known| known.text == new.text));
+        model.patterns.extend(new.collect::<Vec<_>>());
+        notes.extend(more);
+    }
+    match source {
+        Source::Workbench(_) => model = made_readable(model, &mut notes)?,
+        Source::CreateTable | Source::CloudFormation => readable(&model)?,
+    }
+    Ok(Imported { model, source, notes })
+}
+
+/// Whether a text is of the format that a side model goes with.
+pub fn takes_a_side(text: &str) -> bool {
+    parse(text).is_ok_and(|tree| Document::looks_like(&tree))
+}
+
+/// What requests and descriptions say and a model does not hold, with its lines.
+fn create_table_notes(written: &[(String, &Json)], text: &str) -> Vec<String> {
+    let lines = Lines::of(text);
+    let mut notes = Vec::new();
+    for (path, table) in written {
+        let name = table.str_at("TableName").unwrap_or_default();
+        for unheld in create_table::unheld(table) {
+            let line = lines.line(&create_table::member(path, &unheld));
+            let line = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            notes.push(format!("{line}{name}.{unheld}: a model does not hold this; left out"));
+        }
+    }
+    notes
+}
+
+/// Whether the model can be written and read again: what a file says may be no table that the service would take.
+pub fn readable(model: &Model) -> Result<(), Faults> {
+    let mut twice = Faults::new();
+    for (at, table) in model.tables.iter().enumerate() {
+        if model.tables.iter().take(at).any(|other| other.name == table.name) {
+            twice.push(ExchangeFault::new(&table.name, "two tables have this name"));
+        }
+        for (at, index) in table.indexes.iter().enumerate() {
+            if table.indexes.iter().take(at).any(|other| other.name == index.name) {
+                let place = format!("{}.{}", table.name, index.name);
+                twice.push(ExchangeFault::new(place, "two indexes have this name"));
+            }
+        }
+    }
+    if !twice.is_empty() {
+        return Err(twice);
+    }
+    let faults = parse_model(&write_model(model)).err().unwrap_or_default();
+    let told = faults
+        .into_iter()
+        .map(|fault| ExchangeFault::new("", format!("what the file says makes no model: {}", fault.text)));
+    let told: Faults = told.collect();
+    if told.is_empty() { Ok(()) } else { Err(told) }
+}
+
+/// JSON, or YAML where it is no JSON; a file that begins like JSON is told what is wrong with it as JSON.
+fn parse(text: &str) -> Result<Json, Faults> {
+    match Json::parse(text) {
+        Ok(tree) => Ok(tree),
+        Err(fault) if text.trim_start().starts_with(['{', '[']) => {
+            yaml::parse(text).map_err(|_| vec![ExchangeFault::new("", fault.to_string())])
+        }
+        Err(_) => yaml::parse(text).map_err(|fault| vec![fault]),
+    }
+}
+
+fn is_create_table(tree: &Json) -> bool {
+    let one = |json: &Json| {
+        ["Table", "TableDescription"].iter().any(|name| json.get(name).is_some())
+            || json.get("KeySchema").is_some()
+    };
+    match tree {
+        Json::List(elements) => !elements.is_empty() && elements.iter().all(one),
+        tree => one(tree),
+    }
+}
+
+fn unknown(tree: &Json) -> String {
+    let known = "known are NoSQL Workbench documents (DataModel), CreateTable and DescribeTable JSON (KeySchema) and \
+                 CloudFormation templates (Resources)";
+    if tree.get("format").is_some() && tree.get("model").is_some() {
+        return format!("this is a model file already; {known}");
+    }
+    format!("the format is not known; {known}")
+}
+
+fn draft(name: &str, tables: Vec<DraftTable>) -> Draft {
+    Draft { name: name.to_owned(), description: String::new(), tables }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_is_told_from_the_content() {
+        let template = "Resources:\n  Things:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
+        let request = r#"{"TableName":"Things","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
+        for (text, source) in [
+            (template.to_owned(), Source::CloudFormation),
+            (request.to_owned(), Source::CreateTable),
+            (format!("[{request}]"), Source::CreateTable),
+            (format!("{{\"Table\":{request}}}"), Source::CreateTable),
+        ] {
+            let imported = import("shop", &text, None).expect("a known format");
+            assert_eq!(imported.source, source);
+            assert_eq!(imported.model.name, "shop");
+            assert_eq!(imported.model.tables[0].name, "Things");
+        }
+    }
+
+    #[test]
+    fn what_a_template_describes_the_model_describes() {
+        let template = "Description: \"Orders: all of them\"\nResources:\n  Things:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
+        let imported = import("shop", template, None).expect("a template");
+        assert_eq!(imported.model.text.as_deref(), Some("Orders: all of them"));
+    }
+
+    #[test]
+    fn an_index_that_no_item_is_in_keeps_its_key() {
+        let table = r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}},
+            "GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"N"}}}],
+            "TableData":[{"id":{"S":"a"}}]}"#;
+        let imported = import("m", &format!("{{\"DataModel\":[{table}]}}"), None).expect("a document");
+        let model = parse_model(&write_model(&imported.model)).expect("a model file");
+        assert_eq!(model.tables[0].indexes[0].partition[0].key_type, crate::KeyType::N);
+        assert!(imported.notes[0].contains("no item has the index key day"), "{:?}", imported.notes);
+    }
+
+    #[test]
+    fn an_unknown_file_says_what_is_known() {
+        for (text, part) in [
+            ("a: 1", "the format is not known"),
+            ("format: 1\nmodel: m", "a model file already"),
+            ("{\"a\": 1,}", "the format is not known"),
+            ("{\"a\" 1", "not JSON"),
+        ] {
+            let faults = import("m", text, None).expect_err("not a known format");
+            assert!(faults[0].to_string().contains(part), "{faults:?}");
+        }
+    }
+}

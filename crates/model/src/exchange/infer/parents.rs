@@ -1,0 +1,128 @@
+//! Which entities belong to others: their keys are made of those of the other and of something more, and the items they
+//! repeat are there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use keywright_semantics::value::Item;
+
+use super::Entity;
+use crate::Template;
+use crate::data::key_text;
+use crate::exchange::draft::DraftTable;
+use crate::template::matching;
+
+/// One entity's keys: the variables in them, and the values of each item.
+struct Keyed {
+    table: usize,
+    place: usize,
+    name: String,
+    variables: BTreeSet<String>,
+    values: Vec<BTreeMap<String, String>>,
+}
+
+/// Gives the entities of all tables the parents that their items show.
+pub(crate) fn relate(tables: &mut [DraftTable]) {
+    let mut all: Vec<Keyed> = Vec::new();
+    for (table, draft) in tables.iter().enumerate() {
+        let entities = draft.entities.iter().enumerate();
+        all.extend(entities.map(|(place, entity)| keyed(table, place, entity, draft)));
+    }
+    // A name that two tables have is no name for a parent.
+    let names: Vec<String> = all.iter().map(|own| own.name.clone()).collect();
+    all.retain(|own| names.iter().filter(|name| **name == own.name).count() == 1);
+    for child in &all {
+        let parents = parents(child, &all);
+        let entity = tables.get_mut(child.table).and_then(|draft| draft.entities.get_mut(child.place));
+        if let Some(entity) = entity {
+            entity.parents = parents;
+        }
+    }
+}
+
+fn keyed(table: usize, place: usize, entity: &Entity, draft: &DraftTable) -> Keyed {
+    let keys = draft.key_names();
+    let templates: Vec<(&str, &str)> =
+        keys.into_iter().filter_map(|key| Some((key, entity.templates.get(key)?.as_str()))).collect();
+    let parsed = templates.iter().filter_map(|(_, text)| Template::parse(text).ok());
+    let variables = parsed.flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>());
+    let items = entity.members.iter().filter_map(|at| draft.items.get(*at));
+    Keyed {
+        table,
+        place,
+        name: entity.name.clone(),
+        variables: variables.collect(),
+        values: items.map(|item| values(&templates, item)).collect(),
+    }
+}
+
+pub(crate) fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for (key, template) in templates {
+        let Some(text) = item.get(*key).and_then(key_text) else { continue };
+        let parts = matching::parts(template);
+        let places = parts.iter().filter_map(matching::Part::place).map(matching::variable);
+        let values = matching::fit(&parts, &text).unwrap_or_default();
+        found.extend(places.zip(values).map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    found
+}
+
+/// The entities of whose keys an entity's key is made besides what is its own, those that are nearest: an item of an order
+/// belongs to the order, not to the order's customer.
+fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
+    let above: Vec<&Keyed> = all
+        .iter()
+        .filter(|other| !other.variables.is_empty())
+        .filter(|other| other.variables.is_subset(&child.variables) && other.variables != child.variables)
+        .filter(|other| is_repeated(other, child))
+        .collect();
+    let nearest = above.iter().filter(|own| {
+        let farther =
+            |other: &&&Keyed| own.variables.is_subset(&other.variables) && own.variables != other.variables;
+        !above.iter().any(|other| farther(&other))
+    });
+    // Of several with the same key, one is what the others belong to as well: it is called like the variable.
+    let mut chosen: Vec<&Keyed> = Vec::new();
+    for own in nearest {
+        match chosen.iter_mut().find(|known| known.variables == own.variables) {
+            Some(known) if is_called_like(own) && !is_called_like(known) => *known = own,
+            Some(_) => {}
+            None => chosen.push(own),
+        }
+    }
+    let mut kept: Vec<&Keyed> = Vec::new();
+    for own in chosen {
+        if !leaves_too_few(child, &kept, own) {
+            kept.push(own);
+        }
+    }
+    kept.into_iter().map(|own| own.name.clone()).collect()
+}
+
+/// Whether an entity's keys would be made of nothing but those of its parents, and these are too few to tell its items apart:
+/// then one of them only looks like a parent.
+fn leaves_too_few(child: &Keyed, parents: &[&Keyed], one_more: &Keyed) -> bool {
+    let all = || parents.iter().copied().chain([one_more]);
+    let covered = child.variables.iter().all(|name| all().any(|own| own.variables.contains(name)));
+    let pairs = all().fold(1_usize, |product, own| product.saturating_mul(own.values.len()));
+    covered && pairs < child.values.len()
+}
+
+fn is_called_like(own: &Keyed) -> bool {
+    let name = own.name.to_lowercase();
+    own.variables.iter().any(|variable| variable.to_lowercase().starts_with(&name))
+}
+
+/// Items of which some may repeat what a sample does not show.
+const MANY_ITEMS: usize = 10;
+
+/// Whether an entity's items repeat the keys of items of the other: all of a few, most of many.
+fn is_repeated(other: &Keyed, child: &Keyed) -> bool {
+    let of = |values: &BTreeMap<String, String>| -> Option<Vec<String>> {
+        other.variables.iter().map(|name| values.get(name).cloned()).collect()
+    };
+    let there: BTreeSet<Vec<String>> = other.values.iter().filter_map(of).collect();
+    let repeating = child.values.iter().filter_map(of).filter(|key| there.contains(key)).count();
+    let all = child.values.len();
+    repeating > 0 && (repeating == all || all >= MANY_ITEMS && repeating * 2 >= all)
+}

@@ -1,0 +1,328 @@
+//! A model from a live table: its description and a sample of its items, fetched by whoever can reach it.
+
+use std::collections::BTreeMap;
+
+use keywright_semantics::value::{Item, ValueType};
+
+use super::create_table::{read_document, read_units, unheld, written};
+use super::draft::{Draft, DraftTable, Measured};
+use super::fault::Faults;
+use super::infer::{Attribute, Entity, classify, identifier, infer, key_value_type, relate};
+use super::item_json::read_item;
+use super::to_model::to_model;
+use crate::data::key_text;
+use crate::json::Json;
+use crate::tables::TableDefinition;
+use crate::template::overlap::meeting;
+
+/// What was fetched of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveTable {
+    /// The answer of DescribeTable.
+    pub description: Json,
+    /// The answer of DescribeTimeToLive, where it was given.
+    pub time_to_live: Option<Json>,
+    /// The answer of DescribeContinuousBackups, where it was given.
+    pub backups: Option<Json>,
+    /// Answers about what a model does not hold, by operation.
+    pub besides: Vec<(String, Json)>,
+    /// What was asked and refused, in words.
+    pub unanswered: Vec<String>,
+    /// Items in DynamoDB JSON.
+    pub items: Vec<Json>,
+}
+
+/// Makes a draft of the tables; entities are inferred from the items.
+pub fn draft(name: &str, tables: &[LiveTable]) -> Result<Draft, Faults> {
+    let mut found = Vec::new();
+    let mut faults = Vec::new();
+    for live in tables {
+        match read_document(&live.description) {
+            Ok(definitions) => found.extend(definitions.into_iter().map(|table| table_draft(table, live))),
+            Err(mut more) => faults.append(&mut more),
+        }
+    }
+    if faults.is_empty() {
+        relate(&mut found);
+        Ok(Draft { name: name.to_owned(), description: String::new(), tables: found })
+    } else {
+        Err(faults)
+    }
+}
+
+/// What the tables say and a model does not hold, and what they did not say.
+pub fn notes(live: &LiveTable) -> Vec<String> {
+    let mut found = Vec::new();
+    for (_, table) in written(&live.description) {
+        let name = table.str_at("TableName").unwrap_or_default();
+        let unheld = unheld(table).into_iter();
+        let asked = live.besides.iter().filter_map(|(operation, answer)| besides(operation, answer));
+        let unheld: Vec<String> = unheld.chain(asked.map(str::to_owned)).collect();
+        if !unheld.is_empty() {
+            found.push(format!("{name}: a model does not hold {}; left out", unheld.join(", ")));
+        }
+        let provisioned = table.get("ProvisionedThroughput").and_then(read_units).is_some();
+        if provisioned {
+            found.push(format!(
+                "{name}: auto scaling is another service's and was not asked for; write `autoscale` where it scales"
+            ));
+        }
+        found.extend(live.unanswered.iter().map(|text| format!("{name}: {text}; taken as off")));
+    }
+    found
+}
+
+/// What an answer says is there.
+fn besides(operation: &str, answer: &Json) -> Option<&'static str> {
+    let any = |name: &str| answer.get(name).is_some_and(|list| !list.elements().is_empty());
+    match operation {
+        "ListTagsOfResource" => any("Tags").then_some("tags"),
+        "GetResourcePolicy" => answer.str_at("Policy").map(|_| "the resource policy"),
+        "DescribeKinesisStreamingDestination" => {
+            any("KinesisDataStreamDestinations").then_some("the Kinesis stream")
+        }
+        "DescribeContributorInsights" => {
+            (answer.str_at("ContributorInsightsStatus") == Some("ENABLED")).then_some("contributor insights")
+        }
+        _ => None,
+    }
+}
+
+fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable {
+    let ttl = live.time_to_live.as_ref().and_then(|answer| answer.get("TimeToLiveDescription"));
+    definition.ttl = ttl
+        .filter(|ttl| matches!(ttl.str_at("TimeToLiveStatus"), Some("ENABLED" | "ENABLING")))
+        .and_then(|ttl| ttl.str_at("AttributeName"))
+        .map(str::to_owned);
+    let recovery =
+        ["ContinuousBackupsDescription", "PointInTimeRecoveryDescription", "PointInTimeRecoveryStatus"];
+    definition.point_in_time_recovery =
+        live.backups.as_ref().and_then(|answer| answer.at(&recovery)).and_then(Json::as_str)
+            == Some("ENABLED");
+    let items: Vec<Item> = live.items.iter().filter_map(read_item).map(|read| read.item).collect();
+    let table = written(&live.description)
+        .into_iter()
+        .find(|(_, table)| table.str_at("TableName") == Some(definition.name.as_str()));
+    match table {
+        Some((_, table)) => described(&definition, table, &items),
+        None => of_items(&definition, &items),
+    }
+}
+
+/// A table with the entities that its items suggest and what its description counts.
+pub fn described(definition: &TableDefinition, description: &Json, items: &[Item]) -> DraftTable {
+    let number = |name: &str| description.get(name).and_then(Json::as_u64);
+    let measured =
+        number("ItemCount").map(|items| Measured { items, bytes: number("TableSizeBytes").unwrap_or(0) });
+    DraftTable { measured, ..of_items(definition, items) }
+}
+
+/// A table with the entities that its items suggest. Entities whose keys nothing tells apart are one.
+pub fn of_items(definition: &TableDefinition, items: &[Item]) -> DraftTable {
+    let borrowed: Vec<&Item> = items.iter().collect();
+    let mut groups = classify(definition, &borrowed);
+    let mut doubts = Vec::new();
+    loop {
+        let entities = infer(definition, &borrowed, &groups, &BTreeMap::new(), &[]);
+        let draft = with_entities(definition.clone(), entities, items.to_vec());
+        // Each time there is a group less.
+        let Some((one, other)) = meeting_entities(&draft).filter(|_| groups.len() > 1) else {
+            return with_doubts(draft, doubts);
+        };
+        let joined = groups.remove(other);
+        if let Some(group) = groups.get_mut(one) {
+            doubts.push((group.name.clone(), joined.name));
+            group.members.extend(joined.members);
+            group.members.sort_unstable();
+        }
+        if let [only] = groups.as_mut_slice() {
+            only.name = identifier(&definition.name);
+        }
+    }
+}
+
+/// The first two entities that could have one key.
+fn meeting_entities(draft: &DraftTable) -> Option<(usize, usize)> {
+    let alone = Draft { name: String::new(), description: String::new(), tables: vec![draft.clone()] };
+    let model = to_model(&alone).model;
+    let stored = |entity: &crate::Entity, key: &str| {
+        let own = draft.entities.iter().find(|own| own.name == entity.name);
+        let members = own.map(|own| own.members.as_slice()).unwrap_or_default();
+        members.iter().filter_map(|at| key_text(draft.items.get(*at)?.get(key)?)).collect()
+    };
+    meeting(&model, &stored).into_iter().next()
+}
+
+fn with_entities(definition: TableDefinition, mut entities: Vec<Entity>, items: Vec<Item>) -> DraftTable {
+    if entities.is_empty() {
+        entities.push(unknown_entity(&definition));
+    }
+    let mut declared: Vec<(String, ValueType)> = Vec::new();
+    for attribute in entities.iter().flat_map(|entity| &entity.attributes).filter(|known| known.stored) {
+        if !declared.iter().any(|(name, _)| *name == attribute.name) {
+            declared.push((attribute.name.clone(), attribute.value_type));
+        }
+    }
+    DraftTable { definition, declared, entities, items, measured: None }
+}
+
+/// Says which entities were joined, with the first entity: whose they are now may have another name.
+fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTable {
+    if let Some(first) = draft.entities.first_mut().filter(|_| !joined.is_empty()) {
+        first.guessed = true;
+        let text = |(one, other): (String, String)| {
+            format!(
+                "{one} and {other}: nothing in their keys tells them apart; the model takes them for one entity"
+            )
+        };
+        first.doubts.extend(joined.into_iter().map(text));
+    }
+    draft
+}
+
+/// An entity for a table of which no item is known: the keys as they are, with the types that only attributes can say.
+pub(super) fn unknown_entity(definition: &TableDefinition) -> Entity {
+    let keys = definition.key_attributes();
+    let attributes = keys.iter().map(|key| Attribute {
+        name: key.name.clone(),
+        value_type: key_value_type(key.key_type),
+        stored: true,
+    });
+    Entity {
+        name: identifier(&definition.name),
+        members: Vec::new(),
+        templates: keys.iter().map(|key| (key.name.clone(), format!("{{{}}}", key.name))).collect(),
+        attributes: attributes.collect(),
+        guessed: false,
+        doubts: Vec::new(),
+        parents: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entities_of_a_live_table_are_told_by_their_key_prefixes() {
+        let description = Json::parse(
+            r#"{"Table":{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},"ProvisionedThroughput":{"ReadCapacityUnits":0,"WriteCapacityUnits":0}}}"#,
+        )
+        .expect("JSON");
+        let item = |pk: &str, sk: &str| {
+            Json::parse(&format!(r#"{{"pk":{{"S":"{pk}"}},"sk":{{"S":"{sk}"}}}}"#)).expect("JSON")
+        };
+        let items = vec![
+            item("USER#u1", "PROFILE"),
+            item("USER#u2", "PROFILE"),
+            item("USER#u1", "ORDER#17"),
+            item("USER#u2", "ORDER#18"),
+            item("USER#u2", "ORDER#19"),
+        ];
+        let ttl =
+            Json::parse(r#"{"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"exp"}}"#);
+        let live = LiveTable {
+            description,
+            time_to_live: ttl.ok(),
+            backups: None,
+            besides: Vec::new(),
+            unanswered: Vec::new(),
+            items,
+        };
+        let draft = draft("shop", &[live]).expect("a draft");
+        let table = &draft.tables[0];
+        assert_eq!(table.definition.ttl.as_deref(), Some("exp"));
+        let found: Vec<(&str, usize, &str, &str)> = table
+            .entities
+            .iter()
+            .map(|entity| {
+                let templates = &entity.templates;
+                (
+                    entity.name.as_str(),
+                    entity.members.len(),
+                    templates["pk"].as_str(),
+                    templates["sk"].as_str(),
+                )
+            })
+            .collect();
+        assert_eq!(
+            found,
+            [("USER", 2, "USER#{userId}", "PROFILE"), ("ORDER", 3, "USER#{userId}", "ORDER#{orderId}")]
+        );
+    }
+
+    #[test]
+    fn an_index_that_a_third_of_the_items_are_in_is_keyed_by_an_attribute_that_a_third_have() {
+        let description = Json::parse(
+            r#"{"Table":{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},{"AttributeName":"GSI1PK","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"GlobalSecondaryIndexes":[{"IndexName":"GSI1","KeySchema":[{"AttributeName":"GSI1PK","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"Projection":{"ProjectionType":"ALL"}}],"BillingMode":"PAY_PER_REQUEST"}}"#,
+        )
+        .expect("JSON");
+        for word in ["OPEN", "STATUS#OPEN"] {
+            let item = |at: u32| {
+                let slot = if at.is_multiple_of(3) {
+                    format!(r#","GSI1PK":{{"S":"{word}"}}"#)
+                } else {
+                    String::new()
+                };
+                let text = format!(r#"{{"pk":{{"S":"USER#{at}"}},"sk":{{"S":"TASK#t{at}"}}{slot}}}"#);
+                Json::parse(&text).expect("JSON")
+            };
+            let live = LiveTable {
+                description: description.clone(),
+                time_to_live: None,
+                backups: None,
+                besides: Vec::new(),
+                unanswered: Vec::new(),
+                items: (10..19).map(item).collect(),
+            };
+            let made = crate::exchange::to_model::to_model(&draft("m", &[live]).expect("a draft"));
+            let entity = &made.model.entities[0];
+            let template = entity.template("GSI1PK").map(|template| template.to_string());
+            assert_eq!(template.as_deref(), Some("{GSI1PK}"), "{word}");
+            let shares: Vec<(&str, Option<u64>)> = entity
+                .attributes
+                .iter()
+                .filter(|attribute| attribute.name.starts_with("GSI1PK"))
+                .map(|attribute| (attribute.name.as_str(), attribute.present_ppm))
+                .collect();
+            assert_eq!(shares, [("GSI1PK", Some(333_333))], "{word}");
+        }
+    }
+
+    #[test]
+    fn of_attributes_with_equal_values_the_one_whose_name_goes_with_the_place_is_taken_and_the_others_are_told()
+     {
+        let description = Json::parse(
+            r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST","ItemCount":30,"TableSizeBytes":3000}"#,
+        )
+        .expect("JSON");
+        // The published examples number everything 12345.
+        let item = Json::parse(
+            r#"{"pk":{"S":"c#12345"},"sk":{"S":"o#12345"},"customerId":{"S":"12345"},"orderId":{"S":"12345"},"no":{"S":"12345"}}"#,
+        )
+        .expect("JSON");
+        let live = LiveTable {
+            description,
+            time_to_live: None,
+            backups: None,
+            besides: Vec::new(),
+            unanswered: vec!["DescribeTimeToLive: UnknownOperationException: no".to_owned()],
+            items: vec![item],
+        };
+        assert_eq!(notes(&live), ["T: DescribeTimeToLive: UnknownOperationException: no; taken as off"]);
+        let made = crate::exchange::to_model::to_model(&draft("m", &[live]).expect("a draft"));
+        let entity = &made.model.entities[0];
+        let template = |key: &str| entity.template(key).map(|template| template.to_string());
+        assert_eq!(template("pk").as_deref(), Some("c#{customerId}"));
+        assert_eq!(template("sk").as_deref(), Some("o#{orderId}"));
+        assert_eq!((entity.count, entity.size_bytes), (Some(30), Some(100)));
+        let told = made.notes.join("\n");
+        for part in [
+            "count and size of",
+            "are guessed from 1 item; read them over",
+            "pk: customerId behind `c`, though no, orderId has the same values in the examples",
+        ] {
+            assert!(told.contains(part), "{part} in {told}");
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Data models to and from the formats other tools speak.
+//!
+//! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates, items. What
+//! only the model file knows joins when a draft becomes a model.
+
+pub mod cli_script;
+pub mod cloudformation;
+pub mod create_table;
+pub mod draft;
+pub mod export;
+pub mod fault;
+pub mod import;
+pub mod infer;
+pub mod item_json;
+pub mod lines;
+pub mod live;
+pub mod of_model;
+mod repair;
+mod sample_counts;
+mod sidecar;
+pub mod supported;
+pub mod to_model;
+pub mod workbench_json;
+pub mod yaml;

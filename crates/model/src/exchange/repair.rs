@@ -1,0 +1,261 @@
+//! What an import does with parts of a document that make no model: the rest is kept, and a note says what to write.
+//!
+//! A part is judged by what the model file's own reader says of it. It does not know why the reader refuses a part.
+
+use std::collections::BTreeSet;
+
+use keywright_semantics::limits::{TABLE_NAME_BYTES_MAX, TABLE_NAME_BYTES_MIN};
+
+use super::draft::Draft;
+use super::fault::Faults;
+use super::import::readable;
+use super::infer::{identifier, key_value_type};
+use crate::{At, Attribute, Entity, Model, Part, Slot, Table, Template};
+
+/// Gives tables and indexes that have the name of an earlier one names of their own.
+pub(super) fn distinct_names(draft: &mut Draft, notes: &mut Vec<String>) {
+    let mut tables = BTreeSet::new();
+    for table in &mut draft.tables {
+        let definition = &mut table.definition;
+        let name = free(&mut tables, &definition.name);
+        if name != definition.name {
+            notes.push(format!("{}: two tables have this name; this one is called {name}", definition.name));
+            definition.name = name;
+        }
+        let mut indexes = BTreeSet::new();
+        for index in &mut definition.schema.indexes {
+            let name = free(&mut indexes, &index.name);
+            if name != index.name {
+                let place = format!("{}.{}", definition.name, index.name);
+                notes.push(format!("{place}: two indexes have this name; this one is called {name}"));
+                index.name = name;
+            }
+        }
+    }
+}
+
+/// The name, or with a number behind it the first that is not taken yet.
+fn free(taken: &mut BTreeSet<String>, name: &str) -> String {
+    let mut free = name.to_owned();
+    let mut number = 1_usize;
+    while !taken.insert(free.clone()) {
+        number += 1;
+        free = format!("{name}_{number}");
+    }
+    free
+}
+
+/// A step towards a model that can be read: what it changed, in words.
+type Step = fn(&mut Model) -> Vec<String>;
+
+/// From what keeps most to what keeps least.
+const STEPS: [Step; 6] =
+    [valid_names, readable_tables, readable_entities, without_parents, without_patterns, without_indexes];
+
+/// The model, without or with raw versions of the parts that its reader refuses.
+pub(super) fn made_readable(mut model: Model, notes: &mut Vec<String>) -> Result<Model, Faults> {
+    for step in STEPS {
+        if readable(&model).is_ok() {
+            return Ok(model);
+        }
+        notes.extend(step(&mut model));
+    }
+    readable(&model)?;
+    Ok(model)
+}
+
+/// Tables and indexes get names that the service takes.
+fn valid_names(model: &mut Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut tables = BTreeSet::new();
+    for table in &mut model.tables {
+        let name = free(&mut tables, &valid_name(&table.name, "Table_"));
+        if name != table.name {
+            notes.push(format!("`{}`: no table can have this name; it is called {name}", table.name));
+            for entity in model.entities.iter_mut().filter(|entity| entity.table == table.name) {
+                entity.table.clone_from(&name);
+            }
+            for items in model.data.items.iter_mut().filter(|items| items.table == table.name) {
+                items.table.clone_from(&name);
+            }
+            table.name = name;
+        }
+        let mut indexes = BTreeSet::new();
+        for index in &mut table.indexes {
+            let name = free(&mut indexes, &valid_name(&index.name, "Index_"));
+            if name == index.name {
+                continue;
+            }
+            notes.push(format!(
+                "{}: no index can have the name `{}`; it is called {name}",
+                table.name, index.name
+            ));
+            let own = model.entities.iter_mut().filter(|entity| entity.table == table.name);
+            for (slot, _) in own.flat_map(|entity| &mut entity.slots).filter(|(slot, _)| *slot == index.name)
+            {
+                slot.clone_from(&name);
+            }
+            for pattern in &mut model.patterns {
+                pattern.uses =
+                    pattern.uses.take().map(|uses| if uses == index.name { name.clone() } else { uses });
+            }
+            index.name = name;
+        }
+    }
+    notes
+}
+
+fn valid_name(name: &str, prefix: &str) -> String {
+    let taken = |letter: char| letter.is_ascii_alphanumeric() || "_.-".contains(letter);
+    let mut valid: String = name.chars().map(|letter| if taken(letter) { letter } else { '_' }).collect();
+    if valid.len() < TABLE_NAME_BYTES_MIN {
+        valid.insert_str(0, prefix);
+    }
+    valid.truncate(TABLE_NAME_BYTES_MAX);
+    valid
+}
+
+/// Leaves out indexes that make a table unreadable, and tables that are unreadable without.
+fn readable_tables(model: &mut Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    let alone = |table: &Table| readable(&Model { tables: vec![table.clone()], ..empty(model) });
+    let mut tables = Vec::new();
+    for table in &model.tables {
+        let mut kept = Table { indexes: Vec::new(), ..table.clone() };
+        if let Err(faults) = alone(&kept) {
+            notes.push(format!("{}: left out with all that is in it; {}", table.name, text(&faults)));
+            continue;
+        }
+        for index in &table.indexes {
+            kept.indexes.push(index.clone());
+            if let Err(faults) = alone(&kept) {
+                notes.push(format!(
+                    "{}.{}: the index is left out; {}",
+                    table.name,
+                    index.name,
+                    text(&faults)
+                ));
+                kept.indexes.pop();
+            }
+        }
+        tables.push(kept);
+    }
+    model.tables = tables;
+    let known: BTreeSet<&str> = model.tables.iter().map(|table| table.name.as_str()).collect();
+    model.entities.retain(|entity| known.contains(entity.table.as_str()));
+    model.data.items.retain(|items| known.contains(items.table.as_str()));
+    for entity in &mut model.entities {
+        let table = model.tables.iter().find(|table| table.name == entity.table);
+        entity.slots.retain(|(index, _)| table.is_some_and(|table| table.index(index).is_some()));
+    }
+    notes
+}
+
+/// Gives entities that cannot be read the raw key attributes of their table instead.
+fn readable_entities(model: &mut Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut names = BTreeSet::new();
+    let mut entities = Vec::new();
+    for entity in &model.entities {
+        let Some(table) = model.table(&entity.table) else { continue };
+        let name = free(&mut names, &entity.name);
+        let mut kept = Entity { name, ..entity.clone() };
+        if let Err(faults) = alone(model, table, &kept) {
+            kept = raw(table, &kept);
+            notes.push(format!(
+                "{}.{}: the model takes its raw key attributes: write its key templates and attributes; {}",
+                table.name,
+                entity.name,
+                text(&faults)
+            ));
+        }
+        if alone(model, table, &kept).is_err() {
+            let plain = format!("{}_{}", identifier(&table.name), entities.len() + 1);
+            kept.name = free(&mut names, &plain);
+            notes.push(format!("{}.{}: called {}", table.name, entity.name, kept.name));
+        }
+        entities.push(kept);
+    }
+    model.entities = entities;
+    notes
+}
+
+/// Whether a table with one entity can be read, in the indexes for which the entity has templates.
+fn alone(model: &Model, table: &Table, entity: &Entity) -> Result<(), Faults> {
+    let used = |name: &str| entity.slots.iter().any(|(index, _)| index == name);
+    let indexes = table.indexes.iter().filter(|index| used(&index.name)).cloned().collect();
+    let entity = Entity { parents: Vec::new(), ..entity.clone() };
+    let tables = vec![Table { indexes, ..table.clone() }];
+    readable(&Model { tables, entities: vec![entity], ..empty(model) })
+}
+
+/// An entity whose keys are whatever the key attributes hold.
+fn raw(table: &Table, entity: &Entity) -> Entity {
+    let template = |name: &str| {
+        let parts = vec![Part::Attribute { name: name.to_owned(), pad: None }];
+        (name.to_owned(), Template { parts })
+    };
+    let attributes = table.key_parts().map(|part| Attribute {
+        name: part.name.clone(),
+        at: At::default(),
+        value_type: key_value_type(part.key_type),
+        size_bytes: None,
+        distinct: None,
+        values: Vec::new(),
+        format: None,
+        copy_of: None,
+        present_ppm: None,
+    });
+    let key =
+        Slot { templates: table.key_parts().map(|part| template(&part.name)).collect(), at: At::default() };
+    Entity {
+        name: entity.name.clone(),
+        at: At::default(),
+        text: None,
+        table: table.name.clone(),
+        count: entity.count,
+        size_bytes: entity.size_bytes,
+        size_bytes_max: None,
+        parents: Vec::new(),
+        key,
+        slots: Vec::new(),
+        attributes: attributes.collect(),
+        skew: Vec::new(),
+        unique: Vec::new(),
+        owner: None,
+    }
+}
+
+fn without_parents(model: &mut Model) -> Vec<String> {
+    model.entities.iter_mut().for_each(|entity| entity.parents.clear());
+    vec![
+        "parents of entities are left out: write `parent` where an entity's key repeats another's".to_owned(),
+    ]
+}
+
+fn without_patterns(model: &mut Model) -> Vec<String> {
+    let left_out = std::mem::take(&mut model.patterns);
+    left_out
+        .iter()
+        .map(|pattern| format!("{}: the pattern is left out: it does not fit the model", pattern.id))
+        .collect()
+}
+
+fn without_indexes(model: &mut Model) -> Vec<String> {
+    let mut notes = Vec::new();
+    for table in &mut model.tables {
+        let left_out = table.indexes.drain(..);
+        notes.extend(left_out.map(|index| format!("{}.{}: the index is left out", table.name, index.name)));
+    }
+    model.entities.iter_mut().for_each(|entity| entity.slots.clear());
+    notes
+}
+
+/// A model with the same name and nothing in it.
+fn empty(model: &Model) -> Model {
+    Model { name: model.name.clone(), ..Model::default() }
+}
+
+fn text(faults: &Faults) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,361 @@
+//! Saved queries of a document as access patterns.
+//!
+//! AWS's web modeler writes them beside a table's data: `SavedQuery: {name: {view, PK, SK: {condition, values}, filter: […]}}`
+//! (its source is public; the desktop Workbench keeps what it does not know). They speak of key texts; a pattern speaks of
+//! attributes, which the templates tell.
+
+use std::collections::BTreeSet;
+
+use keywright_semantics::value::{AttributeValue, Item, ValueType};
+
+use crate::data::{entity_of, key_text};
+use crate::exchange::of_model::stored_items;
+use crate::json::Json;
+use crate::template::matching::{Part, fit, parts, variable};
+use crate::{
+    At, Consistency, Entity, Expectation, Given, GivenOp, Index, KeyPart, Model, Node, NodeKind, Operation,
+    Pattern, Read, ReadKind, Table,
+};
+
+/// The patterns of a document's saved queries, and what could not be understood. `model` is what the document became.
+pub(super) fn patterns(root: &Json, model: &Model) -> (Vec<Pattern>, Vec<String>) {
+    let (mut found, mut notes) = (Vec::new(), Vec::new());
+    let items = stored_items(model);
+    let none = Vec::new();
+    for json in root.get("DataModel").map_or(&[][..], Json::elements) {
+        let table = json.str_at("TableName").and_then(|name| model.table(name));
+        let Some(table) = table else { continue };
+        let saved = Saved { model, table, items: items.get(&table.name).unwrap_or(&none) };
+        for (name, query) in json.get("SavedQuery").map_or(&[][..], Json::members) {
+            match saved.pattern(name, query, found.len() + 1) {
+                Ok(pattern) => found.push(pattern),
+                Err(reason) => {
+                    notes.push(format!("saved query `{name}` of {}: left out, {reason}", table.name));
+                }
+            }
+        }
+    }
+    (found, notes)
+}
+
+struct Saved<'a> {
+    model: &'a Model,
+    table: &'a Table,
+    items: &'a [Item],
+}
+
+/// A condition on a text, as saved queries write it.
+struct Test<'a> {
+    condition: &'a str,
+    values: Vec<&'a str>,
+}
+
+/// What is given and with which values.
+type Givens = Vec<(String, GivenOp, Vec<String>)>;
+
+/// Values by placeholder.
+type Values = Vec<(String, Node)>;
+
+impl<'a> Saved<'a> {
+    fn pattern(&self, name: &str, query: &Json, number: usize) -> Result<Pattern, String> {
+        let view = query.str_at("view").unwrap_or(&self.table.name);
+        let index = match self.table.index(view) {
+            None if view != self.table.name => return Err(format!("there is no index `{view}`")),
+            index => index,
+        };
+        let partition = query.str_at("PK").ok_or("its PK is missing")?;
+        let sort = query.get("SK").and_then(Test::of).filter(|test| !test.values.is_empty());
+        let (entities, count) = self.entities(index, partition, sort.as_ref())?;
+        let (givens, whole) = self.givens(index, &entities, partition, sort.as_ref())?;
+        let (filter, values) = filter(query)?;
+        let kind = if index.is_none() && whole { ReadKind::Get } else { ReadKind::Query };
+        let mut example: Vec<(String, Node)> = Vec::new();
+        for (attribute, _, values) in &givens {
+            let nodes: Vec<Node> =
+                values.iter().map(|value| self.node(&entities, attribute, value)).collect();
+            let node = match <[Node; 1]>::try_from(nodes) {
+                Ok([one]) => one,
+                Err(several) => NodeKind::List(several).into(),
+            };
+            example.push((attribute.clone(), node));
+        }
+        example.extend(values);
+        let given =
+            |(attribute, op, _): (String, GivenOp, Vec<String>)| Given { attribute, at: At::default(), op };
+        let expect = filter.is_none().then(|| Expectation { count: Some(count), ..Expectation::default() });
+        let read = Read {
+            kind,
+            entities: entities.iter().map(|entity| entity.name.clone()).collect(),
+            given: givens.into_iter().map(given).collect(),
+            order_by: None,
+            order: None,
+            filter,
+            attributes: Vec::new(),
+            consistency: Consistency::Eventual,
+            limit: None,
+        };
+        Ok(Pattern {
+            id: format!("Q{number}"),
+            at: At::default(),
+            text: Some(name.to_owned()),
+            operation: Operation::Read(read),
+            rate: None,
+            returns: None,
+            uses: index.map(|index| index.name.clone()),
+            example,
+            expect,
+            admin: false,
+            after: Vec::new(),
+        })
+    }
+
+    fn path(&self, index: Option<&'a Index>) -> (&'a KeyPart, Option<&'a KeyPart>) {
+        match index {
+            None => (&self.table.partition, self.table.sort.as_ref()),
+            Some(index) => (index.partition.first().unwrap_or(&self.table.partition), index.sort.first()),
+        }
+    }
+
+    /// The entities a query returns: those of the items it finds, else those whose templates fit; and how many items.
+    fn entities(
+        &self,
+        index: Option<&'a Index>,
+        partition: &str,
+        sort: Option<&Test<'_>>,
+    ) -> Result<(Vec<&'a Entity>, u64), String> {
+        let (own, other) = self.path(index);
+        let holds = |item: &&Item| {
+            let text = |part: &KeyPart| item.get(&part.name).and_then(key_text);
+            text(own).as_deref() == Some(partition)
+                && other.is_none_or(|part| {
+                    item.get(&part.name).is_some_and(|value| sort.is_none_or(|test| test.holds(value)))
+                })
+        };
+        let items: Vec<&Item> = self.items.iter().filter(holds).collect();
+        let names: BTreeSet<String> =
+            items.iter().filter_map(|item| entity_of(self.model, &self.table.name, item)).collect();
+        let fits = |entity: &&Entity| {
+            let template = entity.template(&own.name);
+            template.is_some_and(|template| fit(&parts(&template.to_string()), partition).is_some())
+        };
+        let entities = self.model.entities_of(&self.table.name);
+        let found: Vec<&Entity> = if names.is_empty() {
+            entities.filter(fits).collect()
+        } else {
+            entities.filter(|entity| names.contains(&entity.name)).collect()
+        };
+        let count = u64::try_from(items.len()).unwrap_or(u64::MAX);
+        if found.is_empty() { Err("no entity has such a key".to_owned()) } else { Ok((found, count)) }
+    }
+
+    /// What the texts of the query give of the entities' attributes, and whether that is a whole key.
+    fn givens(
+        &self,
+        index: Option<&'a Index>,
+        entities: &[&Entity],
+        partition: &str,
+        sort: Option<&Test<'_>>,
+    ) -> Result<(Givens, bool), String> {
+        let (own, other) = self.path(index);
+        let mut told: Option<Givens> = None;
+        let mut whole = other.is_none();
+        for entity in entities {
+            let template = |part: &KeyPart| entity.template(&part.name).map(|template| template.to_string());
+            let text = template(own).ok_or_else(|| format!("{} has no `{}`", entity.name, own.name))?;
+            let mut givens = equal(&text, partition).ok_or("its PK fits no template")?;
+            if let (Some(part), Some(test)) = (other, sort) {
+                let text = template(part).ok_or_else(|| format!("{} has no `{}`", entity.name, part.name))?;
+                let more = test.givens(&text).ok_or_else(|| format!("its SK does not fit `{text}`"))?;
+                whole |= test.condition == "=";
+                for given in more {
+                    if !givens.iter().any(|known| known.0 == given.0) {
+                        givens.push(given);
+                    }
+                }
+            }
+            match &told {
+                Some(others) if *others != givens => {
+                    return Err("the entities it finds have different keys".to_owned());
+                }
+                _ => told = Some(givens),
+            }
+        }
+        Ok((told.unwrap_or_default(), whole))
+    }
+
+    /// A key's text as the attribute's type writes it.
+    fn node(&self, entities: &[&Entity], attribute: &str, text: &str) -> Node {
+        let _ = self;
+        let number = entities
+            .iter()
+            .filter_map(|entity| entity.attribute(attribute))
+            .any(|attribute| attribute.value_type == ValueType::N);
+        if number { NodeKind::Number(text.to_owned()).into() } else { Node::text(text) }
+    }
+}
+
+/// The variables of a template, each equal to what it is in a text.
+fn equal(template: &str, text: &str) -> Option<Givens> {
+    let parts = parts(template);
+    let places =
+        parts.iter().filter_map(|part| if let Part::Place(place) = part { Some(*place) } else { None });
+    let mut givens = Givens::new();
+    for (place, value) in places.zip(fit(&parts, text)?) {
+        let name = variable(place);
+        if !givens.iter().any(|known| known.0 == name) {
+            givens.push((name.to_owned(), GivenOp::Eq, vec![value.to_owned()]));
+        }
+    }
+    Some(givens)
+}
+
+impl<'a> Test<'a> {
+    fn of(json: &'a Json) -> Option<Self> {
+        let values = json.get("values").map_or(&[][..], Json::elements);
+        Some(Self {
+            condition: json.str_at("condition")?,
+            values: values.iter().filter_map(Json::as_str).collect(),
+        })
+    }
+
+    fn op(&self) -> Option<GivenOp> {
+        Some(match self.condition {
+            "=" => GivenOp::Eq,
+            "begins" => GivenOp::BeginsWith,
+            "between" => GivenOp::Between,
+            "<" => GivenOp::Lt,
+            "<=" => GivenOp::Le,
+            ">" => GivenOp::Gt,
+            ">=" => GivenOp::Ge,
+            _ => return None,
+        })
+    }
+
+    /// Whether a key attribute's value passes, as the service compares.
+    fn holds(&self, value: &AttributeValue) -> bool {
+        let [first, rest @ ..] = self.values.as_slice() else { return true };
+        let compare = |other: &str| match value {
+            AttributeValue::N(number) => match AttributeValue::number(other) {
+                Ok(AttributeValue::N(other)) => Some(number.cmp(&other)),
+                _ => None,
+            },
+            value => key_text(value).map(|text| text.as_str().cmp(other)),
+        };
+        let Some(order) = compare(first) else { return false };
+        match self.op() {
+            Some(GivenOp::Eq) => order.is_eq(),
+            Some(GivenOp::Lt) => order.is_lt(),
+            Some(GivenOp::Le) => order.is_le(),
+            Some(GivenOp::Gt) => order.is_gt(),
+            Some(GivenOp::Ge) => order.is_ge(),
+            Some(GivenOp::BeginsWith) => key_text(value).is_some_and(|text| text.starts_with(first)),
+            Some(GivenOp::Between) => {
+                order.is_ge()
+                    && rest.first().and_then(|high| compare(high)).is_some_and(std::cmp::Ordering::is_le)
+            }
+            None => false,
+        }
+    }
+
+    /// What the condition says of a template's variables.
+    fn givens(&self, template: &str) -> Option<Givens> {
+        let first = self.values.first()?;
+        match self.op()? {
+            GivenOp::Eq => equal(template, first),
+            GivenOp::BeginsWith => begins(template, first),
+            op => range(template, op, &self.values),
+        }
+    }
+}
+
+/// What a prefix of a key says: variables that end before it does are equal, the last one may be cut.
+fn begins(template: &str, prefix: &str) -> Option<Givens> {
+    let parts = parts(template);
+    let mut givens = Givens::new();
+    let mut rest = prefix;
+    for (at, part) in parts.iter().enumerate() {
+        match part {
+            _ if rest.is_empty() => break,
+            Part::Word(word) => match rest.strip_prefix(word) {
+                Some(after) => rest = after,
+                None if word.starts_with(rest) => rest = "",
+                None => return None,
+            },
+            Part::Place(place) => {
+                let end = match parts.get(at + 1) {
+                    Some(Part::Word(word)) => rest.find(word),
+                    _ => None,
+                };
+                let (value, op) = match end.and_then(|end| rest.split_at_checked(end)) {
+                    Some((value, after)) => {
+                        rest = after;
+                        (value, GivenOp::Eq)
+                    }
+                    None => (std::mem::take(&mut rest), GivenOp::BeginsWith),
+                };
+                givens.push((variable(place).to_owned(), op, vec![value.to_owned()]));
+            }
+        }
+    }
+    rest.is_empty().then_some(givens)
+}
+
+/// What a range of keys says: all variables but the last are the same at both ends.
+fn range(template: &str, op: GivenOp, values: &[&str]) -> Option<Givens> {
+    let parts = parts(template);
+    let Some(Part::Place(_)) = parts.last() else { return None };
+    let ends: Option<Vec<Givens>> = values.iter().map(|value| equal(template, value)).collect();
+    let mut ends = ends?.into_iter();
+    let mut givens = ends.next()?;
+    let (last, fixed) = givens.split_last_mut()?;
+    last.1 = op;
+    for end in ends {
+        let (high, others) = end.split_last()?;
+        if others != fixed {
+            return None;
+        }
+        last.2.extend(high.2.iter().cloned());
+    }
+    Some(givens)
+}
+
+/// The filter as an expression, and the values of its placeholders.
+fn filter(query: &Json) -> Result<(Option<String>, Values), String> {
+    let mut text = String::new();
+    let mut values = Vec::new();
+    for clause in query.get("filter").map_or(&[][..], Json::elements) {
+        let attribute = clause
+            .str_at("attribute")
+            .filter(|name| !name.is_empty())
+            .ok_or("a filter names no attribute")?;
+        let tested = Test::of(clause).ok_or("a filter has no condition")?;
+        let names: Vec<String> = tested
+            .values
+            .iter()
+            .map(|value| {
+                let name = format!("f{}", values.len());
+                values.push((name.clone(), typed(clause.str_at("type"), value)));
+                format!(":{name}")
+            })
+            .collect();
+        let clause_text = match (tested.condition, names.as_slice()) {
+            ("begins", [one]) => format!("begins_with({attribute}, {one})"),
+            ("contains", [one]) => format!("contains({attribute}, {one})"),
+            ("between", [low, high]) => format!("{attribute} BETWEEN {low} AND {high}"),
+            ("in", [_, ..]) => format!("{attribute} IN ({})", names.join(", ")),
+            ("=" | "<" | "<=" | ">" | ">=", [one]) => format!("{attribute} {} {one}", tested.condition),
+            (condition, _) => return Err(format!("a filter's condition `{condition}` is not known")),
+        };
+        let operator = if clause.str_at("operator") == Some("OR") { "OR" } else { "AND" };
+        text = if text.is_empty() { clause_text } else { format!("{text} {operator} {clause_text}") };
+    }
+    Ok(((!text.is_empty()).then_some(text), values))
+}
+
+fn typed(name: Option<&str>, value: &str) -> Node {
+    match name {
+        Some("N" | "Number") => NodeKind::Number(value.to_owned()).into(),
+        Some("BOOL" | "Boolean") => NodeKind::Bool(value == "true").into(),
+        _ => Node::text(value),
+    }
+}

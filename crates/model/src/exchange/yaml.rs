@@ -1,0 +1,272 @@
+//! YAML as the same tree as JSON, for templates that may be written in either.
+//!
+//! `saphyr-parser` reads the text; this file builds the tree, with the short forms of `CloudFormation`'s functions
+//! (`!Ref x`) written out (`{"Ref": "x"}`), and writes trees in block style.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
+
+use super::fault::ExchangeFault;
+use crate::json::{Json, Members};
+
+/// Nodes of one document, aliases expanded; a template that needs more is an attack.
+const NODES_MAX: usize = 1_000_000;
+
+/// Levels of one document.
+const LEVELS_MAX: usize = 120;
+
+/// Reads one document; JSON is YAML too, but keeps its digits only through `Json::parse`.
+pub fn parse(text: &str) -> Result<Json, ExchangeFault> {
+    let mut builder = Builder { anchors: BTreeMap::new(), open: Vec::new(), root: None, nodes: 0 };
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| ExchangeFault::new("", format!("not YAML: {error}")))?;
+        builder
+            .take(event)
+            .map_err(|reason| ExchangeFault::new(format!("line {}", span.start.line()), reason))?;
+    }
+    builder.root.ok_or_else(|| ExchangeFault::new("", "the document is empty"))
+}
+
+struct Builder {
+    anchors: BTreeMap<usize, Json>,
+    open: Vec<Open>,
+    root: Option<Json>,
+    nodes: usize,
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    function: Option<String>,
+    anchor: usize,
+    kind: OpenKind,
+}
+
+enum OpenKind {
+    List(Vec<Json>),
+    Object(Members, Option<String>),
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>) -> Result<(), String> {
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                let value = wrap(function(tag.as_deref()), scalar(&text, style, tag.as_deref()));
+                self.done(value, anchor)
+            }
+            Event::Alias(anchor) => {
+                let value = self.anchors.get(&anchor).cloned().ok_or("an alias to nothing")?;
+                self.nodes += count(&value);
+                self.done(value, 0)
+            }
+            Event::SequenceStart(anchor, tag) => {
+                self.open(anchor, tag.as_deref(), OpenKind::List(Vec::new()))
+            }
+            Event::MappingStart(anchor, tag) => {
+                self.open(anchor, tag.as_deref(), OpenKind::Object(Vec::new(), None))
+            }
+            Event::SequenceEnd | Event::MappingEnd => self.close(),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, anchor: usize, tag: Option<&Tag>, kind: OpenKind) -> Result<(), String> {
+        if self.open.len() >= LEVELS_MAX {
+            return Err(format!("more than {LEVELS_MAX} levels"));
+        }
+        self.open.push(Open { function: function(tag), anchor, kind });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        let Some(open) = self.open.pop() else {
+            return Err("an end without a beginning".to_owned());
+        };
+        let value = match open.kind {
+            OpenKind::List(elements) => Json::List(elements),
+            OpenKind::Object(members, _) => Json::Object(members),
+        };
+        self.done(wrap(open.function, value), open.anchor)
+    }
+
+    fn done(&mut self, value: Json, anchor: usize) -> Result<(), String> {
+        self.nodes += 1;
+        if self.nodes > NODES_MAX {
+            return Err(format!("more than {NODES_MAX} values"));
+        }
+        if anchor > 0 {
+            self.anchors.insert(anchor, value.clone());
+        }
+        match self.open.last_mut().map(|open| &mut open.kind) {
+            None if self.root.is_some() => return Err("a second document: write one".to_owned()),
+            None => self.root = Some(value),
+            Some(OpenKind::List(elements)) => elements.push(value),
+            Some(OpenKind::Object(members, key)) => match key.take() {
+                Some(name) => members.push((name, value)),
+                None => *key = Some(key_text(&value)?),
+            },
+        }
+        Ok(())
+    }
+}
+
+fn count(value: &Json) -> usize {
+    1 + value.elements().iter().map(count).sum::<usize>()
+        + value.members().iter().map(|(_, member)| count(member)).sum::<usize>()
+}
+
+fn key_text(value: &Json) -> Result<String, String> {
+    match value {
+        Json::Text(text) | Json::Number(text) => Ok(text.clone()),
+        Json::Bool(value) => Ok(value.to_string()),
+        _ => Err("a member's name must be a text".to_owned()),
+    }
+}
+
+/// The function a tag such as `!Ref` stands for.
+fn function(tag: Option<&Tag>) -> Option<String> {
+    let tag = tag.filter(|tag| !tag.is_yaml_core_schema() && tag.handle == "!")?;
+    match tag.suffix.as_str() {
+        "" => None,
+        "Ref" | "Condition" => Some(tag.suffix.clone()),
+        name => Some(format!("Fn::{name}")),
+    }
+}
+
+fn wrap(function: Option<String>, value: Json) -> Json {
+    match function {
+        Some(name) => Json::Object(vec![(name, value)]),
+        None => value,
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Json {
+    let plain = matches!(style, ScalarStyle::Plain) && tag.is_none();
+    match text {
+        _ if !plain => Json::text(text),
+        "" | "~" | "null" | "Null" | "NULL" => Json::Null,
+        "true" | "True" | "TRUE" => Json::Bool(true),
+        "false" | "False" | "FALSE" => Json::Bool(false),
+        _ if is_number(text) => Json::number(text),
+        _ => Json::text(text),
+    }
+}
+
+/// Whether plain text is a number as JSON writes it.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        && matches!(Json::parse(text), Ok(Json::Number(_)))
+}
+
+/// Writes a tree in block style, with a newline at the end.
+pub fn write(value: &Json) -> String {
+    let mut out = String::new();
+    write_block(&mut out, value, 0);
+    out
+}
+
+fn write_block(out: &mut String, value: &Json, level: usize) {
+    match value {
+        Json::Object(members) if !members.is_empty() => {
+            for (name, member) in members {
+                indent(out, level);
+                out.push_str(&text(name));
+                out.push(':');
+                write_member(out, member, level);
+            }
+        }
+        Json::List(elements) if !elements.is_empty() => {
+            for element in elements {
+                write_element(out, element, level);
+            }
+        }
+        leaf => {
+            indent(out, level);
+            write_leaf(out, leaf);
+            out.push('\n');
+        }
+    }
+}
+
+fn write_member(out: &mut String, member: &Json, level: usize) {
+    match member {
+        Json::Object(members) if !members.is_empty() => {
+            out.push('\n');
+            write_block(out, member, level + 1);
+        }
+        Json::List(elements) if !elements.is_empty() => {
+            out.push('\n');
+            write_block(out, member, level + 1);
+        }
+        leaf => {
+            out.push(' ');
+            write_leaf(out, leaf);
+            out.push('\n');
+        }
+    }
+}
+
+/// `- ` and the element, whose first line stands behind the dash.
+fn write_element(out: &mut String, element: &Json, level: usize) {
+    let mut block = String::new();
+    write_block(&mut block, element, level + 1);
+    indent(out, level);
+    out.push_str("- ");
+    out.push_str(block.trim_start());
+}
+
+fn write_leaf(out: &mut String, leaf: &Json) {
+    match leaf {
+        Json::Text(value) => out.push_str(&text(value)),
+        other => out.push_str(&other.compact()),
+    }
+}
+
+/// Text that reads back as the same text: plain where that is safe, else in double quotes as JSON writes it.
+fn text(value: &str) -> String {
+    let safe = value.starts_with(|first: char| first.is_ascii_alphabetic())
+        && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./:".contains(letter))
+        && !value.ends_with(':')
+        && !matches!(
+            value.to_lowercase().as_str(),
+            "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+        );
+    if safe { value.to_owned() } else { Json::text(value).compact() }
+}
+
+fn indent(out: &mut String, level: usize) {
+    out.extend(std::iter::repeat_n("  ", level));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_functions_have_their_long_form() {
+        let read =
+            parse("a: !Ref Name\nb: !Sub \"${x}-t\"\nc: !If [X, 1, !Ref AWS::NoValue]\n").expect("YAML");
+        assert_eq!(
+            read.compact(),
+            r#"{"a":{"Ref":"Name"},"b":{"Fn::Sub":"${x}-t"},"c":{"Fn::If":["X",1,{"Ref":"AWS::NoValue"}]}}"#
+        );
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let text = r##"{"a":[{"x":"#","y":[[1,2],[]]},"no","1","a: b"],"b":{},"c":null,"d::e":true,"f":"2010-09-09"}"##;
+        let tree = Json::parse(text).expect("JSON");
+        let written = write(&tree);
+        assert_eq!(parse(&written).expect("YAML"), tree, "{written}");
+    }
+
+    #[test]
+    fn aliases_cannot_grow_without_bound() {
+        let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+        for level in 1..12 {
+            let row = vec![format!("*a{}", level - 1); 10].join(", ");
+            text = format!("{text}a{level}: &a{level} [{row}]\n");
+        }
+        assert!(parse(&text).is_err());
+    }
+}

@@ -1,0 +1,191 @@
+//! What the expressions of a pattern name: attributes and placeholders, as their author wrote them.
+//!
+//! It knows which words of the language are no attributes; whether an expression is right is for the engine to say.
+
+/// Words of expressions that are no attributes.
+const KEYWORDS: &[&str] = &["and", "or", "not", "between", "in", "set", "remove", "add", "delete"];
+
+pub fn is_keyword(word: &str) -> bool {
+    KEYWORDS.iter().any(|keyword| word.eq_ignore_ascii_case(keyword))
+}
+
+pub fn is_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_'
+}
+
+/// A word of an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Word<'a> {
+    /// An attribute of the item; names inside documents are none.
+    Attribute(&'a str),
+    /// `:name`, without the colon.
+    Value(&'a str),
+    /// `#name`, without the hash.
+    Name(&'a str),
+}
+
+fn words(text: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::new();
+    let mut before = ' ';
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|letter: char| !is_word(letter)).unwrap_or(rest.len());
+        let (word, left) = rest.split_at(if end == 0 { first.len_utf8() } else { end });
+        if end > 0 {
+            let function = left.trim_start().starts_with('(');
+            let number = word.bytes().all(|byte| byte.is_ascii_digit());
+            match before {
+                ':' => words.push(Word::Value(word)),
+                '#' => words.push(Word::Name(word)),
+                '.' => {}
+                _ if function || number || is_keyword(word) => {}
+                _ => words.push(Word::Attribute(word)),
+            }
+            before = ' ';
+        } else if !first.is_whitespace() || before != '.' {
+            before = first;
+        }
+        rest = left;
+    }
+    words
+}
+
+/// The attributes that an expression names at the top of the item: of `info.name` that is `info`.
+pub fn attributes_in(text: &str) -> impl Iterator<Item = &str> {
+    words(text).into_iter().filter_map(|word| match word {
+        Word::Attribute(name) => Some(name),
+        Word::Value(_) | Word::Name(_) => None,
+    })
+}
+
+/// The placeholders of values, without their colon.
+pub fn values_in(text: &str) -> impl Iterator<Item = &str> {
+    words(text).into_iter().filter_map(|word| match word {
+        Word::Value(name) => Some(name),
+        Word::Attribute(_) | Word::Name(_) => None,
+    })
+}
+
+/// The placeholders of names, without their hash: model files need none.
+pub fn hashed_in(text: &str) -> impl Iterator<Item = &str> {
+    words(text).into_iter().filter_map(|word| match word {
+        Word::Name(name) => Some(name),
+        Word::Attribute(_) | Word::Value(_) => None,
+    })
+}
+
+/// What a condition compares for equality with values that are given, in every case: attribute and placeholder.
+pub fn equal_in(condition: &str) -> Vec<(String, String)> {
+    compared_in(condition, "=")
+}
+
+/// What a condition asks to be unlike values that are given, in every case: attribute and placeholder.
+pub fn unequal_in(condition: &str) -> Vec<(String, String)> {
+    compared_in(condition, "<>")
+}
+
+/// Whether a condition asks for something that only an item has that is there: what is missing is unlike everything.
+pub fn must_find(condition: &str) -> bool {
+    let open = |clause: &str| clause.contains("<>") || clause.contains("attribute_not_exists");
+    condition.contains("attribute_exists")
+        || !branches(condition) && clauses_of(condition).into_iter().any(|clause| !open(clause))
+}
+
+/// Whether not every clause need hold.
+fn branches(condition: &str) -> bool {
+    let lower = condition.to_lowercase();
+    // A placeholder may be named so.
+    let mut words = lower.split(|letter: char| !(is_word(letter) || letter == ':'));
+    words.any(|word| word == "or" || word == "not")
+}
+
+fn compared_in(condition: &str, sign: &str) -> Vec<(String, String)> {
+    if branches(condition) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    for clause in clauses_of(condition) {
+        let Some((one, other)) = clause.split_once(sign) else { continue };
+        let (one, other) = (one.trim(), other.trim());
+        let pair = placeholder_of(other).map(|value| (one, value));
+        let pair = pair.or_else(|| placeholder_of(one).map(|value| (other, value)));
+        let pair = pair.filter(|(name, _)| is_name(name));
+        found.extend(pair.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    found
+}
+
+/// The clauses of a condition that `and` joins, without brackets around them.
+pub fn clauses_of(condition: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = condition;
+    while let Some(end) = rest.to_ascii_lowercase().find(" and ") {
+        let (clause, more) = rest.split_at(end);
+        found.push(clause);
+        rest = more.get(" and ".len()..).unwrap_or_default();
+    }
+    found.push(rest);
+    found.iter().map(|clause| clause.trim().trim_matches(['(', ')']).trim()).collect()
+}
+
+/// The attributes that the clauses of an update change, in their order.
+pub fn changed_in(update: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let clauses = update.split(move |letter| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        letter == ',' && depth == 0
+    });
+    clauses.filter_map(|clause| attributes_in(clause).next()).map(str::to_owned).collect()
+}
+
+/// `:name` alone, without the colon.
+pub fn placeholder_of(text: &str) -> Option<&str> {
+    text.trim().strip_prefix(':').filter(|name| is_name(name))
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_compared_with_a_value_must_be_there_and_what_is_unlike_one_need_not() {
+        assert!(must_find("version = :v") && must_find("a <> :a AND total < :t"));
+        assert!(!must_find("a <> :a") && !must_find("attribute_not_exists(id) OR version = :v"));
+    }
+
+    #[test]
+    fn each_clause_of_an_update_changes_what_stands_first_in_it() {
+        assert_eq!(changed_in("a = if_not_exists(b, :b), c[0].d = :d, hits :one"), ["a", "c", "hits"]);
+    }
+
+    #[test]
+    fn names_inside_documents_are_no_attributes_of_the_item() {
+        let names = |text| attributes_in(text).collect::<Vec<_>>();
+        assert_eq!(names("info.name = :n AND name <> :m AND size (a[0].b) > :n"), ["info", "name", "a"]);
+        assert_eq!(names("attribute_not_exists(x) OR NOT y IN (:a, :b)"), ["x", "y"]);
+        assert_eq!(values_in("n = n + :one, m = :two").collect::<Vec<_>>(), ["one", "two"]);
+        assert_eq!(hashed_in("#s = :s").collect::<Vec<_>>(), ["s"]);
+    }
+
+    #[test]
+    fn what_a_condition_asks_to_be_equal_is_so_in_every_case() {
+        let names = |text| {
+            equal_in(text).into_iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            names("status = :open and (x = :y) AND n >= :n AND :z = b"),
+            ["status open", "x y", "b z"]
+        );
+        assert_eq!(names("a = :a or b = :b"), [""; 0]);
+        assert_eq!(names("not a = :a"), [""; 0]);
+        assert_eq!(names("a <> :a and size(b) = :c and d.e = :f"), [""; 0]);
+    }
+}

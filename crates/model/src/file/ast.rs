@@ -1,0 +1,610 @@
+//! What a model says: tables, entities, access patterns, data. Plain data; every thing that messages point at knows its
+//! place in the file.
+//!
+//! Invariants that `parse` keeps and other makers of models must keep as well: names are unique among their kind; every
+//! entity, attribute, table and index that something refers to is there; an entity's table is named even when the file
+//! leaves it out.
+
+use std::fmt;
+
+use std::collections::BTreeSet;
+
+pub use keywright_semantics::capacity::HalfUnits;
+pub use keywright_semantics::schema::KeyType;
+use keywright_semantics::value::ValueType;
+
+use super::fault::At;
+use super::yaml::Node;
+use crate::template::Template;
+
+/// A whole model file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Model {
+    pub name: String,
+    pub text: Option<String>,
+    /// Which price file, such as `us-east-1@2026-08`.
+    pub prices: Option<String>,
+    pub tables: Vec<Table>,
+    pub entities: Vec<Entity>,
+    pub patterns: Vec<Pattern>,
+    pub data: DataSource,
+    /// `x-*` fields of the file's top level.
+    pub extensions: Vec<(String, Node)>,
+}
+
+/// One table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    pub name: String,
+    pub at: At,
+    pub text: Option<String>,
+    pub partition: KeyPart,
+    pub sort: Option<KeyPart>,
+    pub billing: Billing,
+    /// The attribute that holds the time to live.
+    pub ttl: Option<String>,
+    pub stream: Option<StreamView>,
+    /// Point-in-time recovery; `None` when the file does not say.
+    pub pitr: Option<bool>,
+    pub deletion_protection: Option<bool>,
+    pub infrequent_access: bool,
+    /// Regions with a replica, besides the table's own.
+    pub replicas: Vec<String>,
+    pub indexes: Vec<Index>,
+}
+
+/// One attribute of a key and its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyPart {
+    pub name: String,
+    pub key_type: KeyType,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Billing {
+    #[default]
+    OnDemand,
+    Provisioned {
+        read_units: u64,
+        write_units: u64,
+        autoscale: Option<AutoScale>,
+    },
+}
+
+/// Bounds of automatic scaling and the use it aims at, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AutoScale {
+    pub min: u64,
+    pub max: u64,
+    pub target_percent: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamView {
+    KeysOnly,
+    New,
+    Old,
+    NewAndOld,
+}
+
+/// One secondary index.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Index {
+    pub name: String,
+    pub at: At,
+    pub kind: IndexKind,
+    /// One to four; of a local index the table's partition key.
+    pub partition: Vec<KeyPart>,
+    /// None to four.
+    pub sort: Vec<KeyPart>,
+    pub projection: Projection,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexKind {
+    Global,
+    Local,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Projection {
+    #[default]
+    All,
+    KeysOnly,
+    Include(Vec<String>),
+}
+
+/// One kind of item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entity {
+    pub name: String,
+    pub at: At,
+    pub text: Option<String>,
+    pub table: String,
+    /// How many there will be; `None` when the file does not say.
+    pub count: Option<u64>,
+    /// Average size in bytes, when the author knows better than the sample.
+    pub size_bytes: Option<u64>,
+    /// The largest size in bytes that an item can have.
+    pub size_bytes_max: Option<u64>,
+    /// Identifying parents: one for 1:N, two for M:N.
+    pub parents: Vec<String>,
+    /// Templates of the table's key; empty while the designer has not chosen one.
+    pub key: Slot,
+    /// Templates by index. An index that is missing here still holds the entity if its key attributes are attributes of
+    /// the entity.
+    pub slots: Vec<(String, Slot)>,
+    pub attributes: Vec<Attribute>,
+    /// How unevenly traffic falls on an attribute's values.
+    pub skew: Vec<(String, Skew)>,
+    /// Other keys that must be unique, each a list of attributes.
+    pub unique: Vec<Vec<String>>,
+    /// The attribute that says whose an item is; `None` when the file does not say.
+    pub owner: Option<String>,
+}
+
+/// The templates of one key, for each key attribute in the key's order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Slot {
+    /// Key attribute and its template.
+    pub templates: Vec<(String, Template)>,
+    pub at: At,
+}
+
+/// One attribute of an entity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attribute {
+    pub name: String,
+    pub at: At,
+    pub value_type: ValueType,
+    /// Average size of the value in bytes.
+    pub size_bytes: Option<u64>,
+    /// How many different values there are.
+    pub distinct: Option<u64>,
+    /// The values it can have, when they are few.
+    pub values: Vec<Node>,
+    pub format: Option<AttributeFormat>,
+    /// `Entity.attribute` of which this is a copy.
+    pub copy_of: Option<(String, String)>,
+    /// Share of the items that have it, in millionths; all when `None`.
+    pub present_ppm: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributeFormat {
+    /// `2026-08-01T12:00:00.000Z`
+    Iso8601,
+    /// `2026-08-01`
+    Date,
+    /// Seconds since 1970.
+    EpochSeconds,
+    /// Milliseconds since 1970.
+    EpochMs,
+    Uuid,
+    Ulid,
+    /// Counted up.
+    Sequence,
+    Email,
+    /// Wall-clock time without a zone.
+    LocalTime,
+}
+
+impl AttributeFormat {
+    /// Whether values are moments or days.
+    pub const fn is_time(self) -> bool {
+        matches!(self, Self::Iso8601 | Self::Date | Self::EpochMs | Self::EpochSeconds | Self::LocalTime)
+    }
+}
+
+/// How unevenly something falls on the values of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Skew {
+    Uniform,
+    /// Zipf's law with this exponent in thousandths: `zipf(1.1)` is 1100.
+    Zipf {
+        exponent_milli: u64,
+    },
+    /// The hottest value takes this share, in millionths: `hottest(0.25)` is 250000.
+    Hottest {
+        share_ppm: u64,
+    },
+}
+
+/// How often per second, in millionths.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MicroPerSecond(pub u64);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    pub average: MicroPerSecond,
+    pub peak: MicroPerSecond,
+    /// Whether the author says the peak alone, so that the average is taken to be as high.
+    pub is_peak_only: bool,
+}
+
+/// One access pattern: a question or a change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pattern {
+    pub id: String,
+    pub at: At,
+    pub text: Option<String>,
+    pub operation: Operation,
+    /// A missing rate is reported, never taken as nought.
+    pub rate: Option<Rate>,
+    pub returns: Option<Returns>,
+    /// The index it is meant to use, or the table's name; `None` lets the planner choose.
+    pub uses: Option<String>,
+    /// Values by attribute or placeholder.
+    pub example: Vec<(String, Node)>,
+    pub expect: Option<Expectation>,
+    /// A rare job of the operators: may scan.
+    pub admin: bool,
+    /// The writes whose effect it must see: it is asked right after them.
+    pub after: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    Read(Read),
+    Write(Write),
+    /// All or nothing: writes and checks, or gets.
+    Transact(Vec<Write>),
+    /// Several at once, each on its own: puts and deletes, or gets.
+    Batch(Vec<Write>),
+}
+
+/// A question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    pub kind: ReadKind,
+    /// The entities it returns; several for an item collection.
+    pub entities: Vec<String>,
+    pub given: Vec<Given>,
+    pub order: Option<Order>,
+    /// The attribute by whose values the result is to be ordered; `None` leaves it to the key.
+    pub order_by: Option<OrderBy>,
+    /// A filter expression on what was read.
+    pub filter: Option<String>,
+    /// The attributes it needs; all when empty.
+    pub attributes: Vec<String>,
+    pub consistency: Consistency,
+    pub limit: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadKind {
+    Get,
+    Query,
+    Scan,
+    /// One Query for each shard of the key.
+    ScatterGather,
+}
+
+/// What is known of an attribute when a question is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Given {
+    pub attribute: String,
+    pub at: At,
+    pub op: GivenOp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenOp {
+    Eq,
+    Between,
+    BeginsWith,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Ascending,
+    Descending,
+}
+
+/// What a result is ordered by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderBy {
+    pub attribute: String,
+    pub at: At,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consistency {
+    #[default]
+    Eventual,
+    Strong,
+}
+
+/// Items on average, in thousandths: there is no half an item, but every other answer may have one more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MilliItems(pub u64);
+
+impl MilliItems {
+    const MILLI: u64 = 1000;
+
+    pub const fn of(items: u64) -> Self {
+        Self(items.saturating_mul(Self::MILLI))
+    }
+
+    /// The whole items that hold them.
+    pub const fn whole(self) -> u64 {
+        self.0.div_ceil(Self::MILLI)
+    }
+}
+
+impl fmt::Display for MilliItems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = format!("{}.{:03}", self.0 / Self::MILLI, self.0 % Self::MILLI);
+        f.write_str(text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// How many items a question returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Returns {
+    pub average: Option<MilliItems>,
+    pub max: Option<u64>,
+    /// Items a page; no more are read at once.
+    pub page: Option<u64>,
+}
+
+/// A change to one entity, or a get or check inside a transaction or batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    pub kind: WriteKind,
+    pub at: At,
+    pub entity: String,
+    /// How many items of the kind.
+    pub n: u64,
+    pub condition: Option<Condition>,
+    /// The body of `SET`: `inventory = inventory - :q`.
+    pub set: Option<String>,
+    pub remove: Option<String>,
+    pub add: Option<String>,
+    /// Values by attribute or placeholder, one list element for each item; the pattern's example serves where this has none.
+    pub examples: Vec<Vec<(String, Node)>>,
+    /// Whether the caller asks for the item that the change makes.
+    pub returns_values: bool,
+    /// How the gets of a batch read: all of them the same.
+    pub consistency: Consistency,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteKind {
+    Put,
+    Update,
+    Delete,
+    Check,
+    Get,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    NotExists,
+    Exists,
+    Expression(String),
+}
+
+/// What must come out of a pattern's example.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Expectation {
+    pub at: At,
+    /// The key of each item, as texts in the order of the table's key.
+    pub items: Option<Vec<Vec<String>>>,
+    /// Whether nothing but `items` may come.
+    pub exact: bool,
+    pub count: Option<u64>,
+    pub read_units: Option<HalfUnits>,
+    pub write_units: Option<HalfUnits>,
+    /// The code of the fault that must come at once, such as `ConditionalCheckFailed`.
+    pub fails: Option<FailsWhen>,
+}
+
+impl Expectation {
+    /// Whether it says nothing, so that anything would meet it.
+    pub fn is_empty(&self) -> bool {
+        let Self { at: _, items, exact: _, count, read_units, write_units, fails } = self;
+        items.is_none() && count.is_none() && read_units.is_none() && write_units.is_none() && fails.is_none()
+    }
+}
+
+/// A change to the data under which the pattern must fail, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FailsWhen {
+    /// `Entity.attribute` and the value it is given before the pattern runs; empty: fails on the data as it is.
+    pub when: Vec<(String, String, Node)>,
+    /// One code a step (`None` for a step that did not fail); empty: any fault.
+    pub reasons: Vec<String>,
+}
+
+/// Where the items come from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DataSource {
+    /// Files with more of the same, as the model names them.
+    pub files: Vec<(String, At)>,
+    /// Items by entity; keys are filled from templates.
+    pub records: Vec<Records>,
+    /// Items as they are stored, by table.
+    pub items: Vec<RawItems>,
+    pub generate: Option<Generate>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Records {
+    pub at: At,
+    pub entity: String,
+    pub records: Vec<Node>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct RawItems {
+    pub at: At,
+    pub table: String,
+    pub items: Vec<Node>,
+}
+
+/// Items made up from a seed: the same seed makes the same items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generate {
+    pub seed: u64,
+    /// Items of the most numerous entity; the others in proportion, at least one each, and more where too few would leave
+    /// others' items without keys of their own.
+    pub sample: u64,
+}
+
+impl Model {
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    pub fn entity(&self, name: &str) -> Option<&Entity> {
+        self.entities.iter().find(|entity| entity.name == name)
+    }
+
+    pub fn pattern(&self, id: &str) -> Option<&Pattern> {
+        self.patterns.iter().find(|pattern| pattern.id == id)
+    }
+
+    /// The entities that live in a table.
+    pub fn entities_of<'a>(&'a self, table: &'a str) -> impl Iterator<Item = &'a Entity> {
+        self.entities.iter().filter(move |entity| entity.table == table)
+    }
+}
+
+impl Table {
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// The attributes of the table's key, partition first.
+    pub fn key_parts(&self) -> impl Iterator<Item = &KeyPart> {
+        std::iter::once(&self.partition).chain(&self.sort)
+    }
+}
+
+impl Index {
+    /// The attributes of the index's key, partition first.
+    pub fn key_parts(&self) -> impl Iterator<Item = &KeyPart> {
+        self.partition.iter().chain(&self.sort)
+    }
+}
+
+impl Entity {
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.attributes.iter().find(|attribute| attribute.name == name)
+    }
+
+    /// The template that gives a key attribute its value, in the table's key or any index; an attribute of the entity
+    /// with that name is its own template.
+    pub fn template(&self, key_attribute: &str) -> Option<Template> {
+        let slots = std::iter::once(&self.key).chain(self.slots.iter().map(|(_, slot)| slot));
+        slots.into_iter().find_map(|slot| slot.template(key_attribute).cloned()).or_else(|| {
+            self.attribute(key_attribute).map(|attribute| Template {
+                parts: vec![crate::Part::Attribute { name: attribute.name.clone(), pad: None }],
+            })
+        })
+    }
+
+    /// The attributes that an entry tells by these parts of its keys alone: the parts themselves, and whatever stands whole in
+    /// their templates. What an index projects besides them need not hold these.
+    pub fn told_by<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
+        let mut told = BTreeSet::new();
+        for part in parts {
+            told.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));
+            told.insert(part.name.clone());
+        }
+        told
+    }
+
+    /// The attributes that the table's key is made of, in its order; one that stands in several places comes as often.
+    pub fn key_attributes(&self) -> impl Iterator<Item = &str> + Clone {
+        self.key.templates.iter().flat_map(|(_, template)| template.attributes())
+    }
+
+    /// The one attribute that the table's key is made of, if it is one: it identifies the entity.
+    pub fn identity(&self) -> Option<&str> {
+        let mut names = self.key_attributes();
+        let first = names.next()?;
+        names.all(|name| name == first).then_some(first)
+    }
+
+    /// The attributes of the table's key that are not given by equality: a GetItem needs them all.
+    pub fn key_not_given(&self, table: &Table, given: &[Given]) -> Vec<String> {
+        let equal = |name: &str| given.iter().any(|given| given.attribute == name && given.op == GivenOp::Eq);
+        let templates = table.key_parts().filter_map(|part| self.template(&part.name));
+        let names: Vec<String> = templates
+            .flat_map(|template| template.attributes().map(str::to_owned).collect::<Vec<_>>())
+            .collect();
+        let mut lacking: Vec<String> = names.into_iter().filter(|name| !equal(name)).collect();
+        lacking.dedup();
+        lacking
+    }
+
+    pub fn slot(&self, index: &str) -> Option<&Slot> {
+        self.slots.iter().find(|(name, _)| name == index).map(|(_, slot)| slot)
+    }
+}
+
+impl Slot {
+    pub fn template(&self, key_attribute: &str) -> Option<&Template> {
+        self.templates.iter().find(|(name, _)| name == key_attribute).map(|(_, template)| template)
+    }
+}
+
+impl Write {
+    /// Its condition, where that is an expression.
+    pub fn condition_text(&self) -> Option<&str> {
+        match &self.condition {
+            Some(Condition::Expression(text)) => Some(text),
+            Some(Condition::Exists | Condition::NotExists) | None => None,
+        }
+    }
+
+    /// Whether its condition holds of no item that is not there.
+    pub fn must_find(&self) -> bool {
+        match &self.condition {
+            Some(Condition::Exists) => true,
+            Some(Condition::Expression(text)) => crate::expression::must_find(text),
+            Some(Condition::NotExists) | None => false,
+        }
+    }
+
+    /// Its expressions, each by its field.
+    pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let fields = [
+            ("set", self.set.as_deref()),
+            ("remove", self.remove.as_deref()),
+            ("add", self.add.as_deref()),
+            ("if", self.condition_text()),
+        ];
+        fields.into_iter().filter_map(|(field, text)| Some((field, text?)))
+    }
+}
+
+impl Pattern {
+    pub fn read(&self) -> Option<&Read> {
+        match &self.operation {
+            Operation::Read(read) => Some(read),
+            Operation::Write(_) | Operation::Transact(_) | Operation::Batch(_) => None,
+        }
+    }
+
+    /// The changes and gets of a write, transaction or batch.
+    pub fn steps(&self) -> &[Write] {
+        match &self.operation {
+            Operation::Read(_) => &[],
+            Operation::Write(write) => std::slice::from_ref(write),
+            Operation::Transact(steps) | Operation::Batch(steps) => steps,
+        }
+    }
+
+    /// How many items of an entity it takes that must be there.
+    pub fn takes(&self, entity: &str) -> u64 {
+        let own = self.steps().iter().filter(|step| step.entity == entity && step.kind != WriteKind::Put);
+        own.fold(0, |sum, step| sum.saturating_add(step.n))
+    }
+}

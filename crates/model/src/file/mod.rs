@@ -1,0 +1,35 @@
+//! The model file: what tables, entities and access patterns its author wants, read from YAML with a position for every
+//! fault, and written back.
+//!
+//! It knows the file's form and which names refer to what; it does not know whether the model is any good (`lint`), nor
+//! what happens when it runs (`run`).
+
+mod ast;
+mod fault;
+mod meaning;
+mod names;
+mod origin;
+mod read;
+mod read_entity;
+mod read_pattern;
+mod read_table;
+mod references;
+mod schema;
+mod write;
+mod yaml;
+
+pub use ast::{
+    Attribute, AttributeFormat, AutoScale, Billing, Condition, Consistency, DataSource, Entity, Expectation,
+    FailsWhen, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart, KeyType, MicroPerSecond,
+    MilliItems, Model, Operation, Order, Pattern, Projection, Rate, RawItems, Read, ReadKind, Records,
+    Returns, Skew, Slot, StreamView, Table, Write, WriteKind,
+};
+pub use fault::{At, Fault, Faults};
+pub use names::did_you_mean;
+pub use origin::Origin;
+pub use read::parse;
+pub use read_table::TARGET_PERCENT;
+pub use schema::{schema, starter};
+pub use write::write;
+pub use yaml::read_yaml;
+pub use yaml::{Node, NodeKind};

@@ -1,0 +1,219 @@
+//! Whose values an attribute has: its own, or those of another entity that it repeats.
+//!
+//! A name alone tells nothing: `id` is an attribute of half of all entities, and each means its own. An attribute repeats
+//! another entity's only where the model says so: by `copyOf`, by a parent whose key holds it, or by a key that is written the
+//! same way as the other entity's partition key (`c#{customerId}`: the words around it say what it identifies).
+
+use keywright_semantics::value::ValueType;
+
+use super::ast::{Attribute, Entity, Model, Table};
+use crate::template::Template;
+
+/// An attribute of an entity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Origin<'a> {
+    pub entity: &'a Entity,
+    pub attribute: &'a Attribute,
+}
+
+impl Origin<'_> {
+    /// How many different values it has: the author's word, or how many there are of what it identifies.
+    fn values(&self, model: &Model) -> Option<u64> {
+        let listed = u64::try_from(self.attribute.values.len()).ok().filter(|listed| *listed > 0);
+        let of_type = match self.attribute.value_type {
+            ValueType::Bool => Some(2),
+            ValueType::Null => Some(1),
+            _ => None,
+        };
+        let name = self.attribute.name.as_str();
+        let is_unique =
+            self.entity.unique.iter().any(|names| matches!(names.as_slice(), [own] if own == name));
+        let mut key = model.key_of(self.entity).into_iter();
+        let identified = is_unique || key.next() == Some(name) && key.all(|own| own == name);
+        self.attribute.distinct.or(listed).or(of_type).or_else(|| self.entity.count.filter(|_| identified))
+    }
+
+    fn is(&self, entity: &Entity, name: &str) -> bool {
+        self.entity.name == entity.name && self.attribute.name == name
+    }
+}
+
+impl Model {
+    /// The attribute whose values one has, from itself over what it repeats to what repeats nothing.
+    pub fn line<'a>(&'a self, entity: &'a Entity, name: &str) -> Vec<Origin<'a>> {
+        let mut line: Vec<Origin<'a>> = Vec::new();
+        let mut next = entity.attribute(name).map(|attribute| Origin { entity, attribute });
+        while let Some(own) = next {
+            // What goes round in a circle has no beginning; it ends where it closes.
+            if line.iter().any(|known| known.is(own.entity, &own.attribute.name)) {
+                break;
+            }
+            line.push(own);
+            next = self.repeated(own);
+        }
+        line
+    }
+
+    /// Where an attribute's values come from; itself if it repeats nothing.
+    pub fn origin<'a>(&'a self, entity: &'a Entity, name: &str) -> Option<Origin<'a>> {
+        self.line(entity, name).pop()
+    }
+
+    /// How many different values an attribute has: the author's word, or how many there are of what it identifies; none if the
+    /// model says neither of it nor of what it repeats.
+    pub fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
+        self.line(entity, name).iter().find_map(|own| own.values(self))
+    }
+
+    /// The attributes that the table's key of an entity is made of; where it has no templates, those that are the key's own.
+    pub fn key_of<'a>(&'a self, entity: &'a Entity) -> Vec<&'a str> {
+        if !entity.key.templates.is_empty() {
+            return entity.key_attributes().collect();
+        }
+        let parts = self.table(&entity.table).into_iter().flat_map(Table::key_parts);
+        let own: Option<Vec<&str>> =
+            parts.map(|part| entity.attribute(&part.name).map(|own| own.name.as_str())).collect();
+        own.unwrap_or_default()
+    }
+
+    /// Whether an attribute has another entity's values.
+    pub fn is_repeated(&self, entity: &Entity, name: &str) -> bool {
+        self.origin(entity, name).is_some_and(|origin| origin.entity.name != entity.name)
+    }
+
+    /// The entities that are second items, each with the one whose: all their attributes are copies of that one's.
+    pub fn seconds(&self) -> Vec<(&Entity, &Entity)> {
+        let first = |second: &Entity| -> Option<&Entity> {
+            let (source, _) = second.attributes.first()?.copy_of.as_ref()?;
+            let copies = |own: &Attribute| {
+                own.copy_of.as_ref().is_some_and(|(from, name)| from == source && *name == own.name)
+            };
+            second.attributes.iter().all(copies).then(|| self.entity(source))?
+        };
+        self.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
+    }
+
+    /// Whether an entity is a second item that keeps something unique: its key is that and nothing else.
+    pub fn keeps_unique(&self, entity: &Entity) -> bool {
+        let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
+        let mut seconds = self.seconds().into_iter();
+        entity.unique.iter().any(key) && seconds.any(|(own, _)| own.name == entity.name)
+    }
+
+    /// What an attribute is said to repeat.
+    fn repeated<'a>(&'a self, own: Origin<'a>) -> Option<Origin<'a>> {
+        let of = |entity: &'a Entity, name: &str| Some(Origin { entity, attribute: entity.attribute(name)? });
+        let name = own.attribute.name.as_str();
+        if let Some((entity, copied)) = &own.attribute.copy_of {
+            return of(self.entity(entity)?, copied);
+        }
+        let parents = own.entity.parents.iter().filter_map(|parent| self.entity(parent));
+        let parent = parents
+            .filter(|parent| parent.name != own.entity.name && in_key(parent, name))
+            .filter_map(|parent| of(parent, name))
+            .find(|parent| !differ(own.attribute, parent.attribute) && !is_copied(own.entity, parent));
+        if parent.is_some() || own.entity.identity() == Some(name) {
+            return parent;
+        }
+        self.written_alike(own.entity, name).and_then(|other| of(other, name))
+    }
+
+    /// The entity of the same table that an attribute identifies and whose partition key one of the entity's keys is, written
+    /// the same way. Words must be around it: `{id}` alone can be anybody's.
+    fn written_alike<'a>(&'a self, entity: &Entity, name: &str) -> Option<&'a Entity> {
+        let table = self.table(&entity.table)?;
+        let parts = table.key_parts().chain(table.indexes.iter().flat_map(super::Index::key_parts));
+        let alone = |template: &Template| template.whole().is_none() && template.attributes().eq([name]);
+        let own: Vec<Template> = parts.filter_map(|part| entity.template(&part.name)).filter(alone).collect();
+        let others = self.entities.iter().filter(|other| {
+            other.name != entity.name && other.table == entity.table && other.identity() == Some(name)
+        });
+        let mut found = others.filter(|other| {
+            other.template(&table.partition.name).is_some_and(|template| own.contains(&template))
+        });
+        let first = found.next()?;
+        // A partition may hold several that are as many: a user and the settings of each.
+        found.all(|other| other.count == first.count).then_some(first)
+    }
+}
+
+fn in_key(entity: &Entity, name: &str) -> bool {
+    entity.key.templates.iter().any(|(_, template)| template.attributes().any(|own| own == name))
+}
+
+/// Whether two attributes are declared so differently that one cannot repeat the other.
+fn differ(own: &Attribute, other: &Attribute) -> bool {
+    own.value_type != other.value_type
+        || own.format.zip(other.format).is_some_and(|(own, other)| own != other)
+}
+
+/// Whether an entity has another attribute that is said to repeat this one.
+fn is_copied(entity: &Entity, origin: &Origin<'_>) -> bool {
+    entity
+        .attributes
+        .iter()
+        .filter_map(|own| own.copy_of.as_ref())
+        .any(|(source, name)| origin.is(origin.entity, name) && *source == origin.entity.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse;
+
+    const MODEL: &str = r#"
+format: 1
+model: origins
+tables:
+  Tab: {key: {pk: S, sk: S}, indexes: {also: {pk: gpk, sk: gsk}}}
+entities:
+  User: {count: 1000000, key: {pk: "u#{id}", sk: "u#"}, attrs: {id: S}}
+  Room: {count: 10, key: {pk: "r#{id}", sk: "r#"}, attrs: {id: S, kind: {type: S, values: [a, b, c]}, open: BOOL}}
+  Msg: {count: 500, parent: Room, key: {pk: "r#{id}", sk: "m#{n}"}, attrs: {id: S, n: N}}
+  Pin: {count: 70, parent: Msg, key: {pk: "r#{id}", sk: "p#{n}"}, attrs: {id: S, n: N, author: {type: S, copyOf: User.id}}}
+  Seat: {count: 9, key: {pk: "s#{id}", sk: "s#"}, also: {gpk: "r#{room}", gsk: "s#{id}"}, attrs: {id: S, room: S}}
+  Visit: {count: 9000, key: {pk: "v#{at}", sk: "v#{id}"}, also: {gpk: "u#{id}", gsk: "{at}"}, attrs: {id: S, at: S}}
+  Own: {count: 4, parent: Room, key: {pk: "o#{id}", sk: "o#"}, attrs: {id: N}}
+"#;
+
+    #[test]
+    fn an_attribute_has_the_values_of_what_it_repeats_and_of_nothing_that_is_called_alike() {
+        let model = parse(MODEL).expect("a model");
+        let distinct = |entity: &str, name: &str| model.distinct(model.entity(entity).expect(entity), name);
+        for (entity, name, values) in [
+            ("User", "id", Some(1_000_000)),
+            ("Room", "id", Some(10)),
+            ("Room", "kind", Some(3)),
+            ("Room", "open", Some(2)),
+            // A parent's, and the parent's parent's.
+            ("Msg", "id", Some(10)),
+            ("Pin", "id", Some(10)),
+            ("Pin", "author", Some(1_000_000)),
+            // Not said: another entity's `id` is another thing.
+            ("Seat", "room", None),
+            ("Seat", "id", Some(9)),
+            // Written as the users' own key is.
+            ("Visit", "id", Some(1_000_000)),
+            ("Visit", "at", None),
+            // A number cannot repeat a text.
+            ("Own", "id", Some(4)),
+        ] {
+            assert_eq!(distinct(entity, name), values, "{entity}.{name}");
+        }
+        let pin = model.entity("Pin").expect("Pin");
+        let origin = |name: &str| {
+            model.origin(pin, name).map(|own| (own.entity.name.as_str(), own.attribute.name.as_str()))
+        };
+        assert_eq!(origin("id"), Some(("Room", "id")));
+        assert_eq!(origin("author"), Some(("User", "id")));
+        assert_eq!(origin("n"), Some(("Msg", "n")));
+    }
+
+    #[test]
+    fn what_repeats_itself_in_a_circle_ends() {
+        let text = MODEL
+            .replace("attrs: {id: S, n: N}}", "attrs: {id: S, n: {type: N, copyOf: Pin.n}}}")
+            .replace("attrs: {id: S, n: N, author", "attrs: {id: S, n: {type: N, copyOf: Msg.n}, author");
+        let model = parse(&text).expect("a model");
+        assert_eq!(model.distinct(model.entity("Pin").expect("Pin"), "n"), None);
+    }
+}

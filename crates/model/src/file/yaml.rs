@@ -1,0 +1,319 @@
+//! YAML as a tree in which every node knows its place.
+//!
+//! `saphyr-parser` reads the text. It knows nothing of models. JSON is YAML, so it is read as well.
+
+use std::collections::BTreeMap;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+
+use super::fault::{At, Fault};
+use crate::json::Json;
+
+/// Values that aliases may add to those that are written: a file that needs more is an attack.
+const ALIASED_MAX: usize = 2_000_000;
+
+/// Levels of one document: values nest 32 levels, each two in typed form, and the rest of the file is around them.
+const LEVELS_MAX: usize = 120;
+
+/// What most often is wrong where text is not YAML.
+const NOT_YAML_FIX: &str = "close brackets and quotation marks, indent with spaces, and quote texts with `: `, ` #`, `{`, `*` or `&` in them";
+
+/// A value and its place.
+#[derive(Clone, Debug)]
+pub struct Node {
+    pub at: At,
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    Null,
+    Bool(bool),
+    /// The digits as written.
+    Number(String),
+    Text(String),
+    List(Vec<Node>),
+    /// Keys are unique and in the file's order.
+    Map(Vec<(Node, Node)>),
+}
+
+/// Places do not make nodes different.
+impl PartialEq for Node {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for Node {}
+
+impl From<NodeKind> for Node {
+    fn from(kind: NodeKind) -> Self {
+        Self { at: At::default(), kind }
+    }
+}
+
+impl Node {
+    /// A node that did not come from a file.
+    pub fn text(text: impl Into<String>) -> Self {
+        NodeKind::Text(text.into()).into()
+    }
+
+    pub fn number(number: impl std::fmt::Display) -> Self {
+        NodeKind::Number(number.to_string()).into()
+    }
+
+    pub fn list(elements: Vec<Self>) -> Self {
+        NodeKind::List(elements).into()
+    }
+
+    pub fn map<Name: Into<String>>(members: impl IntoIterator<Item = (Name, Self)>) -> Self {
+        NodeKind::Map(members.into_iter().map(|(name, node)| (Self::text(name), node)).collect()).into()
+    }
+
+    /// What the node is called in messages.
+    pub fn description(&self) -> &'static str {
+        match self.kind {
+            NodeKind::Null => "nothing",
+            NodeKind::Bool(_) => "true or false",
+            NodeKind::Number(_) => "a number",
+            NodeKind::Text(_) => "a text",
+            NodeKind::List(_) => "a list",
+            NodeKind::Map(_) => "a mapping",
+        }
+    }
+
+    /// A scalar as its text; numbers and booleans as written.
+    pub fn scalar(&self) -> Option<String> {
+        match &self.kind {
+            NodeKind::Text(text) | NodeKind::Number(text) => Some(text.clone()),
+            NodeKind::Bool(value) => Some(value.to_string()),
+            NodeKind::Null | NodeKind::List(_) | NodeKind::Map(_) => None,
+        }
+    }
+
+    /// The members of a mapping, by name; nothing for anything else.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
+        let members = match &self.kind {
+            NodeKind::Map(members) => members.as_slice(),
+            _ => &[],
+        };
+        members.iter().filter_map(|(name, value)| match &name.kind {
+            NodeKind::Text(text) | NodeKind::Number(text) => Some((text.as_str(), value)),
+            _ => None,
+        })
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.members().find(|(member, _)| *member == name).map(|(_, value)| value)
+    }
+
+    /// The elements of a list; a single value is a list of one.
+    pub fn elements(&self) -> &[Self] {
+        match &self.kind {
+            NodeKind::List(elements) => elements,
+            NodeKind::Null => &[],
+            _ => std::slice::from_ref(self),
+        }
+    }
+}
+
+/// Reads one document.
+pub(super) fn read(text: &str) -> Result<Node, Fault> {
+    let root = read_document(text)?;
+    root.ok_or_else(|| Fault::new(At { line: 1, column: 1 }, "the file is empty: begin with `format: 1`"))
+}
+
+/// Reads one document of any kind; an empty one is an empty mapping.
+pub fn read_yaml(text: &str) -> Result<Node, Fault> {
+    Ok(read_document(text)?.unwrap_or(NodeKind::Map(Vec::new()).into()))
+}
+
+fn read_document(text: &str) -> Result<Option<Node>, Fault> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut builder = Builder::default();
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| {
+            Fault::new(place(error.marker()), format!("this is not YAML: {}; {NOT_YAML_FIX}", error.info()))
+        })?;
+        let at = place(&span.start);
+        builder.take(event, at).map_err(|reason| Fault::new(at, reason))?;
+    }
+    Ok(builder.root)
+}
+
+fn place(marker: &Marker) -> At {
+    At { line: marker.line(), column: marker.col() + 1 }
+}
+
+#[derive(Default)]
+struct Builder {
+    anchors: BTreeMap<usize, Node>,
+    open: Vec<Open>,
+    root: Option<Node>,
+    aliased: usize,
+}
+
+/// A collection whose end has not come yet.
+struct Open {
+    anchor: usize,
+    at: At,
+    kind: OpenKind,
+}
+
+enum OpenKind {
+    List(Vec<Node>),
+    Map(Vec<(Node, Node)>, Option<Node>),
+}
+
+impl Builder {
+    fn take(&mut self, event: Event<'_>, at: At) -> Result<(), String> {
+        match event {
+            Event::Scalar(text, style, anchor, _) => {
+                self.done(Node { at, kind: scalar(&text, style) }, anchor)
+            }
+            Event::Alias(anchor) => {
+                let node = self.anchors.get(&anchor).cloned().ok_or("an alias to nothing")?;
+                self.aliased += count(&node);
+                if self.aliased > ALIASED_MAX {
+                    return Err(format!("more than {ALIASED_MAX} values by aliases: write them out"));
+                }
+                self.done(node, 0)
+            }
+            Event::SequenceStart(anchor, _) => self.begin(anchor, at, OpenKind::List(Vec::new())),
+            Event::MappingStart(anchor, _) => self.begin(anchor, at, OpenKind::Map(Vec::new(), None)),
+            Event::SequenceEnd | Event::MappingEnd => self.end(),
+            _ => Ok(()),
+        }
+    }
+
+    fn begin(&mut self, anchor: usize, at: At, kind: OpenKind) -> Result<(), String> {
+        if self.open.len() >= LEVELS_MAX {
+            return Err(format!("more than {LEVELS_MAX} levels"));
+        }
+        self.open.push(Open { anchor, at, kind });
+        Ok(())
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        let Some(open) = self.open.pop() else {
+            return Err("an end without a beginning".to_owned());
+        };
+        let kind = match open.kind {
+            OpenKind::List(elements) => NodeKind::List(elements),
+            OpenKind::Map(members, _) => NodeKind::Map(members),
+        };
+        self.done(Node { at: open.at, kind }, open.anchor)
+    }
+
+    fn done(&mut self, node: Node, anchor: usize) -> Result<(), String> {
+        if anchor > 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        match self.open.last_mut().map(|open| &mut open.kind) {
+            None if self.root.is_some() => return Err("a second document: write one model a file".to_owned()),
+            None => self.root = Some(node),
+            Some(OpenKind::List(elements)) => elements.push(node),
+            Some(OpenKind::Map(members, key)) => match key.take() {
+                Some(name) => members.push((name, node)),
+                None => *key = Some(unique_key(members, &node)?),
+            },
+        }
+        Ok(())
+    }
+}
+
+fn unique_key(members: &[(Node, Node)], node: &Node) -> Result<Node, String> {
+    let Some(text) = node.scalar() else {
+        return Err("a field's name must be a text".to_owned());
+    };
+    let key = Node { at: node.at, kind: NodeKind::Text(text) };
+    match members.iter().find(|(name, _)| *name == key) {
+        Some((first, _)) => Err(format!(
+            "`{}` appears a second time; first at {}",
+            key.scalar().unwrap_or_default(),
+            first.at
+        )),
+        None => Ok(key),
+    }
+}
+
+fn count(node: &Node) -> usize {
+    match &node.kind {
+        NodeKind::List(elements) => 1 + elements.iter().map(count).sum::<usize>(),
+        NodeKind::Map(members) => 1 + members.iter().map(|(_, value)| count(value)).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+fn scalar(text: &str, style: ScalarStyle) -> NodeKind {
+    if style != ScalarStyle::Plain {
+        return NodeKind::Text(text.to_owned());
+    }
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => NodeKind::Null,
+        "true" | "True" | "TRUE" => NodeKind::Bool(true),
+        "false" | "False" | "FALSE" => NodeKind::Bool(false),
+        _ if is_number(text) => NodeKind::Number(text.to_owned()),
+        _ => NodeKind::Text(text.to_owned()),
+    }
+}
+
+/// Whether a plain scalar is a decimal number: digits, perhaps a sign, a point, an exponent.
+pub(super) fn is_number(text: &str) -> bool {
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    digits(whole) && digits(fraction) && digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))
+}
+
+/// A JSON tree as the model file's tree; of repeated members the last one counts.
+impl From<&Json> for Node {
+    fn from(json: &Json) -> Self {
+        let kind = match json {
+            Json::Null => NodeKind::Null,
+            Json::Bool(value) => NodeKind::Bool(*value),
+            Json::Number(digits) => NodeKind::Number(digits.clone()),
+            Json::Text(text) => NodeKind::Text(text.clone()),
+            Json::List(elements) => NodeKind::List(elements.iter().map(Self::from).collect()),
+            Json::Object(members) => {
+                let mut kept: Vec<(Self, Self)> = Vec::new();
+                for (name, value) in members {
+                    let name = Self::text(name);
+                    match kept.iter_mut().find(|(known, _)| *known == name) {
+                        Some((_, place)) => *place = Self::from(value),
+                        None => kept.push((name, Self::from(value))),
+                    }
+                }
+                NodeKind::Map(kept)
+            }
+        };
+        kind.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_know_their_places() {
+        let node = read("a:\n  - b: {c: 1}\n").expect("YAML");
+        let inner = node.get("a").and_then(|list| list.elements()[0].get("b")).expect("there");
+        assert_eq!(inner.at, At { line: 2, column: 8 });
+        assert_eq!(inner.get("c").expect("there").kind, NodeKind::Number("1".to_owned()));
+    }
+
+    #[test]
+    fn a_repeated_field_names_the_first() {
+        let fault = read("a: 1\nb: 2\na: 3\n").expect_err("repeated");
+        assert_eq!((fault.at.line, fault.text.as_str()), (3, "`a` appears a second time; first at 1:1"));
+    }
+
+    #[test]
+    fn dates_and_versions_are_texts() {
+        assert!(is_number("-1.5e3") && is_number("7"));
+        assert!(!is_number("2023-04-25") && !is_number("1.2.3") && !is_number(".5") && !is_number("0x1"));
+    }
+}

@@ -1,0 +1,29 @@
+//! The model file: tables, entities, access patterns and data as their author wrote them, parsed once into one model,
+//! its items, and other tools' formats.
+//!
+//! It owns the file format with its faults, key templates and what texts they write, the generation of items, and the
+//! import and export of Workbench documents, `CreateTable` requests and `CloudFormation` templates. It does not know the
+//! engine: whether a model works, what it costs and how hot it gets is for `keywright-workbench` to say. It opens no
+//! files; callers pass their texts.
+//!
+//! Layers: json, tables, template, expression < file < value, distribution < data < exchange. One edge is left upward:
+//! `data` reads Workbench documents as files of items through `exchange`.
+
+pub mod data;
+pub mod distribution;
+pub mod exchange;
+pub mod expression;
+mod file;
+pub mod json;
+pub mod tables;
+pub mod template;
+pub mod value;
+
+pub use file::{
+    At, Attribute, AttributeFormat, AutoScale, Billing, Condition, Consistency, DataSource, Entity,
+    Expectation, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart,
+    KeyType, MicroPerSecond, MilliItems, Model, Node, NodeKind, Operation, Order, Origin, Pattern,
+    Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew, Slot, StreamView, TARGET_PERCENT,
+    Table, Write, WriteKind, did_you_mean, parse, read_yaml, schema, starter, write,
+};
+pub use template::{Part, Template};

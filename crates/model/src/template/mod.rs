@@ -1,0 +1,195 @@
+//! Key templates: `c#{customerId}`, `{orderId:pad(10)}`, `views#{pageId|shard(20)}`.
+//!
+//! It knows their form, which texts fit them (`matching`) and which can write one text (`overlap`); `data` fills them.
+
+pub mod matching;
+pub mod overlap;
+pub(crate) mod times;
+
+use std::fmt;
+
+/// A key's text with places for attributes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Template {
+    pub parts: Vec<Part>,
+}
+
+/// One part of a template.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    Literal(String),
+    /// The attribute's value; a number padded with zeros to so many digits if `pad` is given.
+    Attribute {
+        name: String,
+        pad: Option<usize>,
+    },
+    /// A shard number from nought to `shards - 1`, made from the attribute's value.
+    Shard {
+        name: String,
+        shards: u32,
+    },
+}
+
+/// The widest padding: what a number of DynamoDB can have.
+const PAD_MAX: usize = 38;
+/// More shards than anyone can gather.
+const SHARDS_MAX: u32 = 10_000;
+
+impl Template {
+    /// Reads a template; the error is a sentence that says what to write.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((literal, after)) = rest.split_once('{') {
+            if literal.contains('}') {
+                return Err(stray(text));
+            }
+            if !literal.is_empty() {
+                parts.push(Part::Literal(literal.to_owned()));
+            }
+            let Some((inside, after)) = after.split_once('}') else {
+                return Err(format!("`{text}`: `{{` has no `}}`; write `{{attribute}}`"));
+            };
+            parts.push(place(inside)?);
+            rest = after;
+        }
+        if rest.contains('}') {
+            return Err(stray(text));
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Literal(rest.to_owned()));
+        }
+        if parts.is_empty() {
+            return Err("a template must not be empty: DynamoDB takes no empty keys".to_owned());
+        }
+        Ok(Self { parts })
+    }
+
+    /// The attributes it needs, in order, shards included.
+    pub fn attributes(&self) -> impl Iterator<Item = &str> + Clone {
+        self.parts.iter().filter_map(Part::attribute)
+    }
+
+    /// The attributes whose values can be told from its text: a shard's number tells nothing.
+    pub fn tells(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Attribute { name, .. } => Some(name.as_str()),
+            Part::Literal(_) | Part::Shard { .. } => None,
+        })
+    }
+
+    /// The one attribute that the template is, when it is nothing else.
+    pub fn whole(&self) -> Option<&str> {
+        match self.parts.as_slice() {
+            [Part::Attribute { name, pad: None }] => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The text before the first attribute.
+    pub fn prefix(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Literal(text)) => text,
+            _ => "",
+        }
+    }
+
+    /// How many shards it spreads over; one if none.
+    pub fn shards(&self) -> u32 {
+        self.parts.iter().fold(1, |shards, part| match part {
+            Part::Shard { shards: more, .. } => shards.saturating_mul(*more),
+            _ => shards,
+        })
+    }
+
+    /// Whether it is the same for every item.
+    pub fn is_constant(&self) -> bool {
+        self.attributes().next().is_none()
+    }
+}
+
+impl Part {
+    pub fn attribute(&self) -> Option<&str> {
+        match self {
+            Self::Literal(_) => None,
+            Self::Attribute { name, .. } | Self::Shard { name, .. } => Some(name),
+        }
+    }
+}
+
+fn stray(text: &str) -> String {
+    format!("`{text}`: `}}` has no `{{` before it; write `{{attribute}}`")
+}
+
+fn place(inside: &str) -> Result<Part, String> {
+    let help = "write `{attribute}`, `{attribute:pad(10)}` or `{attribute|shard(20)}`";
+    let bad = || format!("`{{{inside}}}` is no part of a template: {help}");
+    let argument = |call: &str, function: &str| -> Option<u32> {
+        call.strip_prefix(function)?.strip_prefix('(')?.strip_suffix(')')?.trim().parse().ok()
+    };
+    let part = if let Some((name, call)) = inside.split_once(':') {
+        let pad = argument(call.trim(), "pad").and_then(|pad| usize::try_from(pad).ok());
+        match pad {
+            Some(pad) if (1..=PAD_MAX).contains(&pad) => {
+                Part::Attribute { name: name.trim().to_owned(), pad: Some(pad) }
+            }
+            Some(_) => return Err(format!("`{{{inside}}}`: pad to 1 … {PAD_MAX} digits")),
+            None => return Err(bad()),
+        }
+    } else if let Some((name, call)) = inside.split_once('|') {
+        match argument(call.trim(), "shard") {
+            Some(shards) if (1..=SHARDS_MAX).contains(&shards) => {
+                Part::Shard { name: name.trim().to_owned(), shards }
+            }
+            Some(_) => return Err(format!("`{{{inside}}}`: from 1 to {SHARDS_MAX} shards")),
+            None => return Err(bad()),
+        }
+    } else {
+        Part::Attribute { name: inside.trim().to_owned(), pad: None }
+    };
+    match part.attribute() {
+        Some("") | None => Err(bad()),
+        Some(_) => Ok(part),
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for part in &self.parts {
+            match part {
+                Part::Literal(text) => formatter.write_str(text)?,
+                Part::Attribute { name, pad: None } => write!(formatter, "{{{name}}}")?,
+                Part::Attribute { name, pad: Some(pad) } => write!(formatter, "{{{name}:pad({pad})}}")?,
+                Part::Shard { name, shards } => write!(formatter, "{{{name}|shard({shards})}}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_print_as_they_were_read() {
+        for text in ["c#{customerId}", "{n:pad(10)}#x", "v#{pageId|shard(20)}#{day}", "PROFILE"] {
+            assert_eq!(Template::parse(text).expect(text).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn faults_say_what_to_write() {
+        for (text, part) in [
+            ("c#{customerId", "has no `}`"),
+            ("c}", "has no `{`"),
+            ("{a:pd(1)}", "write `{attribute}`"),
+            ("{a:pad(99)}", "pad to 1 … 38"),
+            ("{}", "write `{attribute}`"),
+            ("", "must not be empty"),
+        ] {
+            let fault = Template::parse(text).expect_err(text);
+            assert!(fault.contains(part), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! Which texts a key template can make, and whether two templates can make the same one.
+//!
+//! It knows templates and attributes; it does not know tables or patterns.
+
+use std::collections::BTreeSet;
+
+use super::matching;
+use crate::{Attribute, AttributeFormat, Entity, Model, Part, Template};
+use keywright_semantics::value::ValueType;
+
+/// Listed values are tried one by one up to so many combinations; beyond that they are any text.
+const VARIANTS_MAX: usize = 64;
+
+/// An entity's template of a key attribute.
+#[derive(Clone, Copy)]
+pub struct Side<'a> {
+    pub entity: &'a Entity,
+    pub template: &'a Template,
+    /// Texts of the key attribute as a table that is in use holds them; none where all items are its author's examples.
+    pub stored: &'a [String],
+}
+
+/// So many values of one length, as long as the shortest random ids, are random.
+const RANDOM_BYTES_MIN: usize = 20;
+
+/// What may stand at one place of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Letters {
+    Only(char),
+    Digits,
+    /// Whatever a time is written with.
+    Time,
+    Hexadecimal,
+    /// Letters of kinds that stored values show.
+    Seen(Kinds),
+    /// Anything but the templates' delimiters.
+    Word,
+    Any,
+}
+
+/// Kinds of letters that values consist of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Kinds {
+    lower: bool,
+    upper: bool,
+    digits: bool,
+    others: BTreeSet<char>,
+}
+
+/// One place of a shape: exactly one letter, or any number of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    One(Letters),
+    Many(Letters),
+}
+
+type Shape = Vec<Place>;
+
+/// Whether two entities' templates of one key attribute can make the same value. Values are taken to have no delimiter in
+/// them, unless their format or list says so: that they may is what L009 warns of. Of a table in use, its values tell what
+/// letters there are, and random ids that none has in common with the other never meet.
+pub fn can_be_equal(one: Side<'_>, two: Side<'_>) -> bool {
+    let delimiters: BTreeSet<char> =
+        [one, two].into_iter().flat_map(|side| delimiters(side.template)).collect();
+    let (our_values, their_values) = (one.values(), two.values());
+    if one.are_random_apart(&our_values, two, &their_values) || one.never_meets(two) || two.never_meets(one) {
+        return false;
+    }
+    let (ours, theirs) = (one.shapes(&our_values), two.shapes(&their_values));
+    ours.iter().any(|shape| theirs.iter().any(|other| meet(shape, other, &delimiters)))
+}
+
+impl<'a> Side<'a> {
+    /// The stored values of each place of the template, in order; none of a place if a text does not fit.
+    fn values(self) -> Vec<BTreeSet<&'a str>> {
+        let template = self.template.to_string();
+        let parts = matching::parts(&template);
+        let mut columns: Vec<BTreeSet<&str>> = vec![BTreeSet::new(); self.template.attributes().count()];
+        for text in self.stored {
+            let Some(values) = matching::fit(&parts, text).filter(|values| values.len() == columns.len())
+            else {
+                return Vec::new();
+            };
+            for (column, value) in columns.iter_mut().zip(values) {
+                column.insert(value);
+            }
+        }
+        columns
+    }
+
+    /// Whether it is a word that a table in use has none of among the other's texts.
+    fn never_meets(self, other: Self) -> bool {
+        let word = self.template.is_constant() && !other.stored.is_empty();
+        word && !other.stored.contains(&self.template.to_string())
+    }
+
+    /// Whether the first places of both templates, behind the same words, hold random ids, and none of them the same.
+    fn are_random_apart(self, ours: &[BTreeSet<&str>], other: Self, theirs: &[BTreeSet<&str>]) -> bool {
+        let (Some(ours), Some(theirs)) = (ours.first(), theirs.first()) else { return false };
+        self.template.prefix() == other.template.prefix()
+            && are_random(ours)
+            && are_random(theirs)
+            && ours.is_disjoint(theirs)
+    }
+
+    /// The shapes of a template's texts: one for each combination of listed values.
+    fn shapes(self, values: &[BTreeSet<&str>]) -> Vec<Shape> {
+        let whole = self.template.whole().is_some();
+        let mut values = values.iter();
+        let mut shapes = vec![Shape::new()];
+        for part in &self.template.parts {
+            let seen = part.attribute().and_then(|_| values.next());
+            let variants: Vec<Shape> = match part {
+                Part::Literal(text) => vec![literal(text)],
+                Part::Shard { .. } | Part::Attribute { pad: Some(_), .. } => vec![several(Letters::Digits)],
+                Part::Attribute { name, pad: None } => of_attribute(self.entity.attribute(name), whole, seen),
+            };
+            if shapes.len() * variants.len() > VARIANTS_MAX {
+                for shape in &mut shapes {
+                    shape.extend(several(Letters::Word));
+                }
+                continue;
+            }
+            shapes = shapes
+                .iter()
+                .flat_map(|shape| variants.iter().map(|variant| [shape.as_slice(), variant].concat()))
+                .collect();
+        }
+        shapes
+    }
+}
+
+/// Entities of one table that can have the same key, by their places in the model. `stored` has the texts of an entity's key
+/// attribute that a table in use holds.
+pub fn meeting(model: &Model, stored: &dyn Fn(&Entity, &str) -> Vec<String>) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    for (place, entity) in model.entities.iter().enumerate() {
+        let Some(table) = model.table(&entity.table) else { continue };
+        let others = model.entities.iter().enumerate().skip(place + 1);
+        for (other_place, other) in others.filter(|(_, other)| other.table == entity.table) {
+            let same = table.key_parts().all(|part| {
+                let (Some(one), Some(two)) = (entity.template(&part.name), other.template(&part.name)) else {
+                    return false;
+                };
+                let (ours, theirs) = (stored(entity, &part.name), stored(other, &part.name));
+                let one = Side { entity, template: &one, stored: &ours };
+                can_be_equal(one, Side { entity: other, template: &two, stored: &theirs })
+            });
+            if same && entity.key.templates.iter().len() > 0 {
+                found.push((place, other_place));
+            }
+        }
+    }
+    found
+}
+
+/// Whether values are made at random: UUIDs, or long texts of one length with digits in them.
+fn are_random(values: &BTreeSet<&str>) -> bool {
+    let length = values.first().map_or(0, |first| first.len());
+    let alike = |value: &&str| {
+        value.len() == length
+            && value.contains(|letter: char| letter.is_ascii_digit())
+            && value.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+    };
+    length >= RANDOM_BYTES_MIN && !values.iter().all(|value| is_time(value)) && values.iter().all(alike)
+}
+
+/// Whether a text begins as a date does.
+fn is_time(text: &str) -> bool {
+    let digits = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+    (0..4).all(digits) && text.get(4..5) == Some("-") && digits(5)
+}
+
+impl Kinds {
+    fn of(values: &BTreeSet<&str>) -> Self {
+        let mut kinds = Self::default();
+        for letter in values.iter().flat_map(|value| value.chars()) {
+            if letter.is_ascii_digit() {
+                kinds.digits = true;
+            } else if letter.is_lowercase() {
+                kinds.lower = true;
+            } else if letter.is_uppercase() {
+                kinds.upper = true;
+            } else {
+                kinds.others.insert(letter);
+            }
+        }
+        kinds
+    }
+
+    fn contains(&self, letter: char) -> bool {
+        (self.digits && letter.is_ascii_digit())
+            || (self.lower && letter.is_lowercase())
+            || (self.upper && letter.is_uppercase())
+            || self.others.contains(&letter)
+    }
+
+    fn meet(&self, other: &Self) -> bool {
+        (self.digits && other.digits)
+            || (self.lower && other.lower)
+            || (self.upper && other.upper)
+            || !self.others.is_disjoint(&other.others)
+    }
+}
+
+/// The letters that follow attributes in a template.
+fn delimiters(template: &Template) -> impl Iterator<Item = char> {
+    template.parts.windows(2).filter_map(|pair| match pair {
+        [Part::Attribute { .. } | Part::Shard { .. }, Part::Literal(text)] => text.chars().next(),
+        _ => None,
+    })
+}
+
+fn literal(text: &str) -> Shape {
+    text.chars().map(|letter| Place::One(Letters::Only(letter))).collect()
+}
+
+fn several(letters: Letters) -> Shape {
+    vec![Place::One(letters.clone()), Place::Many(letters)]
+}
+
+/// An attribute that is the whole key may be any text; nothing closes it.
+fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeSet<&str>>) -> Vec<Shape> {
+    let Some(attribute) = attribute else { return vec![several(Letters::Any)] };
+    let listed: Option<Vec<String>> = attribute.values.iter().map(crate::Node::scalar).collect();
+    if let Some(values) = listed.filter(|values| !values.is_empty()) {
+        return values.iter().map(|value| literal(value)).collect();
+    }
+    let letters = match attribute.format {
+        Some(AttributeFormat::Sequence) => Letters::Digits,
+        Some(AttributeFormat::Uuid) => Letters::Hexadecimal,
+        Some(format) if format.is_time() => Letters::Time,
+        _ if attribute.value_type == ValueType::N => Letters::Digits,
+        _ if seen.is_some_and(|values| !values.is_empty()) => {
+            Letters::Seen(seen.map(Kinds::of).unwrap_or_default())
+        }
+        _ if whole => Letters::Any,
+        _ => Letters::Word,
+    };
+    vec![several(letters)]
+}
+
+/// Whether a text has both shapes: the places of both are walked together, every pair of places once.
+fn meet(one: &Shape, two: &Shape, delimiters: &BTreeSet<char>) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut open = vec![(0, 0)];
+    while let Some((ours, theirs)) = open.pop() {
+        if !seen.insert((ours, theirs)) {
+            continue;
+        }
+        match (one.get(ours), two.get(theirs)) {
+            (None, None) => return true,
+            (our_place, their_place) => {
+                if let Some(Place::Many(_)) = our_place {
+                    open.push((ours + 1, theirs));
+                }
+                if let Some(Place::Many(_)) = their_place {
+                    open.push((ours, theirs + 1));
+                }
+                open.extend(
+                    step(our_place, their_place, delimiters).map(|(us, them)| (ours + us, theirs + them)),
+                );
+            }
+        }
+    }
+    false
+}
+
+/// How far both shapes move when one letter is read that suits both.
+fn step(one: Option<&Place>, two: Option<&Place>, delimiters: &BTreeSet<char>) -> Option<(usize, usize)> {
+    let (one, two) = (one?, two?);
+    common(one.letters(), two.letters(), delimiters).then_some((one.moves(), two.moves()))
+}
+
+impl Place {
+    const fn letters(&self) -> &Letters {
+        match self {
+            Self::One(letters) | Self::Many(letters) => letters,
+        }
+    }
+
+    const fn moves(&self) -> usize {
+        match self {
+            Self::One(_) => 1,
+            Self::Many(_) => 0,
+        }
+    }
+}
+
+fn common(one: &Letters, two: &Letters, delimiters: &BTreeSet<char>) -> bool {
+    match (one, two) {
+        (Letters::Only(letter), other) | (other, Letters::Only(letter)) => match other {
+            Letters::Only(own) => letter == own,
+            Letters::Digits => letter.is_ascii_digit() || matches!(letter, '-' | '.'),
+            Letters::Time => letter.is_ascii_digit() || "-:T.Z+".contains(*letter),
+            Letters::Hexadecimal => letter.is_ascii_hexdigit() || *letter == '-',
+            Letters::Seen(kinds) => kinds.contains(*letter),
+            Letters::Word => !delimiters.contains(letter),
+            Letters::Any => true,
+        },
+        (Letters::Seen(kinds), other) | (other, Letters::Seen(kinds)) => match other {
+            Letters::Seen(own) => kinds.meet(own),
+            Letters::Digits | Letters::Time => kinds.digits,
+            Letters::Hexadecimal => kinds.digits || kinds.lower || kinds.upper,
+            Letters::Only(_) | Letters::Word | Letters::Any => true,
+        },
+        // All other kinds have the digits in common.
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entity(attributes: &str) -> Entity {
+        let text = format!(
+            "format: 1\nmodel: m\ntables: {{Tab: {{key: {{pk: S}}}}}}\nentities:\n  E: {{key: {{pk: k}}, attrs: {attributes}}}\n"
+        );
+        crate::parse(&text).expect("a model").entities.remove(0)
+    }
+
+    #[test]
+    fn templates_that_part_before_or_after_an_attribute_never_make_one_key() {
+        let own = entity("{a: S, b: S, n: N, d: {type: S, format: date}, v: {type: S, values: [x, y]}}");
+        let equal = |one: &str, two: &str| {
+            let (first, second) = (Template::parse(one).expect(one), Template::parse(two).expect(two));
+            let side = |template| Side { entity: &own, template, stored: &[] };
+            let forth = can_be_equal(side(&first), side(&second));
+            assert_eq!(forth, can_be_equal(side(&second), side(&first)), "{one} and {two}");
+            forth
+        };
+        for (one, two) in [
+            ("u#{a}", "u#{b}"),
+            ("{a}", "u#{b}"),
+            ("{a}#x", "u#{b}"),
+            ("u#{a}#{b}", "u#{b}#x"),
+            ("{d}", "{n}"),
+            ("c#{v}", "c#x"),
+        ] {
+            assert!(equal(one, two), "{one} and {two}");
+        }
+        for (one, two) in [
+            ("u#{a}", "o#{a}"),
+            ("u#{a}#follower", "u#{a}#following"),
+            ("u#{a}", "u#{a}#post"),
+            ("{n}", "PROFILE"),
+            ("c#{v}", "c#z"),
+            ("ITEM#{n:pad(5)}", "ITEMS#{a}"),
+        ] {
+            assert!(!equal(one, two), "{one} and {two}");
+        }
+    }
+
+    #[test]
+    fn the_values_of_a_table_in_use_tell_what_letters_its_keys_have() {
+        let own = entity("{a: S, b: S}");
+        let equal = |one: (&str, &[&str]), two: (&str, &[&str])| {
+            let parsed = |(text, _): (&str, &[&str])| Template::parse(text).expect(text);
+            let texts = |(_, texts): (&str, &[&str])| texts.iter().map(|text| (*text).to_owned()).collect();
+            let (first, second) = (parsed(one), parsed(two));
+            let (ours, theirs): (Vec<String>, Vec<String>) = (texts(one), texts(two));
+            let sides = [(&first, &ours), (&second, &theirs)];
+            let [ours, theirs] =
+                sides.map(|(template, stored)| Side { entity: &own, template, stored: stored.as_slice() });
+            can_be_equal(ours, theirs)
+        };
+        let random = ["0c3f2a5e-aaaa-4bbb-8ccc-ddddeeeeffff", "1c3f2a5e-aaaa-4bbb-8ccc-ddddeeeeffff"];
+        assert!(!equal(("{a}", &["alice"]), ("profile", &["profile"])));
+        assert!(equal(("{a}", &["alice", "profile"]), ("profile", &["profile"])));
+        assert!(equal(("{a}", &["alice"]), ("{b}", &["bob"])));
+        assert!(!equal(("{a}", &["v0", "v1"]), ("LANG#{b}", &["LANG#en"])));
+        assert!(!equal(("{a}", &["2026-01-01T10:00"]), ("META", &["META"])));
+        assert!(!equal(("{a}", &random[..1]), ("{a}", &random[1..])));
+        assert!(equal(("{a}", &random), ("{a}", &random[1..])));
+        assert!(equal(("{a}", &["2026-01-01T10:00:00.000Z"]), ("{a}", &["2026-01-02T10:00:00.000Z"])));
+    }
+}

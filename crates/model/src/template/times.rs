@@ -1,0 +1,50 @@
+//! Dates and times inside key texts: their own delimiters do not end a value.
+
+/// Whether the text is a date or a time as ISO 8601 writes it.
+pub(crate) fn is_time(text: &str) -> bool {
+    matches_form(text, "0000-00-00")
+}
+
+/// How long the date or time is that a text begins with, as ISO 8601 writes it, and that this or nothing follows; zero
+/// if it begins with none.
+pub(crate) fn time_before(text: &str, next: &str) -> usize {
+    let followed =
+        |end: &usize| text.get(*end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(next));
+    time_ends(text).into_iter().rfind(followed).unwrap_or(0)
+}
+
+pub(crate) fn is_whole_time(text: &str) -> bool {
+    !text.is_empty() && time_ends(text).contains(&text.len())
+}
+
+/// Where a date or time may end that a text begins with: `2026-01-01T10:20:30Z` is a day, and one with minutes too.
+fn time_ends(text: &str) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut end = 0;
+    for form in ["0000-00-00", "T00:00", ":00", "."] {
+        let rest = text.get(end..).unwrap_or_default();
+        if !matches_form(rest, form) {
+            break;
+        }
+        end += form.len();
+        if form == "." {
+            end += text.get(end..).map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        }
+        ends.push(end);
+        if ends.len() > 1 {
+            let rest = text.get(end..).unwrap_or_default();
+            let zones = ["Z", "+00:00", "-00:00", "+0000", "-0000"];
+            ends.extend(zones.iter().filter(|form| matches_form(rest, form)).map(|form| end + form.len()));
+        }
+    }
+    ends.sort_unstable();
+    ends
+}
+
+/// Whether a text begins as a form says, in which `0` is any digit.
+fn matches_form(text: &str, form: &str) -> bool {
+    let mut letters = text.bytes();
+    form.bytes().all(|wanted| {
+        letters.next().is_some_and(|letter| letter == wanted || wanted == b'0' && letter.is_ascii_digit())
+    })
+}

@@ -1,0 +1,7 @@
+//! The integration tests of this crate, one program.
+
+mod exchange_properties;
+mod generated_data;
+mod model_files;
+#[path = "../support/mod.rs"]
+mod support;
