@@ -176,7 +176,10 @@ pub fn encode_sort(value: KeyValueRef<'_>, out: &mut Vec<u8>) {
         KeyValueRef::S(text) => encode_terminated(text.as_bytes(), out),
         KeyValueRef::B(bytes) => encode_terminated(bytes, out),
     }
-    assert!(out.len() - start >= sort_bytes(value), "a component is no shorter than its value and end marker");
+    assert!(
+        out.len() - start >= sort_bytes(value),
+        "a component is no shorter than its value and end marker"
+    );
 }
 
 /// Bytes that `encode_sort` appends for a value without zero bytes; each zero byte takes one more.

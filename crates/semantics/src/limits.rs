@@ -150,8 +150,11 @@ const _: () = assert!(TRANSACTION_BYTES_MAX <= REQUEST_BYTES_MAX);
 // The largest batch of writes fits in one request.
 const _: () = assert!(BATCH_WRITES_MAX * ITEM_BYTES_MAX <= REQUEST_BYTES_MAX);
 // Several pages are enough for all reads of a statement.
-const _: () = assert!(PARTIQL_READS_PER_PAGE_MAX <= PARTIQL_READS_MAX && PARTIQL_READS_MAX < PARTIQL_BRANCHES_MAX);
+const _: () =
+    assert!(PARTIQL_READS_PER_PAGE_MAX <= PARTIQL_READS_MAX && PARTIQL_READS_MAX < PARTIQL_BRANCHES_MAX);
 // A client can follow an iterator before its records are trimmed.
-const _: () = assert!(SHARD_ITERATOR_MS < STREAM_SHARD_OPEN_MS_MAX && STREAM_SHARD_OPEN_MS_MAX < STREAM_RETENTION_MS);
+const _: () =
+    assert!(SHARD_ITERATOR_MS < STREAM_SHARD_OPEN_MS_MAX && STREAM_SHARD_OPEN_MS_MAX < STREAM_RETENTION_MS);
 // A new on-demand table is within the quota of a table, and that within the account's.
-const _: () = assert!(INITIAL_ON_DEMAND_READ_UNITS <= TABLE_UNITS_MAX && TABLE_UNITS_MAX <= ACCOUNT_UNITS_MAX);
+const _: () =
+    assert!(INITIAL_ON_DEMAND_READ_UNITS <= TABLE_UNITS_MAX && TABLE_UNITS_MAX <= ACCOUNT_UNITS_MAX);

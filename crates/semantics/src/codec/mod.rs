@@ -91,7 +91,8 @@ impl EncodedItem {
     /// Checks that every byte is as this module writes it; for recovery and fuzzing.
     pub fn validate(&self) -> Result<(), CodecFault> {
         let item = self.decode();
-        let is_canonical = item.values().all(AttributeValue::has_canonical_sets) && Self::encode(&item) == *self;
+        let is_canonical =
+            item.values().all(AttributeValue::has_canonical_sets) && Self::encode(&item) == *self;
         if is_canonical { Ok(()) } else { Err(CodecFault::Malformed) }
     }
 

@@ -4,8 +4,8 @@ use bytes::Bytes;
 
 use super::read::ValueRef;
 use super::{
-    EncodedItem, HEADER_BYTES, VARINT_BYTES_MAX, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S,
-    TAG_SS, TAG_TRUE, VERSION,
+    EncodedItem, HEADER_BYTES, TAG_B, TAG_BS, TAG_FALSE, TAG_L, TAG_M, TAG_N, TAG_NS, TAG_NULL, TAG_S,
+    TAG_SS, TAG_TRUE, VARINT_BYTES_MAX, VERSION,
 };
 use crate::number::Number;
 use crate::size;

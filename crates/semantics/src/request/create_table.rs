@@ -103,7 +103,11 @@ impl CreateTable {
         validate_index_ceilings(global_parts.unwrap_or_default(), billing, &mut indexes)?;
         assert_eq!(key.partition.len(), 1, "a table's key has one partition attribute");
         assert!(key.sort.len() <= 1, "a table's key has at most one sort attribute");
-        assert_eq!(billing == BillingMode::Provisioned, throughput.is_some(), "only provisioned tables have units");
+        assert_eq!(
+            billing == BillingMode::Provisioned,
+            throughput.is_some(),
+            "only provisioned tables have units"
+        );
         Ok(Self {
             name: parts.table_name,
             definitions,
@@ -171,7 +175,10 @@ fn check_defined(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) ->
 }
 
 /// A key of one partition attribute and at most one sort attribute.
-fn validate_simple_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
+fn validate_simple_key(
+    key: &[KeySchemaElementParts],
+    definitions: &[KeyAttribute],
+) -> Result<KeySchema, Error> {
     check_defined(key, definitions)?;
     if let [first, second] = key
         && first.attribute_name == second.attribute_name
@@ -202,7 +209,10 @@ fn split_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Key
     split
 }
 
-fn validate_table_key(key: &[KeySchemaElementParts], definitions: &[KeyAttribute]) -> Result<KeySchema, Error> {
+fn validate_table_key(
+    key: &[KeySchemaElementParts],
+    definitions: &[KeyAttribute],
+) -> Result<KeySchema, Error> {
     validate_simple_key(key, definitions)
 }
 

@@ -6,10 +6,8 @@ use crate::limits::{INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS,
 use crate::messages::table;
 
 /// The initial throughput of an on-demand table or index.
-const INITIAL_ON_DEMAND: Throughput = Throughput {
-    read_units: INITIAL_ON_DEMAND_READ_UNITS,
-    write_units: INITIAL_ON_DEMAND_WRITE_UNITS,
-};
+const INITIAL_ON_DEMAND: Throughput =
+    Throughput { read_units: INITIAL_ON_DEMAND_READ_UNITS, write_units: INITIAL_ON_DEMAND_WRITE_UNITS };
 /// The value that removes a ceiling (API reference: `OnDemandThroughput`).
 const NO_CEILING: i64 = -1;
 

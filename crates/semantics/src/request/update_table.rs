@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::create_table::{
-    EncryptionKey, NewIndex, validate_definitions, validate_encryption, validate_global_key, validate_projection,
+    EncryptionKey, NewIndex, validate_definitions, validate_encryption, validate_global_key,
+    validate_projection,
 };
 use super::parts::{
     BillingMode, CreateGlobalSecondaryIndexActionParts, GlobalSecondaryIndexUpdateParts, StreamViewType,
@@ -282,7 +283,9 @@ fn validate_new_index(
         warm: parts
             .warm_throughput
             .as_ref()
-            .map(|asked| WarmThroughput::validate_new(asked, throughput, &format!("index {}", parts.index_name)))
+            .map(|asked| {
+                WarmThroughput::validate_new(asked, throughput, &format!("index {}", parts.index_name))
+            })
             .transpose()?,
     })
 }
