@@ -259,7 +259,7 @@ impl Number {
 /// a magnitude within the service's range.
 #[derive(Clone, Copy, Debug)]
 pub struct StoredNumber<'a> {
-    /// XORed with each byte of the pairs: all ones for a negative number.
+    /// Combined with each byte of the pairs by exclusive or: all ones for a negative number.
     mask: u8,
     /// The power of ten of the first digit.
     magnitude: i32,
