@@ -6,8 +6,8 @@
 //! engine: whether a model works, what it costs and how hot it gets is for `keywright-workbench` to say. It opens no
 //! files; callers pass their texts.
 //!
-//! Layers: json, tables, template, expression < file < value, distribution < data < exchange. One edge is left upward:
-//! `data` reads Workbench documents as files of items through `exchange`.
+//! Layers: json, tables, template, expression < file < overlap, distribution < data < exchange. One edge goes upward:
+//! `data::file` reads a Workbench document as a file of items through `exchange`.
 
 pub mod data;
 pub mod distribution;
@@ -15,15 +15,15 @@ pub mod exchange;
 pub mod expression;
 mod file;
 pub mod json;
+pub mod overlap;
 pub mod tables;
 pub mod template;
-pub mod value;
 
 pub use file::{
     At, Attribute, AttributeFormat, AutoScale, Billing, Condition, Consistency, DataSource, Entity,
     Expectation, FailsWhen, Fault, Faults, Generate, Given, GivenOp, HalfUnits, Index, IndexKind, KeyPart,
     KeyType, MicroPerSecond, MilliItems, Model, Node, NodeKind, Operation, Order, Origin, Pattern,
     Projection, Rate, RawItems, Read, ReadKind, Records, Returns, Skew, Slot, StreamView, TARGET_PERCENT,
-    Table, Write, WriteKind, did_you_mean, parse, read_yaml, schema, starter, write,
+    Table, Write, WriteKind, did_you_mean, parse, read_yaml, schema, starter, value, write,
 };
 pub use template::{Part, Template};

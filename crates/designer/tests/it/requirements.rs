@@ -154,7 +154,7 @@ data: {generate: {seed: 1, sample: 20}}
 #[test]
 fn r68_every_template_of_every_example_stands_in_the_one_table() {
     for (name, model) in examples() {
-        let page = shown(&model, View::Keys);
+        let page = shown(model, View::Keys);
         for entity in &model.entities {
             let row = page.lines().find(|line| line.split_whitespace().next() == Some(entity.name.as_str()));
             let row = row.unwrap_or_else(|| panic!("{name}: no row for {}\n{page}", entity.name));

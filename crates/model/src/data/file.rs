@@ -109,7 +109,7 @@ fn lines(model: &Model, text: &str) -> Result<Contents, Faults> {
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match Json::parse(line).as_ref().map(|row| row.get("Item")) {
             Ok(Some(item)) => {
-                contents.stored.push((table.clone(), Node { at: at(number), ..Node::from(item) }))
+                contents.stored.push((table.clone(), Node { at: at(number), ..Node::from(item) }));
             }
             Ok(None) => faults.push(Fault::new(at(number), "write `{\"Item\": {…}}` on each line")),
             Err(fault) => faults.push(Fault::new(at(number), fault.to_string())),

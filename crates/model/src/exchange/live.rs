@@ -12,8 +12,8 @@ use super::item_json::read_item;
 use super::to_model::to_model;
 use crate::data::key_text;
 use crate::json::Json;
+use crate::overlap::meeting;
 use crate::tables::TableDefinition;
-use crate::template::overlap::meeting;
 
 /// What was fetched of one table.
 #[derive(Clone, Debug, PartialEq, Eq)]

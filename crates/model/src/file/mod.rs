@@ -15,6 +15,7 @@ mod read_pattern;
 mod read_table;
 mod references;
 mod schema;
+pub mod value;
 mod write;
 mod yaml;
 

@@ -188,7 +188,7 @@ fn attribute(reader: &mut Reader, name: &str, at: At, node: &Node) -> Option<Att
     attribute.distinct = reader.optional_positive(&fields, "distinct");
     attribute.values = fields.get("values").map(|node| node.elements().to_vec()).unwrap_or_default();
     for node in &attribute.values {
-        if let Err(fault) = crate::value::from_node(node, attribute.value_type) {
+        if let Err(fault) = super::value::from_node(node, attribute.value_type) {
             let text = format!("a value of `{name}`: {fault}; write such values, or another `type`");
             reader.fault(node.at, text);
         }

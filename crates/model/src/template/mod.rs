@@ -1,9 +1,8 @@
 //! Key templates: `c#{customerId}`, `{orderId:pad(10)}`, `views#{pageId|shard(20)}`.
 //!
-//! It knows their form, which texts fit them (`matching`) and which can write one text (`overlap`); `data` fills them.
+//! It knows their form, which texts fit them (`matching`); `overlap` says which can write one text, `data` fills them.
 
 pub mod matching;
-pub mod overlap;
 pub(crate) mod times;
 
 use std::fmt;

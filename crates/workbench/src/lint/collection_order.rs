@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::context::Context;
 use crate::run::{OperationKind, PatternReport};
-use keywright_model::template::overlap::{Side, can_be_equal};
+use keywright_model::overlap::{Side, can_be_equal};
 use keywright_model::{Entity, GivenOp, KeyType, Order, Part, Pattern, Read, Template};
 
 /// Above every text that continues a prefix.

@@ -6,7 +6,7 @@ use super::collection_order::{Collection, written};
 use super::context::{Context, finding, names};
 use super::{Finding, Severity};
 use crate::run::PatternReport;
-use keywright_model::template::overlap::{Side, can_be_equal, meeting};
+use keywright_model::overlap::{Side, can_be_equal, meeting};
 use keywright_model::{
     AttributeFormat, Condition, Entity, KeyType, Model, Part, Pattern, Table, Template, WriteKind,
 };

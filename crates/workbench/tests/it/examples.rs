@@ -22,7 +22,7 @@ fn checked(name: &str) -> &'static Checked {
 /// A model with so many patterns and indexes passes, each of its patterns as expected and with nothing else in the result.
 fn proved(name: &str, patterns: usize, indexes: usize) {
     let checked = checked(name);
-    assert!(checked.passes(), "{}", text(&checked, name));
+    assert!(checked.passes(), "{}", text(checked, name));
     assert_eq!(checked.report.patterns.len(), patterns, "{name}");
     let table = checked.report.tables.first().expect("a table");
     assert_eq!(table.indexes.len(), indexes, "{name}");
@@ -51,7 +51,7 @@ fn the_design_challenges_pass_with_the_published_indexes_and_their_shards_follow
     for (name, patterns, indexes) in [("retail-cart.yaml", 5, vec![1]), ("bank-payments.yaml", 7, vec![1, 2])]
     {
         let checked = checked(name);
-        assert!(checked.passes(), "{}", text(&checked, name));
+        assert!(checked.passes(), "{}", text(checked, name));
         assert_eq!(checked.report.patterns.len(), patterns, "{name}");
         let tables = checked.report.tables.iter().map(|table| table.indexes.len());
         assert_eq!(tables.collect::<Vec<_>>(), indexes, "{name}");
@@ -96,7 +96,7 @@ fn the_imported_examples_pass_with_every_pattern_proved_but_the_one_with_a_scan(
     let mut patterns = Vec::new();
     for (name, _) in IMPORTED {
         let checked = checked(name);
-        assert_eq!(checked.passes(), name != "complaints.yaml", "{}", text(&checked, name));
+        assert_eq!(checked.passes(), name != "complaints.yaml", "{}", text(checked, name));
         for pattern in &checked.report.patterns {
             assert_eq!(pattern.outcome, Outcome::Met, "{name} {}", pattern.id);
             assert_eq!(pattern.strangers, Vec::<Vec<String>>::new(), "{name} {}", pattern.id);
@@ -160,7 +160,7 @@ fn the_reports_of_the_examples_are_as_they_were() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
     for path in crate::support::example_paths() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let found = told(&checked(&name));
+        let found = told(checked(&name));
         let path = folder.join(&name).with_extension("txt");
         if std::env::var_os("KEYWRIGHT_BLESS").is_some() {
             std::fs::write(&path, &found).expect("the report can be written");

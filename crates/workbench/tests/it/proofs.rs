@@ -283,8 +283,9 @@ data: {generate: {seed: 1, sample: 4}}
 fn every_requirement_of_the_workbench_has_a_test_with_its_number() {
     let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut sources = String::new();
-    let mut open =
-        vec![crates.join("workbench/src"), crates.join("workbench/tests"), crates.join("server/tests")];
+    let folders = ["model", "workbench", "designer", "server"].into_iter();
+    let mut open: Vec<_> =
+        folders.flat_map(|name| [crates.join(name).join("src"), crates.join(name).join("tests")]).collect();
     while let Some(folder) = open.pop() {
         for entry in std::fs::read_dir(folder).expect("the folder") {
             let path = entry.expect("an entry").path();

@@ -601,7 +601,7 @@ fn numbers_that_keys_pad_are_their_attributes() {
 #[test]
 fn the_examples_come_back_from_live_tables_as_models_that_pass() {
     for (name, model) in examples() {
-        let stored = stored_items(&model);
+        let stored = stored_items(model);
         let tables: Vec<LiveTable> = model
             .tables
             .iter()

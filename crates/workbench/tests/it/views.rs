@@ -139,7 +139,7 @@ fn r69_the_six_steps_are_views_in_their_order() {
     let validation = shown(&orders, View::Validation, None);
     has(&validation, &["pattern operation index key read, returned units result", "The check passes."]);
     for (name, model) in crate::support::examples() {
-        let looked = Looked::at(&model, &no_files, &mut |_| {}).expect("it runs");
+        let looked = Looked::at(model, &no_files, &mut |_| {}).expect("it runs");
         for view in VIEWS {
             let page = looked.show(view, None);
             for text in [page.text(), page.markdown()] {

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use keywright_semantics::number::Number;
 use keywright_semantics::value::{AttributeValue, ValueType};
 
-use crate::{Node, NodeKind};
+use super::yaml::{Node, NodeKind};
 
 /// A value of a declared type, written plainly (`12`) or in the typed form (`{N: "12"}`).
 pub fn from_node(node: &Node, value_type: ValueType) -> Result<AttributeValue, String> {

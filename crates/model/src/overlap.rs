@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::matching;
+use crate::template::matching;
 use crate::{Attribute, AttributeFormat, Entity, Model, Part, Template};
 use keywright_semantics::value::ValueType;
 
