@@ -1,6 +1,7 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
 mod attack;
+mod clock;
 mod instructions;
 mod shapes;
 mod test;
