@@ -34,7 +34,8 @@ pub(super) fn javascript(clients: &Path, scripts: &Path) -> Result<(), String> {
     if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
-    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
     write(&folder.join("package.json"), &wanted)?;
     let mut install = Command::new("npm");
     quietly(install.args(["install", "--no-package-lock", "--no-audit", "--no-fund"]).current_dir(&folder))?;

@@ -81,7 +81,10 @@ mod tests {
     #[test]
     fn seconds_of_a_test_are_read_from_its_line() {
         assert_eq!(timed_test("test a::b ... ok <1.234s>"), Some(("a::b", 1234)));
-        assert_eq!(timed_test("test a::b - should panic ... FAILED <0.005s>"), Some(("a::b - should panic", 5)));
+        assert_eq!(
+            timed_test("test a::b - should panic ... FAILED <0.005s>"),
+            Some(("a::b - should panic", 5))
+        );
         assert_eq!(timed_test("test a::b ... ok"), None);
         assert_eq!(timed_test("test a::b ... ignored, needs clients"), None);
     }

@@ -44,9 +44,9 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
 }
 
 pub(super) fn chooses_packages(arguments: &[String]) -> bool {
-    arguments
-        .iter()
-        .any(|argument| ["-p", "--package"].contains(&argument.as_str()) || argument.starts_with("--package="))
+    arguments.iter().any(|argument| {
+        ["-p", "--package"].contains(&argument.as_str()) || argument.starts_with("--package=")
+    })
 }
 
 /// The program that a message of cargo is about, if it is one with tests.

@@ -55,7 +55,8 @@ impl LastTimes {
 
     pub(super) fn write(&self, path: &Path) -> Result<(), String> {
         let lines: Vec<String> = self.0.iter().map(|(name, ms)| format!("{name} {ms}")).collect();
-        std::fs::write(path, lines.join("\n")).map_err(|error| format!("cannot write {}: {error}", path.display()))
+        std::fs::write(path, lines.join("\n"))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
     }
 
     /// A program without a time counts as long, because a long program that starts last is what costs most.
@@ -102,8 +103,9 @@ fn work(queue: &Mutex<Vec<Job>>, command: &(dyn Fn(&Job) -> Command + Sync), end
 
 fn run(job: &Job, mut command: Command) -> Ended {
     let begun = Stopwatch::start();
-    let (status, stdout, stderr) = captured(&mut command)
-        .unwrap_or_else(|error| (None, String::new(), format!("cannot run {}: {error}\n", job.program.display())));
+    let (status, stdout, stderr) = captured(&mut command).unwrap_or_else(|error| {
+        (None, String::new(), format!("cannot run {}: {error}\n", job.program.display()))
+    });
     let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let succeeded = status.is_some_and(|status| status.success());
     Ended { name: job.name.clone(), ms, succeeded, report: Report::read(&stdout), stdout, stderr }
