@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Every rate, ratio and size that docs/performance.md tells of a quiet machine, in one go: about 25 minutes.
+# Every rate, ratio and size that docs/performance.md gives for a quiet machine, in one go: about 25 minutes.
 #
 #   docs/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
 #
-# KEYWRIGHT is a release build of the server, FOLDER an empty folder on the disk to be measured, DYNOXIDE the peer's program
-# (`cargo install dynoxide-rs`; left out if not given). Results are left as text files in FOLDER.
+# KEYWRIGHT is a dist build of the server (`cargo build --profile dist`), FOLDER an empty folder on the disk to be
+# measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
+# files in FOLDER.
 set -euo pipefail
 keywright=$(realpath "$1")
 mkdir -p "$2" && cd "$2"
