@@ -25,10 +25,10 @@ const JAVASCRIPT_TESTS: &str = "the_javascript_sdk";
 const DOC_TESTS: &str = "doc tests";
 /// How many of the slowest tests are printed.
 const SLOWEST: usize = 20;
-/// The seed of random tests without `--long`.
+/// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
 const FIXED_SEED: u64 = 1;
 
-/// Set for `--long`; random tests multiply their cases by its value.
+/// Set for `--long`: tests whose count has no variable of its own multiply it by this.
 const LONG: (&str, &str) = ("KEYWRIGHT_TEST_LONG", "20");
 /// Counts with `--long` of tests that read their count from a variable of their own: 20 times their default.
 const LONG_COUNTS: &[(&str, &str)] = &[
@@ -98,9 +98,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     }
     say(&format!("built in {} s; {} programs", all.elapsed().as_secs(), jobs.len()));
     let times = setting.root.join("target/test-times.txt");
-    let mut last = LastTimes::read(&times);
-    let mut ended = Vec::new();
     let before = LastTimes::read(&times);
+    let mut last = before.clone();
+    let mut ended = Vec::new();
     schedule::run_all(jobs, &before, &|job| setting.command(job), |one| {
         show(&one);
         last.take(&one);
@@ -131,12 +131,21 @@ fn prepare(request: &Request) -> Result<Setting, String> {
             arguments.extend(["--skip".to_owned(), JAVASCRIPT_TESTS.to_owned()]);
         }
     }
-    let environment = environment(request.is_long, RandomState::new().hash_one("seed"));
+    let random = RandomState::new().hash_one("seed");
+    let environment = environment(request.is_long, random, |name| std::env::var(name).ok());
+    if request.is_long {
+        let shown: Vec<String> = environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        say(&format!("long run: {}", shown.join(" ")));
+    }
     Ok(Setting { root, clients, arguments, environment })
 }
 
 /// The seeds and counts of random tests. What the caller's environment says comes first.
-fn environment(is_long: bool, random: u64) -> Vec<(&'static str, String)> {
+fn environment(
+    is_long: bool,
+    random: u64,
+    callers: impl Fn(&str) -> Option<String>,
+) -> Vec<(&'static str, String)> {
     let seed = if is_long { random % 1_000_000_000 } else { FIXED_SEED };
     let mut variables = vec![("PROPTEST_RNG_SEED", seed.to_string())];
     if is_long {
@@ -144,11 +153,11 @@ fn environment(is_long: bool, random: u64) -> Vec<(&'static str, String)> {
         let counts = LONG_COUNTS.iter().chain([&LONG]);
         variables.extend(counts.map(|(name, count)| (*name, (*count).to_owned())));
     }
-    variables.retain(|(name, _)| std::env::var_os(name).is_none());
-    if is_long {
-        let shown: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        say(&format!("long run: {}", shown.join(" ")));
-    }
+    variables.retain(|(name, _)| match callers(name) {
+        None => true,
+        // The fixed seed comes from cargo's configuration, not from the caller.
+        Some(value) => *name == "PROPTEST_RNG_SEED" && value == FIXED_SEED.to_string(),
+    });
     variables
 }
 
@@ -247,12 +256,15 @@ mod tests {
 
     #[test]
     fn seeds_are_fixed_without_long_and_random_with_it() {
-        let seed = |is_long| {
-            let variables = environment(is_long, 77);
+        let seed = |is_long, callers: Option<&str>| {
+            let callers = callers.map(str::to_owned);
+            let variables = environment(is_long, 77, |_| callers.clone());
             variables.iter().find(|(name, _)| *name == "PROPTEST_RNG_SEED").map(|(_, value)| value.clone())
         };
-        assert_eq!(seed(false), Some("1".to_owned()));
-        assert_eq!(seed(true), Some("77".to_owned()));
-        assert!(environment(true, 77).iter().any(|(name, _)| *name == LONG.0));
+        assert_eq!(seed(false, None).as_deref(), Some("1"));
+        assert_eq!(seed(true, None).as_deref(), Some("77"));
+        assert_eq!(seed(true, Some("1")).as_deref(), Some("77"));
+        assert_eq!(seed(true, Some("5")), None);
+        assert!(environment(true, 77, |_| None).iter().any(|(name, _)| *name == LONG.0));
     }
 }

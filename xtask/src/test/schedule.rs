@@ -38,7 +38,7 @@ pub(super) struct Ended {
 }
 
 /// Milliseconds of each program in the last run on this machine.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct LastTimes(BTreeMap<String, u64>);
 
 impl LastTimes {

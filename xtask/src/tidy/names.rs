@@ -49,8 +49,10 @@ impl Names<'_> {
             .chain(ANYWHERE)
             .find(|(word, _)| parts.len() == 1 && parts.iter().any(|part| part == word));
         if let Some((word, instead)) = part.or(whole) {
-            let text =
-                format!("{}: {kind} `{name}`: `{word}` says nothing here: name what it is, such as {instead}", self.source.shown);
+            let text = format!(
+                "{}: {kind} `{name}`: `{word}` says nothing here: name what it is, such as {instead}",
+                self.source.shown
+            );
             self.faults.push(Fault { rule: Rule::Names, part: self.source.part().to_owned(), text });
         }
     }
