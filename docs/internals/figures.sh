@@ -3,8 +3,9 @@
 #
 #   docs/internals/figures.sh KEYWRIGHT FOLDER [DYNOXIDE]
 #
-# KEYWRIGHT is a release build of the server, FOLDER an empty folder on the disk to be measured, DYNOXIDE the peer's program
-# (`cargo install dynoxide-rs`; left out if not given). Results are left as text files in FOLDER.
+# KEYWRIGHT is a dist build of the server (`cargo build --profile dist`), FOLDER an empty folder on the disk to be
+# measured, DYNOXIDE the peer's program (`cargo install dynoxide-rs`; left out if not given). Results are left as text
+# files in FOLDER.
 set -euo pipefail
 keywright=$(realpath "$1")
 mkdir -p "$2" && cd "$2"

@@ -1,6 +1,7 @@
 //! Development tasks of this workspace. `cargo xtask` lists them.
 
 mod attack;
+mod clock;
 mod instructions;
 mod shapes;
 mod test;
@@ -17,9 +18,12 @@ usage: cargo xtask TASK
                  count the instructions of hot operations and compare them with the checked-in figures
   shapes [--check] [BOTOCORE]
                  distil the public service model into the wire's shape table and the parts of requests
-  test [ARGUMENTS]
-                 install the official clients, run every test (arguments go to cargo test), add up the results
-  tidy           check crate edges, file headers, function lengths, where limits and texts live
+  test [--long] [ARGUMENTS] [-- ARGUMENTS]
+                 install the official clients, run all test programs side by side, show totals and the slowest tests;
+                 arguments go to cargo, those after -- to every program; --long: random seeds and 20 times the cases
+  tidy [--list [PART] | --update]
+                 check structure, layers, names, prose, limits and assertions; list what xtask/tidy.toml still allows;
+                 take in what has become better
 ";
 
 #[expect(clippy::print_stdout, reason = "this program's output is its purpose")]
@@ -32,7 +36,7 @@ fn main() -> ExitCode {
             Some("test") => test::run(arguments.get(1..).unwrap_or_default()),
             Some("instructions") => tidy::workspace_root()
                 .and_then(|root| instructions::run(&root, arguments.get(1..).unwrap_or_default())),
-            Some("tidy") => tidy::run(),
+            Some("tidy") => tidy::run(arguments.get(1..).unwrap_or_default()),
             Some("shapes") => tidy::workspace_root()
                 .and_then(|root| shapes::run(&root, arguments.get(1..).unwrap_or_default())),
             _ => Err(USAGE.to_owned()),

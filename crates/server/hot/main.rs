@@ -20,7 +20,7 @@ use keywright_wire::{Operation, decode, render};
 /// As the server has it.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const OPERATIONS: [&str; 10] = [
     "decode-get-item",

@@ -41,7 +41,7 @@ use clap::Parser;
 /// A request makes some forty small allocations, a batch several hundred: they are the second largest part of what it costs.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
-static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let asked = match cli::Cli::try_parse() {

@@ -1,0 +1,62 @@
+//! Installs the official Python and JavaScript clients that tests drive into `target/clients`.
+//!
+//! It does not know which tests use them.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A virtual environment with boto3 and the AWS CLI, rebuilt when the list of packages changes.
+pub(super) fn python(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let folder = clients.join("python");
+    let requirements = scripts.join("requirements.txt");
+    let libraries = scripts.join("libraries.txt");
+    let wanted = format!("{}{}", read(&requirements)?, read(&libraries)?);
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    quietly(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let pip = |arguments: &[&str], list: &Path| {
+        let mut install = Command::new(folder.join("bin/python"));
+        quietly(install.args(["-m", "pip", "install", "--quiet"]).args(arguments).arg("-r").arg(list))
+    };
+    pip(&[], &requirements)?;
+    // Libraries that demand older clients than those under test; their own needs are in the list.
+    pip(&["--no-deps"], &libraries)?;
+    write(&receipt, &wanted)
+}
+
+/// The JavaScript SDK, installed again when its version changes.
+pub(super) fn javascript(clients: &Path, scripts: &Path) -> Result<(), String> {
+    let folder = clients.join("javascript");
+    let wanted = read(&scripts.join("package.json"))?;
+    let receipt = folder.join("installed.txt");
+    if std::fs::read_to_string(&receipt).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+    write(&folder.join("package.json"), &wanted)?;
+    let mut install = Command::new("npm");
+    quietly(install.args(["install", "--no-package-lock", "--no-audit", "--no-fund"]).current_dir(&folder))?;
+    write(&receipt, &wanted)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Runs a command; its output appears only when it fails.
+fn quietly(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{name} failed: {}", said.trim()))
+}

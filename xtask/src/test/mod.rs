@@ -1,0 +1,270 @@
+//! `cargo xtask test`: installs the official clients that the tests drive, runs all test programs side by side, and
+//! reports totals, seconds per program and the slowest tests.
+//!
+//! Random tests take fixed seeds, so that a run can be repeated. `--long` gives them random seeds and more cases.
+//! It does not know what any test checks.
+
+mod clients;
+mod outcome;
+mod programs;
+mod schedule;
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::clock::Stopwatch;
+use crate::tidy::workspace_root;
+use outcome::Totals;
+use programs::Job;
+use schedule::{Ended, LastTimes};
+
+/// What the names of tests that need the JavaScript clients contain.
+const JAVASCRIPT_TESTS: &str = "the_javascript_sdk";
+const DOC_TESTS: &str = "doc tests";
+/// How many of the slowest tests are printed.
+const SLOWEST: usize = 20;
+/// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
+const FIXED_SEED: u64 = 1;
+
+/// Set for `--long`: tests whose count has no variable of its own multiply it by this.
+const LONG: (&str, &str) = ("KEYWRIGHT_TEST_LONG", "20");
+/// Counts with `--long` of tests that read their count from a variable of their own: 20 times their default.
+const LONG_COUNTS: &[(&str, &str)] = &[
+    ("PROPTEST_CASES", "5120"),
+    ("KEYWRIGHT_CASES", "800"),
+    ("KEYWRIGHT_HISTORIES", "3000"),
+    ("KEYWRIGHT_KILLS", "160"),
+    ("KEYWRIGHT_POWER_LOSSES", "480"),
+    ("KEYWRIGHT_SEQUENCES", "1200"),
+];
+
+/// What `cargo xtask test` was asked for.
+struct Request {
+    is_long: bool,
+    /// Arguments for cargo.
+    cargo: Vec<String>,
+    /// Arguments for every test program.
+    program: Vec<String>,
+}
+
+impl Request {
+    fn parse(arguments: &[String]) -> Self {
+        let mut parts = arguments.splitn(2, |argument| argument == "--");
+        let mut cargo = parts.next().unwrap_or_default().to_vec();
+        let program = parts.next().unwrap_or_default().to_vec();
+        let is_long = cargo.iter().any(|argument| argument == "--long");
+        cargo.retain(|argument| argument != "--long");
+        Self { is_long, cargo, program }
+    }
+}
+
+/// Where everything is, and how every program is started.
+struct Setting {
+    root: PathBuf,
+    clients: PathBuf,
+    arguments: Vec<String>,
+    environment: Vec<(&'static str, String)>,
+}
+
+impl Setting {
+    fn command(&self, job: &Job) -> Command {
+        let mut command = if job.name == DOC_TESTS {
+            let mut cargo = Command::new(&job.program);
+            cargo.args(["test", "--doc", "--no-fail-fast"]).args(&job.chosen).arg("--");
+            cargo
+        } else {
+            let mut program = Command::new(&job.program);
+            program.args(&job.chosen);
+            // Seconds of single tests are an unstable option of the test harness, which this variable unlocks.
+            program.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
+            program.env("CARGO_MANIFEST_DIR", &job.folder);
+            program
+        };
+        command.current_dir(&job.folder).args(&self.arguments).env("KEYWRIGHT_CLIENTS", &self.clients);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+}
+
+pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
+    let all = Stopwatch::start();
+    let request = Request::parse(arguments);
+    let setting = prepare(&request)?;
+    let mut jobs = programs::build(&setting.root, &request.cargo)?;
+    if !request.cargo.iter().any(|argument| chooses_targets(argument)) {
+        jobs.push(doc_tests(&setting.root, &request.cargo));
+    }
+    say(&format!("built in {} s; {} programs", all.elapsed().as_secs(), jobs.len()));
+    let times = setting.root.join("target/test-times.txt");
+    let before = LastTimes::read(&times);
+    let mut last = before.clone();
+    let mut ended = Vec::new();
+    schedule::run_all(jobs, &before, &|job| setting.command(job), |one| {
+        show(&one);
+        last.take(&one);
+        ended.push(one);
+    });
+    last.write(&times)?;
+    summary(&ended, all)
+}
+
+fn prepare(request: &Request) -> Result<Setting, String> {
+    let root = workspace_root()?;
+    let clients = root.join("target/clients");
+    std::fs::create_dir_all(&clients)
+        .map_err(|error| format!("cannot create {}: {error}", clients.display()))?;
+    let scripts = root.join("crates/server/tests/clients");
+    let installed = |name: &str, outcome: Result<(), String>| {
+        let fault = outcome.as_ref().err();
+        fault.inspect(|fault| say(&format!("tests that need the {name} clients are skipped: {fault}")));
+        outcome.is_ok()
+    };
+    let with_python = installed("Python", clients::python(&clients, &scripts));
+    let with_javascript = installed("JavaScript", clients::javascript(&clients, &scripts));
+    let mut arguments = request.program.clone();
+    // Those tests are ignored unless they are asked for, so that a run without clients does not call them passed.
+    if with_python {
+        arguments.push("--include-ignored".to_owned());
+        if !with_javascript {
+            arguments.extend(["--skip".to_owned(), JAVASCRIPT_TESTS.to_owned()]);
+        }
+    }
+    let random = RandomState::new().hash_one("seed");
+    let environment = environment(request.is_long, random, |name| std::env::var(name).ok());
+    if request.is_long {
+        let shown: Vec<String> = environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        say(&format!("long run: {}", shown.join(" ")));
+    }
+    Ok(Setting { root, clients, arguments, environment })
+}
+
+/// The seeds and counts of random tests. What the caller's environment says comes first.
+fn environment(
+    is_long: bool,
+    random: u64,
+    callers: impl Fn(&str) -> Option<String>,
+) -> Vec<(&'static str, String)> {
+    let seed = if is_long { random % 1_000_000_000 } else { FIXED_SEED };
+    let mut variables = vec![("PROPTEST_RNG_SEED", seed.to_string())];
+    if is_long {
+        variables.push(("KEYWRIGHT_SEED", seed.to_string()));
+        let counts = LONG_COUNTS.iter().chain([&LONG]);
+        variables.extend(counts.map(|(name, count)| (*name, (*count).to_owned())));
+    }
+    variables.retain(|(name, _)| match callers(name) {
+        None => true,
+        // The fixed seed comes from cargo's configuration, not from the caller.
+        Some(value) => *name == "PROPTEST_RNG_SEED" && value == FIXED_SEED.to_string(),
+    });
+    variables
+}
+
+/// Whether an argument of cargo chooses targets, which leaves doc tests out, as `cargo test` does.
+fn chooses_targets(argument: &str) -> bool {
+    ["--lib", "--bin", "--bins", "--test", "--tests", "--example", "--examples"].contains(&argument)
+        || argument.starts_with("--test=")
+}
+
+fn doc_tests(root: &Path, arguments: &[String]) -> Job {
+    let mut chosen = arguments.to_vec();
+    if !programs::chooses_packages(arguments) {
+        chosen.insert(0, "--workspace".to_owned());
+    }
+    let program = PathBuf::from(env!("CARGO"));
+    Job { name: DOC_TESTS.to_owned(), program, folder: root.to_path_buf(), chosen, is_alone: false }
+}
+
+/// One line for a program that passed, everything it printed for one that failed.
+fn show(ended: &Ended) {
+    let totals = ended.report.totals;
+    let verdict = if ended.succeeded { "ok" } else { "FAILED" };
+    say(&format!("{:>8}  {} {verdict}: {} passed", seconds(ended.ms), ended.name, totals.passed));
+    if !ended.succeeded {
+        say(&ended.stdout);
+    }
+    // A test that leaves something out, because a tool is missing, says so here.
+    if !ended.succeeded || ended.name != DOC_TESTS {
+        let lines = ended.stderr.lines().filter(|line| !line.trim().is_empty());
+        for line in lines {
+            say(&format!("          {}: {line}", ended.name));
+        }
+    }
+}
+
+fn summary(ended: &[Ended], all: Stopwatch) -> Result<String, String> {
+    let mut totals = Totals::default();
+    for one in ended {
+        totals.add(one.report.totals);
+    }
+    let sum: u64 = ended.iter().map(|one| one.ms).sum();
+    let failed: Vec<&str> = ended.iter().filter(|one| !one.succeeded).map(|one| one.name.as_str()).collect();
+    let mut lines = vec![slowest(ended)];
+    lines.push(format!(
+        "{} programs: {} one after the other, {} s side by side and with building",
+        ended.len(),
+        seconds(sum),
+        all.elapsed().as_secs()
+    ));
+    if !failed.is_empty() {
+        lines.push(format!("failed: {}", failed.join(", ")));
+    }
+    lines.push(format!("{} passed, {} failed, {} skipped", totals.passed, totals.failed, totals.ignored));
+    let text = lines.join("\n");
+    if failed.is_empty() && totals.failed == 0 { Ok(text) } else { Err(text) }
+}
+
+fn slowest(ended: &[Ended]) -> String {
+    let mut tests: Vec<(u64, &str, &str)> = ended
+        .iter()
+        .flat_map(|one| one.report.tests.iter().map(|(test, ms)| (*ms, one.name.as_str(), test.as_str())))
+        .collect();
+    tests.sort_unstable_by(|a, b| b.cmp(a));
+    let lines = tests.iter().take(SLOWEST);
+    let lines: Vec<String> =
+        lines.map(|(ms, program, test)| format!("{:>8}  {program} {test}", seconds(*ms))).collect();
+    format!("\nslowest tests\n{}\n", lines.join("\n"))
+}
+
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1000, ms % 1000 / 100)
+}
+
+#[expect(clippy::print_stdout, reason = "this program's output is its purpose")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn arguments_are_divided_between_cargo_and_the_programs() {
+        let request = Request::parse(&words("--long -p keywright-engine -- some::test --exact"));
+        assert!(request.is_long);
+        assert_eq!(request.cargo, words("-p keywright-engine"));
+        assert_eq!(request.program, words("some::test --exact"));
+        let plain = Request::parse(&[]);
+        assert!(!plain.is_long && plain.cargo.is_empty() && plain.program.is_empty());
+    }
+
+    #[test]
+    fn seeds_are_fixed_without_long_and_random_with_it() {
+        let seed = |is_long, callers: Option<&str>| {
+            let callers = callers.map(str::to_owned);
+            let variables = environment(is_long, 77, |_| callers.clone());
+            variables.iter().find(|(name, _)| *name == "PROPTEST_RNG_SEED").map(|(_, value)| value.clone())
+        };
+        assert_eq!(seed(false, None).as_deref(), Some("1"));
+        assert_eq!(seed(true, None).as_deref(), Some("77"));
+        assert_eq!(seed(true, Some("1")).as_deref(), Some("77"));
+        assert_eq!(seed(true, Some("5")), None);
+        assert!(environment(true, 77, |_| None).iter().any(|(name, _)| *name == LONG.0));
+    }
+}

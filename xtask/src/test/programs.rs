@@ -1,0 +1,112 @@
+//! Finds the test programs: asks cargo to build them, reads its messages, and divides off what has to run alone.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Test programs, or modules of test programs, that run while nothing else does: they bound how long a server may take
+/// to answer, or how much memory it may use, and other programs on the same cores would disturb that.
+const ALONE: &[&str] = &["hostile_clients"];
+
+/// One run of one program.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    /// `crate::program`, with the module if only one module of it runs.
+    pub(super) name: String,
+    pub(super) program: PathBuf,
+    /// The package's folder, where cargo runs its tests too.
+    pub(super) folder: PathBuf,
+    /// Arguments that choose tests, in addition to the caller's.
+    pub(super) chosen: Vec<String>,
+    pub(super) is_alone: bool,
+}
+
+/// Builds all tests. `arguments` are cargo's, such as `-p keywright-engine`.
+pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, String> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(root).args(["test", "--no-run", "--message-format", "json-render-diagnostics"]);
+    if !chooses_packages(arguments) {
+        cargo.arg("--workspace");
+    }
+    let output = cargo
+        .args(arguments)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cannot run cargo test: {error}"))?;
+    if !output.status.success() {
+        return Err("the tests do not build".to_owned());
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let mut jobs = Vec::new();
+    for job in messages.lines().filter_map(job_of) {
+        divide(job, &mut jobs)?;
+    }
+    Ok(jobs)
+}
+
+pub(super) fn chooses_packages(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| {
+        ["-p", "--package"].contains(&argument.as_str()) || argument.starts_with("--package=")
+    })
+}
+
+/// The program that a message of cargo is about, if it is one with tests.
+fn job_of(message: &str) -> Option<Job> {
+    let message: serde_json::Value = serde_json::from_str(message).ok()?;
+    let is_test = message.get("profile")?.get("test")?.as_bool()?;
+    let program = PathBuf::from(message.get("executable")?.as_str()?);
+    let folder = Path::new(message.get("manifest_path")?.as_str()?).parent()?.to_path_buf();
+    let target = message.get("target")?;
+    let package = folder.file_name()?.to_str()?.to_owned();
+    let name = match target.get("kind")?.get(0)?.as_str()? {
+        "lib" => package,
+        _ => format!("{package}::{}", target.get("name")?.as_str()?),
+    };
+    let is_alone = ALONE.iter().any(|alone| name.ends_with(&format!("::{alone}")));
+    is_test.then_some(Job { name, program, folder, chosen: Vec::new(), is_alone })
+}
+
+/// The job, and one more for each of its modules that runs alone.
+fn divide(mut job: Job, jobs: &mut Vec<Job>) -> Result<(), String> {
+    let listed = Command::new(&job.program)
+        .current_dir(&job.folder)
+        .args(["--list", "--format", "terse"])
+        .stderr(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot run {}: {error}", job.program.display()))?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    for module in ALONE.iter().map(|name| format!("{name}::")) {
+        if listed.lines().any(|test| test.starts_with(&module)) {
+            job.chosen.extend(["--skip".to_owned(), module.clone()]);
+            let name = format!("{}::{}", job.name, module.trim_end_matches(':'));
+            jobs.push(Job { name, chosen: vec![module], is_alone: true, ..job.clone() });
+        }
+    }
+    jobs.push(job);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGE: &str = r#"{"reason":"compiler-artifact","manifest_path":"/w/crates/server/Cargo.toml",
+        "target":{"kind":["test"],"name":"transport"},"profile":{"test":true},"executable":"/w/target/transport-1"}"#;
+
+    #[test]
+    fn a_test_program_is_named_after_its_crate_and_file() {
+        let message = MESSAGE.replace('\n', "");
+        let job = job_of(&message).unwrap();
+        assert_eq!((job.name.as_str(), job.is_alone), ("server::transport", false));
+        assert_eq!(job.folder, Path::new("/w/crates/server"));
+        let library = job_of(&message.replace("[\"test\"]", "[\"lib\"]")).unwrap();
+        assert_eq!(library.name, "server");
+        assert!(job_of(&message.replace("\"transport\"", "\"hostile_clients\"")).unwrap().is_alone);
+    }
+
+    #[test]
+    fn libraries_examples_and_other_messages_are_no_test_programs() {
+        assert!(job_of(&MESSAGE.replace('\n', "").replace("true", "false")).is_none());
+        assert!(job_of(r#"{"reason":"build-finished","success":true}"#).is_none());
+        assert!(job_of("no message").is_none());
+    }
+}

@@ -1,0 +1,174 @@
+//! Runs test programs side by side, the longest first, and those that must run alone one after the other at the end.
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Mutex;
+use std::sync::mpsc::{Sender, channel};
+
+use super::outcome::Report;
+use super::programs::Job;
+use crate::clock::Stopwatch;
+
+/// More programs at once than this gain nothing: each runs its tests on all cores, and a few are long.
+const JOBS_MAX: usize = 4;
+/// Programs that take the most time, for a run that finds no times of an earlier one. The longest is first.
+const LONGEST: &[&str] = &[
+    "doc tests",
+    "workbench::it",
+    "workbench",
+    "server::crashes",
+    "server::isolation",
+    "server::clients",
+    "server::power_loss",
+    "server::requirements",
+    "server::kills",
+    "server::equivalence",
+];
+
+/// How a program ended.
+pub(super) struct Ended {
+    pub(super) name: String,
+    pub(super) ms: u64,
+    pub(super) succeeded: bool,
+    pub(super) report: Report,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+/// Milliseconds of each program in the last run on this machine.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LastTimes(BTreeMap<String, u64>);
+
+impl LastTimes {
+    /// No file, or a broken one, means that no times are known.
+    pub(super) fn read(path: &Path) -> Self {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let pairs = text.lines().filter_map(|line| line.rsplit_once(' '));
+        Self(pairs.filter_map(|(name, ms)| Some((name.to_owned(), ms.parse().ok()?))).collect())
+    }
+
+    pub(super) fn take(&mut self, ended: &Ended) {
+        self.0.insert(ended.name.clone(), ended.ms);
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), String> {
+        let lines: Vec<String> = self.0.iter().map(|(name, ms)| format!("{name} {ms}")).collect();
+        std::fs::write(path, lines.join("\n"))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+
+    /// A program without a time counts as long, because a long program that starts last is what costs most.
+    fn expected_ms(&self, name: &str) -> u64 {
+        self.0.get(name).copied().unwrap_or_else(|| {
+            let behind = LONGEST.iter().rev().position(|long| *long == name).map_or(0, |place| place + 1);
+            600_000 + u64::try_from(behind).unwrap_or(0)
+        })
+    }
+}
+
+/// Runs every job with these arguments and environment; hands each to `report` when it ends.
+pub(super) fn run_all(
+    mut jobs: Vec<Job>,
+    last: &LastTimes,
+    command: &(dyn Fn(&Job) -> Command + Sync),
+    mut report: impl FnMut(Ended),
+) {
+    jobs.sort_by_key(|job| last.expected_ms(&job.name));
+    let (alone, together): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(|job| job.is_alone);
+    let workers = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, JOBS_MAX);
+    for (jobs, workers) in [(together, workers), (alone, 1)] {
+        let queue = Mutex::new(jobs);
+        let (sender, ended) = channel();
+        std::thread::scope(|scope| {
+            for _ in 0..workers {
+                let (sender, queue) = (sender.clone(), &queue);
+                scope.spawn(move || work(queue, command, &sender));
+            }
+            drop(sender);
+            ended.iter().for_each(&mut report);
+        });
+    }
+}
+
+fn work(queue: &Mutex<Vec<Job>>, command: &(dyn Fn(&Job) -> Command + Sync), ended: &Sender<Ended>) {
+    loop {
+        let Some(job) = queue.lock().ok().and_then(|mut jobs| jobs.pop()) else { return };
+        if ended.send(run(&job, command(&job))).is_err() {
+            return;
+        }
+    }
+}
+
+fn run(job: &Job, mut command: Command) -> Ended {
+    let begun = Stopwatch::start();
+    let (status, stdout, stderr) = captured(&mut command).unwrap_or_else(|error| {
+        (None, String::new(), format!("cannot run {}: {error}\n", job.program.display()))
+    });
+    let ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let succeeded = status.is_some_and(|status| status.success());
+    Ended { name: job.name.clone(), ms, succeeded, report: Report::read(&stdout), stdout, stderr }
+}
+
+/// Reads both outputs at once: a program that fills one pipe while the other is read would wait forever.
+fn captured(command: &mut Command) -> std::io::Result<(Option<ExitStatus>, String, String)> {
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| stderr.map(|mut stderr| stderr.read_to_end(&mut err)));
+        let read = stdout.map(|mut stdout| stdout.read_to_end(&mut out)).transpose();
+        let _ = reader.join();
+        read
+    })?;
+    let status = process.wait()?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok((Some(status), text(out), text(err)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(job: &Job) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", &job.chosen.join(" ")]);
+        command
+    }
+
+    fn job(name: &str, script: &str, is_alone: bool) -> Job {
+        Job {
+            name: name.to_owned(),
+            program: "sh".into(),
+            folder: ".".into(),
+            chosen: vec![script.to_owned()],
+            is_alone,
+        }
+    }
+
+    #[test]
+    fn every_job_runs_and_those_that_run_alone_come_last() {
+        let jobs = vec![
+            job("alone", "echo 'test a ... ok <0.002s>'", true),
+            job("bad", "echo broken >&2; exit 3", false),
+            job("good", "echo 'test result: ok. 2 passed; 0 failed; 0 ignored'", false),
+        ];
+        let mut ended = Vec::new();
+        run_all(jobs, &LastTimes::default(), &shell, |one| ended.push(one));
+        assert_eq!(ended.len(), 3);
+        let last = ended.last().unwrap();
+        assert_eq!((last.name.as_str(), last.report.tests.get("a")), ("alone", Some(&2)));
+        let of = |name: &str| ended.iter().find(|one| one.name == name).unwrap();
+        assert!(!of("bad").succeeded && of("bad").stderr == "broken\n");
+        assert!(of("good").succeeded && of("good").report.totals.passed == 2);
+    }
+
+    #[test]
+    fn programs_without_a_time_count_as_longer_than_those_with_one() {
+        let last = LastTimes(BTreeMap::from([("known".to_owned(), 70_000)]));
+        assert!(last.expected_ms("new") > last.expected_ms("known"));
+        assert!(last.expected_ms("doc tests") > last.expected_ms("workbench"));
+        assert!(last.expected_ms("workbench") > last.expected_ms("new"));
+    }
+}

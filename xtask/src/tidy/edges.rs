@@ -1,0 +1,62 @@
+//! Which crates of the workspace may depend on which.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::{folders, read};
+
+/// Which workspace crates each crate may depend on, in shipped code. Anything else is an error.
+const EDGES: &[(&str, &[&str])] = &[
+    ("keywright-designer", &["keywright-model", "keywright-semantics", "keywright-workbench"]),
+    ("keywright-engine", &["keywright-semantics", "keywright-store"]),
+    ("keywright-model", &["keywright-semantics"]),
+    ("keywright-semantics", &[]),
+    (
+        "keywright-server",
+        &[
+            "keywright-designer",
+            "keywright-engine",
+            "keywright-model",
+            "keywright-semantics",
+            "keywright-store",
+            "keywright-store-local",
+            "keywright-wire",
+            "keywright-workbench",
+        ],
+    ),
+    ("keywright-store", &[]),
+    ("keywright-store-local", &["keywright-store"]),
+    ("keywright-wire", &["keywright-semantics"]),
+    (
+        "keywright-workbench",
+        &["keywright-engine", "keywright-model", "keywright-semantics", "keywright-store"],
+    ),
+];
+
+/// Every crate's shipped dependencies on its siblings must be in `EDGES`.
+pub(super) fn check(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
+    let allowed: BTreeMap<&str, &[&str]> = EDGES.iter().copied().collect();
+    for folder in folders(&root.join("crates"))? {
+        let manifest: toml::Table = read(&folder.join("Cargo.toml"))?
+            .parse()
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        let name = manifest
+            .get("package")
+            .and_then(|package| package.get("name"))
+            .and_then(toml::Value::as_str)
+            .unwrap_or_default();
+        let Some(edges) = allowed.get(name) else {
+            faults.push(format!("crate {name} has no line in the edge list of xtask/src/tidy/edges.rs"));
+            continue;
+        };
+        let Some(dependencies) = manifest.get("dependencies").and_then(toml::Value::as_table) else {
+            continue;
+        };
+        for dependency in dependencies.keys().filter(|key| key.starts_with("keywright-")) {
+            if !edges.contains(&dependency.as_str()) {
+                faults.push(format!("crate {name} must not depend on {dependency}"));
+            }
+        }
+    }
+    Ok(())
+}
