@@ -1,7 +1,5 @@
 //! Pseudo-random numbers: the seed alone decides a run.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 pub struct Dice(u64);
 
 impl Dice {

@@ -6,15 +6,13 @@
 //!
 //! Files in the recording whose changes nobody here understands (mapped and written, copied by the kernel) stop the test.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::dice::Dice;
-use crate::strace::{Argument, Call, End, Trace};
+use crate::support::dice::Dice;
+use crate::support::strace::{Argument, Call, End, Trace};
 
 const SECTOR_BYTES: u64 = 512;
 const BLOCK_BYTES: usize = 65_536;

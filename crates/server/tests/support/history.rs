@@ -3,14 +3,12 @@
 //! A write counts as acknowledged from the line at which the server began to hand its answer to the operating system. It
 //! knows requests as far as the workload of `ledger` makes them.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::ledger::{Place, generation_of, place_of};
-use crate::strace::{Call, End, Trace};
+use crate::support::ledger::{Place, generation_of, place_of};
+use crate::support::strace::{Call, End, Trace};
 
 /// What a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,5 @@
 //! The database without sockets: JSON in, JSON out, over any store; and the same calls over HTTP, without an SDK.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

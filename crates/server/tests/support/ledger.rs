@@ -2,8 +2,6 @@
 //!
 //! It does not know what happens to the server, nor how it is asked: over HTTP or in process.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,8 +12,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, Put, StreamSpecification, StreamVi
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::in_process::{Answer, StreamsApi};
 use crate::support::client::{Caller, client};
+use crate::support::in_process::{Answer, StreamsApi};
 
 pub const TABLE: &str = "Tab";
 const WRITERS: u64 = 4;

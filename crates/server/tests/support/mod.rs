@@ -1,9 +1,21 @@
-//! A real server process for tests, on a free port, stopped when dropped.
+//! What the test programs share. Here: a real server process on a free port, stopped when dropped.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 pub mod client;
+pub mod dice;
+#[cfg(target_os = "linux")]
+pub mod disk;
+#[cfg(target_os = "linux")]
+pub mod history;
+pub mod in_process;
+pub mod ledger;
+pub mod machine;
+pub mod naive;
 pub mod raw;
+pub mod register;
+#[cfg(target_os = "linux")]
+pub mod strace;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

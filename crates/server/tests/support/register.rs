@@ -4,8 +4,6 @@
 //! Every change has a number of its own, greater than all earlier ones, which what it writes carries as its generation. Each key
 //! has one writer, so that its changes come one after the other. It does not know what happens to the server.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,9 +15,9 @@ use aws_sdk_dynamodb::types::{
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::dice::Dice;
-use crate::ledger::{Item, Place, TABLE, Table, generation_of, row};
 use crate::support::client::{Caller, client};
+use crate::support::dice::Dice;
+use crate::support::ledger::{Item, Place, TABLE, Table, generation_of, row};
 
 const WRITERS: u64 = 4;
 /// Sort keys of each partition.

@@ -4,8 +4,6 @@
 //! The lines are in an order that keeps cause before effect: a thread goes on after a call only once the call's end is written
 //! down, and a call's beginning is written down before the kernel acts on it. It does not know what the calls mean.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! The naive table: a map of items, and every read a walk over all of them. Beside it, how each request is written for the
 //! service, natively and as a statement of PartiQL.
 
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
-
 pub mod action;
 pub mod condition;
 pub mod expression;

@@ -11,7 +11,7 @@ use super::projection::{self, Shown};
 use super::random::Op;
 use super::reading::Reading;
 use super::{CONDITION_FAILED, DUPLICATE, Key, Naive, VALIDATION, key_json};
-use crate::in_process::{Answer, Api as _, InProcess, block_on};
+use crate::support::in_process::{Answer, Api as _, InProcess, block_on};
 
 /// What is done wrong on purpose on the way to the database, to see whether it is found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

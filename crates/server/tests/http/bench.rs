@@ -1,15 +1,14 @@
 //! `keywright bench` against the real binary: it fills a table, sends what it says, and reports in a form that programs read.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::process::Command;
 
 use serde_json::Value;
-use support::Server;
+
+use crate::support::Server;
+use crate::support::machine::exclusive;
 
 fn bench(arguments: &[&str]) -> Value {
+    let _alone = exclusive();
     let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .args(["bench", "--format", "json", "--seconds", "1", "--rounds", "2", "--items", "200"])
         .args(["--warm-up-ms", "50", "--connections", "4"])

@@ -3,14 +3,6 @@
 //!
 //! In process, the schedule, the store's faults and the losses of power all come from a seed; over HTTP, from the machine.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/in_process.rs"]
-mod in_process;
-mod support;
-
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,12 +11,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 
-use dice::{Dice, wanted};
-use in_process::{Answer, Api, Http, InProcess, block_on};
 use keywright_store::faulty::{Faults, FaultyStore, Schedule};
 use serde_json::{Value, json};
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
-use support::Server;
+
+use crate::support::Server;
+use crate::support::dice::{Dice, wanted};
+use crate::support::in_process::{Answer, Api, Http, InProcess, block_on};
 
 const KEYS: usize = 3;
 const CLIENTS: u64 = 3;

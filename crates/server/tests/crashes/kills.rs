@@ -1,30 +1,19 @@
 //! SIGKILL at random moments, while the server serves and while it opens its folder: nothing that was acknowledged is lost.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/ledger.rs"]
-mod ledger;
-#[path = "support/register.rs"]
-mod register;
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use dice::{Dice, wanted};
-use in_process::Http;
 use keywright_store_local::{LocalOptions, LocalStore};
-use ledger::{TABLE, check_stream_and, check_whole, enable_stream, scan};
-use register::{History, Left, Register, place};
 use serde_json::json;
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
 use tempfile::TempDir;
+
+use crate::support::Server;
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::dice::{Dice, wanted};
+use crate::support::in_process::Http;
+use crate::support::ledger::{self, TABLE, check_stream_and, check_whole, enable_stream, scan};
+use crate::support::register::{History, Left, Register, place};
 
 /// `KEYWRIGHT_KILLS` asks for more.
 const KILLS_DEFAULT: u64 = 8;

@@ -2,27 +2,18 @@
 //!
 //! Most failures are put between the server and the kernel by `strace`, call by call and file by file.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/ledger.rs"]
-mod ledger;
-#[path = "support/strace.rs"]
-mod strace;
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use in_process::{Answer, Api as _, Http};
 use keywright_store_local::{LocalOptions, LocalStore};
-use ledger::{TABLE, Workload, check, check_stream, enable_stream, generation_of};
 use serde_json::{Value, json};
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
+
+use crate::support::Server;
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::in_process::{Answer, Api as _, Http};
+use crate::support::ledger::{TABLE, Workload, check, check_stream, enable_stream, generation_of};
+use crate::support::strace;
 
 #[tokio::test]
 async fn a_full_disk_is_an_error_to_clients_and_costs_nothing_that_was_acknowledged() {

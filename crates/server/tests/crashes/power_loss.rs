@@ -4,41 +4,26 @@
 //!
 //! `KEYWRIGHT_POWER_LOSSES` asks for more, `KEYWRIGHT_SEED` for others.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-#![allow(clippy::print_stdout, reason = "what was recorded and judged is told")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/disk.rs"]
-mod disk;
-#[path = "support/history.rs"]
-mod history;
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/ledger.rs"]
-mod ledger;
-#[path = "support/strace.rs"]
-mod strace;
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use dice::{Dice, wanted};
-use disk::{Forgotten, Image, Model, Recording};
-use history::{Asked, History};
 use hyper::body::Bytes;
-use in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
 use keywright_store::{Store as _, Transaction as _};
 use keywright_store_local::{LocalOptions, LocalStore};
-use ledger::{Place, TABLE, Table, Workload, check, check_stream, enable_stream, generation_of};
 use serde_json::json;
-use strace::Trace;
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
 use tempfile::TempDir;
+
+use crate::support::Server;
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::dice::{Dice, wanted};
+use crate::support::disk::{Forgotten, Image, Model, Recording};
+use crate::support::history::{Asked, History};
+use crate::support::in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
+use crate::support::ledger::{
+    Place, TABLE, Table, Workload, check, check_stream, enable_stream, generation_of,
+};
+use crate::support::strace::{self, Trace};
 
 const LOSSES_DEFAULT: u64 = 24;
 /// Losses of power looked at in each life of a server.

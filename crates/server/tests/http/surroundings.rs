@@ -1,15 +1,11 @@
 //! What surrounds a server: its standard error, the modes of its files, and the browsers of its machine.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use support::Server;
+use crate::support::Server;
 
 /// The answer to one request on a connection of its own.
 fn answer(server: &Server, request: &str) -> String {

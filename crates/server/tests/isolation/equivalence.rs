@@ -2,25 +2,17 @@
 //! A sequence that does not is shrunk to its smallest form. `KEYWRIGHT_SEQUENCES` asks for more of them, `KEYWRIGHT_STEPS` for
 //! longer ones.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/naive/mod.rs"]
-mod naive;
-
 use std::cell::Cell;
 
-use dice::wanted;
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Durability, LocalOptions, LocalStore};
-use naive::pair::{Pair, Planted};
-use naive::random::{Op, ops};
-use naive::reading::Reading;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+
+use crate::support::dice::wanted;
+use crate::support::naive::pair::{Pair, Planted};
+use crate::support::naive::random::{Op, ops};
+use crate::support::naive::reading::Reading;
 
 const SEQUENCES_DEFAULT: u32 = 60;
 const STEPS_DEFAULT: u32 = 80;

@@ -3,14 +3,10 @@
 //! `cargo xtask test` installs the clients and says where, in `KEYWRIGHT_CLIENTS`; without that the tests are ignored, and
 //! a client that is missing where it should be fails them.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::Server;
+use crate::support::Server;
 
 fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")

@@ -1,9 +1,6 @@
 //! Requests whose signature stands in the query, signed by the official signer and sent over HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 #![allow(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
-
-mod support;
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -15,7 +12,8 @@ use aws_sigv4::http_request::{
     SignableBody, SignableRequest, SignatureLocation, SigningParams, SigningSettings, sign,
 };
 use aws_sigv4::sign::v4;
-use support::{Server, add_key};
+
+use crate::support::{Server, add_key};
 
 const TARGET: &str = "DynamoDB_20120810.ListTables";
 

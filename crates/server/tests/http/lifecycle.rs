@@ -1,18 +1,10 @@
 //! Starting and stopping: what survives, and what the person at the terminal reads.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/ledger.rs"]
-mod ledger;
-mod support;
-
 use std::collections::BTreeSet;
 
-use ledger::row;
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
+use crate::support::Server;
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::ledger::row;
 
 #[tokio::test]
 async fn a_stopped_server_ends_well_and_its_data_is_there_again() {

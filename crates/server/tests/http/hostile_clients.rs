@@ -1,17 +1,15 @@
 //! Clients that take more than their share: what they get, and what others still get meanwhile.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
-use support::raw::{Connection, request};
-use support::{Server, add_key};
+
+use crate::support::machine::exclusive;
+use crate::support::raw::{Connection, request};
+use crate::support::{Server, add_key};
 
 const CREATE: &str = r#"{"TableName":"Tab","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}"#;
 const GET: &str = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}}}"#;
@@ -55,6 +53,7 @@ fn rest(mut stream: TcpStream) -> usize {
 
 #[test]
 fn an_answer_leaves_at_once_also_if_more_was_sent() {
+    let _alone = exclusive();
     let server = Server::in_memory();
     for follows in ["\r\n", "P", "POST / HTTP/1.1\r\nHost: local"] {
         let mut connection = Connection::open(&server);
@@ -97,6 +96,7 @@ fn pipelined_requests_are_answered_in_order() {
 #[cfg(target_os = "linux")]
 #[test]
 fn answers_that_a_client_does_not_read_do_not_pile_up() {
+    let _alone = exclusive();
     let server = Server::in_memory();
     fill(&server, 100_000);
     let before = server.resident_mib();
@@ -123,6 +123,7 @@ fn a_client_that_does_not_read_its_answers_is_closed() {
 
 #[test]
 fn a_client_that_does_not_read_its_answer_does_not_keep_the_server_from_stopping() {
+    let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());
     fill(&server, 100_000);
@@ -135,6 +136,7 @@ fn a_client_that_does_not_read_its_answer_does_not_keep_the_server_from_stopping
 
 #[test]
 fn a_new_client_is_served_when_all_connections_are_taken() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--connections-max", "8"]);
     let mut known = Connection::open(&server);
     known.still_works();
@@ -155,6 +157,7 @@ fn a_new_client_is_served_when_all_connections_are_taken() {
 
 #[test]
 fn clients_whose_bodies_never_end_make_room_too() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--connections-max", "8"]);
     let mut stalled: Vec<_> = (0..80).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     let bytes = request("ListTables", &"x".repeat(1_000));
@@ -192,6 +195,7 @@ fn with_open_files(count: usize, arguments: &[&str]) -> Result<Server, String> {
 #[cfg(unix)]
 #[test]
 fn idle_connections_do_not_take_the_stores_file_descriptors() {
+    let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
     let server = with_open_files(400, &["--data", folder.path().to_str().unwrap()]).unwrap();
     let idle: Vec<_> = (0..600).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
@@ -212,6 +216,7 @@ fn a_server_that_may_open_too_few_files_says_so() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_large_body_whose_head_has_failed_is_not_kept() {
+    let _alone = exclusive();
     let server = Server::in_memory();
     let before = server.resident_mib();
     let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
@@ -267,6 +272,7 @@ fn bodies_share_a_budget_and_small_ones_do_without_it() {
 
 #[test]
 fn answers_that_nobody_reads_give_way_to_others() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
     fill(&server, 350_000);
     let mut connection = Connection::open(&server);
@@ -292,6 +298,7 @@ fn answers_that_nobody_reads_give_way_to_others() {
 #[cfg(target_os = "linux")]
 #[test]
 fn failed_conditions_that_show_their_item_take_from_the_memory_for_answers() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
     fill(&server, 390_000);
     let before = server.resident_mib();
@@ -330,6 +337,7 @@ fn one_address_gets_as_many_connections_and_requests_as_a_setting_says() {
 
 #[test]
 fn failed_signatures_slow_down_failing_requests_and_no_others() {
+    let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
     let (id, secret) = add_key(&file, &[]);
@@ -340,8 +348,11 @@ fn failed_signatures_slow_down_failing_requests_and_no_others() {
     }
     let (status, took) = send_signed(&server, &mut wrong);
     assert!(status == 400 && took >= Duration::from_millis(160), "{took:?}");
-    let (status, took) = send_signed(&server, &mut Signer::new(&id, &secret, "us-east-1"));
-    assert!(status == 200 && took < Duration::from_millis(160), "{took:?}");
+    // The fastest of three: one of them may wait for a processor, a delayed one would be slow every time.
+    let mut right = Signer::new(&id, &secret, "us-east-1");
+    let tries = [(); 3].map(|()| send_signed(&server, &mut right));
+    assert!(tries.iter().all(|(status, _)| *status == 200), "{tries:?}");
+    assert!(tries.iter().any(|(_, took)| *took < Duration::from_millis(160)), "{tries:?}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]

@@ -1,16 +1,13 @@
 //! `keywright model init`, `check`, `explain` and `schema` as programs see them: what goes to standard output and what to
 //! standard error, and with which status they end. Standard error is a pipe here, so that a progress bar would show.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use keywright_workbench::exchange::json::Json;
 use keywright_workbench::lint::RULES;
-use support::model_command as keywright;
+
+use crate::support::{model_command as keywright, model_command_to};
 
 fn streams(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -175,7 +172,7 @@ fn what_cannot_be_written_fails_the_command_and_is_told_once() {
     let folder = folder_to_print_from();
     for arguments in PRINTING {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = support::model_command_to(folder.path(), arguments, full.into());
+        let output = model_command_to(folder.path(), arguments, full.into());
         let (_, talk) = streams(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {talk}");
         assert_eq!(talk.matches("cannot write to standard output: No space left").count(), 1, "{talk}");
@@ -188,7 +185,7 @@ fn a_reader_that_has_seen_enough_is_no_fault() {
     for arguments in PRINTING {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = support::model_command_to(folder.path(), arguments, writer.into());
+        let output = model_command_to(folder.path(), arguments, writer.into());
         let (_, talk) = streams(&output);
         assert!(output.status.success() && !talk.contains("cannot write"), "{arguments:?}: {talk}");
     }

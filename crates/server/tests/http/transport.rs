@@ -1,15 +1,11 @@
 //! HTTP as it reaches the port: what is answered before any operation, and that nothing sent ends the server.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use support::Server;
-use support::raw::{AUTHORIZATION, Connection, DATE, signed};
+use crate::support::Server;
+use crate::support::raw::{AUTHORIZATION, Connection, DATE, signed};
 
 #[test]
 fn every_answer_has_an_id_and_the_checksum_of_its_body() {

@@ -1,16 +1,13 @@
 //! `keywright model import`, `export` and `diff`, with a server that is to accept what they write.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
-
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use keywright_workbench::exchange::json::Json;
-use support::{Server, model_command as keywright};
+
+use crate::support::{Server, model_command as keywright};
 
 const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 Credential=local/20261121/us-east-1/dynamodb/aws4_request, \
                              SignedHeaders=host, Signature=00";
