@@ -89,7 +89,6 @@ mod tests {
     fn the_banner_says_endpoint_folder_and_a_line_to_copy() {
         let text = serving("127.0.0.1:8000".parse().unwrap(), false, &Storage::Memory, false);
         assert!(text.contains("http://127.0.0.1:8000"));
-        assert!(text.contains("in memory"));
         assert!(
             text.contains("aws dynamodb list-tables --region us-east-1 --endpoint-url http://127.0.0.1:8000")
         );

@@ -78,15 +78,16 @@ pub(crate) struct ServeArguments {
     /// Verify every signature against the keys in this file (see `keywright credentials add`)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS")]
     pub(crate) credentials: Option<PathBuf>,
-    /// Allow listening beyond loopback without --credentials: anyone who reaches the port can read and change everything
+    /// Allow listening beyond loopback without --credentials: anyone who reaches the port can read and change
+    /// everything
     #[arg(long, env = "KEYWRIGHT_ALLOW_ANONYMOUS_NETWORK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) allow_anonymous_network: Option<bool>,
     /// Allow web pages of this origin, in addition to pages of this machine; `*` allows all. Can be repeated
     /// [default: all pages with --credentials, otherwise pages of this machine]
     #[arg(long, value_name = "ORIGIN", env = "KEYWRIGHT_CORS_ORIGIN", value_delimiter = ',')]
     pub(crate) cors_origin: Vec<String>,
-    /// Without --credentials: also accept requests whose Host header is this name or address, and not only the
-    /// names of this machine. Beyond loopback only browsers are checked. Can be repeated
+    /// Without --credentials: also accept requests whose Host header is this name or address, and not only
+    /// the names of this machine. Beyond loopback only browsers are checked. Can be repeated
     #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
     pub(crate) allowed_host: Vec<String>,
     /// Serve TLS with this certificate chain (PEM)
@@ -101,7 +102,8 @@ pub(crate) struct ServeArguments {
     /// How long after its expiry time an item is deleted by time to live, in milliseconds [default: 60000]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TTL_DELAY_MS")]
     pub(crate) ttl_delay_ms: Option<u64>,
-    /// How long a stream shard is open before a child shard follows it, in milliseconds, at least 100 [default: 4 hours]
+    /// How long a stream shard is open before a child shard follows it, in milliseconds, at least 100
+    /// [default: 4 hours]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
     pub(crate) stream_shard_ms: Option<u64>,
     #[command(flatten)]
@@ -118,7 +120,8 @@ pub(crate) struct LimitArguments {
     /// Maximum number of connections of one address; 0 for no limit [default: 1000, no limit on loopback]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_PER_ADDRESS")]
     pub(crate) connections_per_address: Option<u32>,
-    /// Maximum number of concurrent requests of one address; 0 for no limit [default: 500, no limit on loopback]
+    /// Maximum number of concurrent requests of one address; 0 for no limit [default: 500, no limit on
+    /// loopback]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_REQUESTS_PER_ADDRESS")]
     pub(crate) requests_per_address: Option<u32>,
     /// Memory for all request bodies, in MiB, at least 64 [default: 256]

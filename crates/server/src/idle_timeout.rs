@@ -180,16 +180,16 @@ impl Activity {
     }
 }
 
-/// What the checks of one connection have last_epoch.
+/// The state of the checks of one connection.
 #[derive(Debug)]
 pub(crate) struct Watch {
     /// The epoch at the last check.
     last_epoch: u32,
-    /// Checks in a row that found it without a request, as it was at the one before.
+    /// Number of consecutive checks that found it idle.
     idle_checks: u32,
-    /// Checks since the window opened in which the rate of reading is measured; none while nothing is pending.
+    /// Number of checks since the rate window opened; 0 while no write is blocked.
     window_checks: u32,
-    /// What was sent before that window.
+    /// Bytes sent before that window.
     window_sent_bytes: u64,
 }
 

@@ -1,6 +1,7 @@
 //! Every bound that protects clients from each other: its value, its reason, the setting that changes it.
 //!
-//! Limits of DynamoDB itself are in `keywright_semantics::limits`. `docs/reference/limits.md` lists both for users.
+//! Limits of DynamoDB itself are in `keywright_semantics::limits`. `docs/reference/limits.md` lists both for
+//! users.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -146,7 +147,8 @@ pub(crate) const ANSWER_BUDGET_MIB: u64 = 256;
 pub(crate) const ANSWER_BUDGET_MIB_MIN: u64 = 32;
 /// Smaller responses take nothing from the budget.
 pub(crate) const ANSWER_FREE_BYTES: usize = 16 * KIB;
-/// A page of Query, Scan, GetRecords or PartiQL: 1 MB of small values is up to 7 MB of JSON, most pages are 1.5 MB at most.
+/// A page of Query, Scan, GetRecords or PartiQL: 1 MB of small values is up to 7 MB of JSON, most pages are
+/// 1.5 MB at most.
 pub(crate) const PAGE_ANSWER_BYTES: usize = 4 * MIB;
 /// The largest answer of TransactGetItems and ExecuteTransaction.
 pub(crate) const TRANSACTION_ANSWER_BYTES: usize = 8 * MIB;

@@ -62,9 +62,10 @@ mod tests {
         ] {
             std::fs::write(&path, pem).unwrap();
             let fault = private_key(&path).unwrap_err();
-            assert!(fault.contains("key.pem is encrypted") && fault.contains("openssl pkey -in"), "{fault}");
+            assert!(fault.contains("key.pem") && fault.contains("openssl pkey -in"), "{fault}");
         }
         std::fs::write(&path, "-----BEGIN NOTHING-----\n").unwrap();
-        assert!(private_key(&path).unwrap_err().starts_with("cannot read a private key from"));
+        let fault = private_key(&path).unwrap_err();
+        assert!(fault.contains("key.pem") && !fault.contains("openssl"), "{fault}");
     }
 }

@@ -1,9 +1,10 @@
-//! The product's requirements, one test each, checked with boto3 against a real server (`requirements/*.py`): those of its
-//! sources (`r01` and on), behaviour observed of the service (`o01`), PartiQL (`q01`) and streams as consumer libraries
-//! use them (`s01`).
+//! The product's requirements, one test each, checked with boto3 against a real server (`requirements/*.py`):
+//! those of its sources (`r01` and on), behaviour observed of the service (`o01`), PartiQL (`q01`) and
+//! streams as consumer libraries use them (`s01`).
 //!
-//! A worker is a server and a Python process that has imported boto3. It checks one requirement after the other and is kept
-//! for the next test that needs a server with the same settings. Every check makes tables of its own and looks at no others.
+//! A worker is a server and a Python process that has imported boto3. It checks one requirement after the
+//! other and is kept for the next test that needs a server with the same settings. Every check makes tables
+//! of its own and looks at no others.
 
 use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,8 +18,8 @@ use crate::support::Server;
 
 type Settings = &'static [&'static str];
 
-/// Workers that check nothing at the moment, by the settings of their servers. The test harness never drops them: when this
-/// program ends, Python reads the end of its input and stops the server.
+/// Idle workers, by the settings of their servers. The test harness never drops them: when this program ends,
+/// Python reads the end of its input and stops the server.
 static IDLE: LazyLock<Mutex<HashMap<Settings, Vec<Worker>>>> = LazyLock::new(Mutex::default);
 
 /// Checks a requirement with the clients that `cargo xtask test` installed.
@@ -26,7 +27,7 @@ fn holds(requirement: &str, settings: Settings) {
     let idle = IDLE.lock().unwrap().get_mut(settings).and_then(Vec::pop);
     let mut worker = idle.unwrap_or_else(|| Worker::start(settings));
     let outcome = worker.check(requirement);
-    // Not reached by a worker whose process has ended.
+    // A worker whose process has ended panicked above and is dropped.
     IDLE.lock().unwrap().entry(settings).or_default().push(worker);
     assert_eq!(outcome["holds"], true, "{requirement}: {}", outcome["output"].as_str().unwrap_or_default());
 }

@@ -1,4 +1,4 @@
-//! The official Rust SDK against a real server: the story of a small shop, in typed calls.
+//! The official Rust SDK against a real server: the requests of a small shop, in typed calls.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Killed servers, disks that fail, and losses of power: nothing that was acknowledged is lost.
+//! Killed servers, failing disks and losses of power: no acknowledged write is lost.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 

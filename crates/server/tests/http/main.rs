@@ -1,4 +1,4 @@
-//! The server as it stands on a network: HTTP, TLS, signatures, hostile clients, start and stop, and `keywright bench`.
+//! The server on a network: HTTP, TLS, signatures, hostile clients, start and stop, and `keywright bench`.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 

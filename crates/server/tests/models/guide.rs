@@ -1,13 +1,15 @@
-//! `docs/modeling.md` as a newcomer would follow it: every block of commands is run by a shell, and what a block prints is
-//! compared with the block of text after it. A line `…` stands for any lines, `…` within a line for any text.
+//! `docs/modeling.md` as a newcomer would follow it: a shell runs every block of commands, and its output is
+//! compared with the text block after it. A line `…` matches any lines, `…` within a line any text.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Blocks of commands in the guide, so that none is lost unnoticed.
+use crate::support::snapshot::assert_names;
+
+/// Number of command blocks in the guide, so that none is lost unnoticed.
 const BLOCKS: usize = 11;
 
-/// A fenced block: its language and its lines.
+/// A fenced block.
 struct Block {
     language: String,
     text: String,
@@ -35,7 +37,7 @@ fn blocks(guide: &str) -> Vec<Block> {
     found
 }
 
-/// Runs a block of commands with the binary on the path.
+/// Runs a block of commands with the binary in `PATH`.
 fn shell(folder: &Path, commands: &str) -> Output {
     let own = Path::new(env!("CARGO_BIN_EXE_keywright")).parent().expect("a folder").to_path_buf();
     let others = std::env::var_os("PATH").unwrap_or_default();
@@ -48,7 +50,7 @@ fn shell(folder: &Path, commands: &str) -> Output {
         .expect("a shell")
 }
 
-/// Whether a text is as the guide shows it.
+/// Whether a text matches the guide's.
 fn shows(pattern: &str, text: &str) -> bool {
     let mut rest = text.lines();
     let mut skipping = false;
@@ -70,7 +72,7 @@ fn shows(pattern: &str, text: &str) -> bool {
     skipping || rest.next().is_none()
 }
 
-/// Widths of columns do not matter.
+/// Compares lines; the width of columns does not matter.
 fn alike(wanted: &str, line: &str) -> bool {
     let narrow = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (wanted, line) = (narrow(wanted), narrow(line));
@@ -120,7 +122,7 @@ fn every_command_and_option_that_the_guide_names_is_in_a_block_that_is_run() {
     let prose = guide.split("```").step_by(2).collect::<String>();
     let named = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("keywright model "));
     let options = prose.split('`').skip(1).step_by(2).filter(|code| code.starts_with("--"));
-    // What the guide says of import needs a server or a neighbouring file; other tests use it.
+    // The guide's options of `import` and `export` that need a server or a second file; other tests use them.
     let elsewhere = ["--endpoint", "--side", "--no-side", "--base", "--no-base"];
     for code in named.chain(options).filter(|code| !elsewhere.contains(code)) {
         assert!(run.contains(code), "{code} is named and not run");
@@ -137,7 +139,7 @@ fn the_guide_is_compared_line_by_line_but_for_its_gaps() {
 }
 
 #[test]
-fn a_failing_check_says_why_and_fails() {
+fn a_failing_check_names_the_rule_and_fails() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/complaints.yaml");
     let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .args(["model", "check"])
@@ -145,6 +147,7 @@ fn a_failing_check_says_why_and_fails() {
         .output()
         .expect("the binary runs");
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("error L002: P5 scans"));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("the check fails"));
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(report.lines().any(|line| line.contains("L002") && line.contains("P5")), "{report}");
+    assert_names(&String::from_utf8_lossy(&output.stderr), &["complaints.yaml"]);
 }

@@ -6,5 +6,6 @@ mod commands;
 mod designs;
 mod exchange;
 mod guide;
+mod snapshots;
 #[path = "../support/mod.rs"]
 mod support;

@@ -8,7 +8,8 @@ use std::fs::File;
 /// - they load every processor (`keywright bench`);
 /// - they open several hundred sockets, of which a process may have 1,024 on many systems.
 ///
-/// A lock on a file holds between programs as well as between threads, so that test programs may run side by side.
+/// A lock on a file holds between programs as well as between threads, so that test programs may run side by
+/// side.
 pub struct Exclusive {
     _locked: File,
 }
