@@ -64,7 +64,7 @@ pub(crate) fn serving(address: SocketAddr, secure: bool, storage: &Storage, sign
             std::path::absolute(path).unwrap_or_else(|_| path.clone()).display().to_string()
         }
     };
-    let signatures = if signed { "verified" } else { "not verified; any well-formed one is accepted" };
+    let signatures = if signed { "verified" } else { "any well-formed one is accepted" };
     let variables = if signed { "" } else { "AWS_ACCESS_KEY_ID=local AWS_SECRET_ACCESS_KEY=local " };
     format!(
         "Keywright {version} serves DynamoDB\n  endpoint    {endpoint}\n  data        {data}\n  signatures  {signatures}\n\n\
