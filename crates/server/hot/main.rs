@@ -1,5 +1,5 @@
-//! One hot operation, as often as asked, without sockets and disks: what `cargo xtask instructions` counts and what a
-//! profiler is pointed at. `keywright-hot OPERATION TIMES`; without arguments it lists the operations.
+//! Repeats one hot operation without sockets and disks, for `cargo xtask instructions` and profilers. Usage:
+//! `keywright-hot OPERATION TIMES`; without arguments it lists the operations.
 
 #![expect(clippy::print_stdout, reason = "a program for the terminal")]
 
@@ -17,7 +17,7 @@ use keywright_wire::sigv4::{
 };
 use keywright_wire::{Operation, decode, render};
 
-/// As the server has it.
+/// The server's allocator.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -39,7 +39,7 @@ const PARTITIONS: u64 = 10;
 const PARTITION_ITEMS: u64 = 100;
 const NOW: TimeMs = TimeMs(1_795_000_000_000);
 
-/// Time stands still and random numbers count up, so that every run does the same.
+/// A fixed time and counting random numbers, so that every run does the same.
 #[derive(Default)]
 struct StillEnv(AtomicU64);
 
@@ -87,8 +87,8 @@ impl Database {
     }
 
     fn ask(&self, operation: Operation, body: &str) -> Vec<u8> {
-        let request = decode(operation, body.as_bytes()).expect("the bodies here are right");
-        render(&block_on(self.engine.execute(&self.caller, request)).expect("and so are the requests"))
+        let request = decode(operation, body.as_bytes()).expect("the bodies are valid");
+        render(&block_on(self.engine.execute(&self.caller, request)).expect("the requests succeed"))
     }
 }
 
@@ -174,7 +174,7 @@ fn verify_signatures(times: u64) {
 }
 
 fn repeat(database: &Database, operation: Operation, times: u64, body: fn(u64) -> String) {
-    // Bodies are made beforehand, so that making them is counted but little.
+    // Bodies are built beforehand and add little to the count.
     let bodies: Vec<String> = (0..16).map(|number| body(number * 61)).collect();
     for body in bodies.iter().cycle().take(usize::try_from(times).unwrap_or(usize::MAX)) {
         black_box(database.ask(operation, black_box(body)));
@@ -209,6 +209,6 @@ fn main() {
         "batch-write-item" => repeat(&database, Operation::BatchWriteItem, times, batch),
         "transact-write-items" => repeat(&database, Operation::TransactWriteItems, times, transact),
         "verify-signature" => verify_signatures(times),
-        unknown => println!("{unknown} is none of {}", OPERATIONS.join(", ")),
+        unknown => println!("{unknown} is not one of {}", OPERATIONS.join(", ")),
     }
 }

@@ -1,16 +1,16 @@
-//! How much memory a request's answer may take, before it is executed.
+//! Estimates how much memory a request's answer can take, before the request is executed.
 //!
-//! Only answers of many items count; what one item answers is known before it is sent.
+//! Only answers of many items are estimated. The size of a single item's answer is known before it is sent.
 
 use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::request::Request;
 
 use crate::limits::{BATCH_ANSWER_BYTES, PAGE_ANSWER_BYTES, TRANSACTION_ANSWER_BYTES, WRITES_READ_BYTES};
 
-/// So many items of a write are not counted.
+/// Number of items of a write that take nothing from the budget.
 const FEW_ITEMS: usize = 10;
 
-/// The most that its items may take; none for requests that answer little.
+/// Upper bound of the bytes that the request's items take; `None` for requests with small answers.
 pub(crate) fn estimate(request: &Request) -> Option<usize> {
     let items = |count: usize, most: usize| Some(count.saturating_mul(ITEM_BYTES_MAX).min(most));
     let many = |count: usize| match count.saturating_sub(FEW_ITEMS) {
@@ -27,7 +27,7 @@ pub(crate) fn estimate(request: &Request) -> Option<usize> {
         Request::BatchExecuteStatement(request) => items(request.statements.len(), BATCH_ANSWER_BYTES),
         Request::TransactGetItems(request) => items(request.gets.len(), TRANSACTION_ANSWER_BYTES),
         Request::ExecuteTransaction(request) => items(request.statements.len(), TRANSACTION_ANSWER_BYTES),
-        // Not what they answer but what they read before they write; ten items are as little as one.
+        // Counts the items that are read before the write. Ten items count as little as one.
         Request::TransactWriteItems(request) => many(request.actions.len()),
         Request::BatchWriteItem(request) => many(request.tables.iter().map(|table| table.writes.len()).sum()),
         _ => None,

@@ -1,7 +1,7 @@
-//! Who calls: from a signature's claim to the account and region whose tables the request sees.
+//! Authentication: maps a request's signature to the account and region whose tables it can use.
 //!
-//! With keys configured every signature is verified; without, every well-formed one is taken at its word. The claim is
-//! judged before a request's body is read, the signature after it, because it covers the body.
+//! With keys configured every signature is verified; without, every well-formed signature is accepted. The
+//! claim is checked before the body is read. The signature is checked after it, because it covers the body.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ use keywright_wire::sigv4::{
 
 use crate::credentials::Credential;
 
-/// The account of any access key that does not name one.
+/// The account of access keys that do not name one.
 const DEFAULT_ACCOUNT: &str = "123456789012";
 
-/// How requests are told apart.
+/// How requests are authenticated.
 #[derive(Debug)]
-pub(crate) enum Gate {
+pub(crate) enum Authenticator {
     /// Signatures must be well-formed. An access key of twelve digits names its account.
-    Open,
-    /// Signatures must hold.
+    Unverified,
+    /// Signatures are verified with these keys.
     Keys { credentials: Credentials, signing_keys: SigningKeys },
 }
 
@@ -35,7 +35,7 @@ impl Keyring for Credentials {
     }
 }
 
-impl Gate {
+impl Authenticator {
     pub(crate) fn with_keys(credentials: BTreeMap<String, Credential>) -> Self {
         Self::Keys { credentials: Credentials(credentials), signing_keys: SigningKeys::default() }
     }
@@ -44,37 +44,38 @@ impl Gate {
         matches!(self, Self::Keys { .. })
     }
 
-    /// Judges what a request's head claims. Without keys no header but those of the claim is looked at, nor the clock.
-    pub(crate) fn judge<'a>(
+    /// Checks the claim in a request's head. Without keys it reads neither the clock nor any header but those
+    /// of the claim.
+    pub(crate) fn check_claim<'a>(
         &'a self,
         request: &SignedRequest<'a>,
         now: impl FnOnce() -> TimeMs,
-    ) -> Result<Claimed<'a>, Error> {
+    ) -> Result<CheckedClaim<'a>, Error> {
         match self {
-            Self::Open => {
+            Self::Unverified => {
                 let claim = read_claim(request, TimeCheck::Skip)?;
-                Ok(Claimed::Trusted(caller(account_of_open_key(claim.access_key_id()), claim.region())))
+                Ok(CheckedClaim::Trusted(caller(account_of_open_key(claim.access_key_id()), claim.region())))
             }
             Self::Keys { credentials, signing_keys } => {
                 let claim = read_claim(request, TimeCheck::Now(now()))?;
                 let secret = check_key(request, &claim, credentials)?;
                 let credential = credentials.0.get(claim.access_key_id());
                 let account = credential.map_or(DEFAULT_ACCOUNT, |credential| credential.account.as_str());
-                Ok(Claimed::Signed(Box::new(Signed { claim, secret, account, signing_keys })))
+                Ok(CheckedClaim::Signed(Box::new(Signed { claim, secret, account, signing_keys })))
             }
         }
     }
 }
 
-/// Who a request's head claims to come from.
+/// The claim of a request's head, checked.
 #[derive(Debug)]
-pub(crate) enum Claimed<'a> {
+pub(crate) enum CheckedClaim<'a> {
     Trusted(Caller),
-    /// By a known key, if the signature holds.
+    /// Made with a known key; the signature is not verified yet.
     Signed(Box<Signed<'a>>),
 }
 
-/// A claim of a known key.
+/// A claim made with a known key.
 #[derive(Debug)]
 pub(crate) struct Signed<'a> {
     claim: Claim<'a>,
@@ -83,8 +84,8 @@ pub(crate) struct Signed<'a> {
     signing_keys: &'a SigningKeys,
 }
 
-impl Claimed<'_> {
-    /// Lets a request in, whose body is there by now, or says why not.
+impl CheckedClaim<'_> {
+    /// Verifies the signature of a request whose body has been read, and returns the caller.
     pub(crate) fn verify(self, request: &SignedRequest<'_>) -> Result<Caller, Error> {
         match self {
             Self::Trusted(caller) => Ok(caller),

@@ -1,6 +1,6 @@
-//! Bodies of requests: reading them within their limits of size and memory, and throwing away what nobody wants.
+//! Reads request bodies within their limits of size and memory, and discards bodies that are not needed.
 //!
-//! It does not know how long a body may take (`http`) nor what is in it.
+//! It does not know how long a body may take (`http`) nor what it contains.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::limits::{
     BODY_FREE_BYTES, BODY_STEPS_BYTES_MAX, DISCARDED_BYTES_MAX, Limits, UNVERIFIED_BODIES_SHARE,
 };
 
-/// Why a body is not read to its end.
+/// Why a body was not read completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyFault {
-    /// Larger than was to be read. What is left of it is still there.
+    /// Larger than the limit. The rest of it has not been read.
     TooLarge,
     TooSlow,
     Broken,
@@ -29,11 +29,11 @@ pub(crate) enum BodyFault {
 #[derive(Debug)]
 pub(crate) struct BodyBudgets {
     all: Arc<Budget>,
-    /// The part of it for clients without a verified request.
+    /// The part of it for connections without a verified request.
     unverified: Arc<Budget>,
 }
 
-/// What one request holds of it.
+/// The memory that one request holds.
 #[derive(Debug)]
 pub(crate) struct Hold<'b> {
     budgets: &'b BodyBudgets,
@@ -49,44 +49,44 @@ impl BodyBudgets {
         Self { all: Budget::new(bytes, wait), unverified: Budget::new(bytes / UNVERIFIED_BODIES_SHARE, wait) }
     }
 
-    /// The budget for heads: where signatures are verified, no head has one yet.
+    /// The budget for unfinished heads. Where signatures are verified, no head counts as verified yet.
     pub(crate) const fn for_heads(&self, verifies: bool) -> &Arc<Budget> {
         if verifies { &self.unverified } else { &self.all }
     }
 
-    /// Memory of one request, none yet. One that is not verified shares a part with its like.
+    /// An empty hold for one request. Unverified requests share a part of the memory.
     pub(crate) const fn hold(&self, verified: bool) -> Hold<'_> {
         Hold { budgets: self, verified, of_all: None, of_unverified: None }
     }
 }
 
 impl Hold<'_> {
-    /// Takes more until it has so many bytes; the first few are free.
+    /// Takes memory until the request holds `bytes`; the first `BODY_FREE_BYTES` are free.
     pub(crate) async fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
         if bytes <= BODY_FREE_BYTES {
             return Ok(());
         }
         let budgets = self.budgets;
         if !self.verified {
-            let share = self.of_unverified.get_or_insert_with(|| budgets.unverified.nothing());
+            let share = self.of_unverified.get_or_insert_with(|| budgets.unverified.empty_share());
             share.grow_to(bytes).await?;
         }
-        self.of_all.get_or_insert_with(|| budgets.all.nothing()).grow_to(bytes).await
+        self.of_all.get_or_insert_with(|| budgets.all.empty_share()).grow_to(bytes).await
     }
 
-    /// The request's signature holds: it leaves the part of those without one.
+    /// Notes that the signature is valid: the request no longer counts against the unverified part.
     pub(crate) fn verify(&mut self) {
         self.verified = true;
         self.of_unverified = None;
     }
 }
 
-/// A body's length, if its head says it.
+/// A body's length, if the head declares it.
 pub(crate) fn declared_bytes(body: &Incoming) -> Option<usize> {
     body.size_hint().exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))
 }
 
-/// Reads a body of at most so many bytes.
+/// Reads a body of at most `bytes_max` bytes.
 pub(crate) async fn read(
     body: &mut Incoming,
     bytes_max: usize,
@@ -123,8 +123,9 @@ pub(crate) async fn read(
     Ok(if all.is_empty() { first } else { Bytes::from(all) })
 }
 
-/// Room for a body of which so many bytes have come and at most so many will. It doubles, until enough has come to trust
-/// that the rest will: two bodies that each wait for what the other holds would both fail.
+/// The capacity to reserve when `length` bytes of at most `most` have arrived. It doubles up to
+/// `BODY_STEPS_BYTES_MAX` and then jumps to `most`: two bodies that each wait for the other's memory would
+/// both fail.
 fn capacity_for(length: usize, most: usize) -> usize {
     let most = most.max(length);
     if length > BODY_STEPS_BYTES_MAX {
@@ -133,8 +134,8 @@ fn capacity_for(length: usize, most: usize) -> usize {
     length.next_power_of_two().max(4 * BODY_FREE_BYTES).min(most)
 }
 
-/// Reads what is left of a body and forgets it, so that its connection can go on. Of a body that is too long for that, the
-/// rest is left and ends the connection.
+/// Reads and discards the rest of a body, so that its connection can be used again. A rest longer than
+/// `DISCARDED_BYTES_MAX` is left unread and ends the connection.
 pub(crate) async fn discard(body: &mut Incoming) {
     let too_long = |bytes: usize| bytes > DISCARDED_BYTES_MAX;
     if declared_bytes(body).is_some_and(too_long) {
@@ -149,7 +150,7 @@ pub(crate) async fn discard(body: &mut Incoming) {
     }
 }
 
-/// The most that any body is read.
+/// The largest body that is read.
 pub(crate) const BYTES_MAX: usize = REQUEST_BYTES_MAX;
 
 #[cfg(test)]

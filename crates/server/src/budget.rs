@@ -1,4 +1,5 @@
-//! A budget of memory that requests share: who takes from it waits for a bounded time, in order.
+//! A memory budget that requests share. A request that finds it exhausted waits in a fair queue for a bounded
+//! time.
 //!
 //! It does not know what the bytes are for.
 
@@ -8,32 +9,32 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, Notify};
 
-/// So many bytes for all. Taking what is there costs one atomic operation.
+/// A shared number of bytes. Taking bytes that are free costs one atomic operation.
 #[derive(Debug)]
 pub(crate) struct Budget {
-    /// Negative while more was taken than there is, by those who could not wait.
+    /// Negative while requests that could not wait have taken more than the budget.
     left: AtomicI64,
-    /// How many wait. While any does, nobody passes them.
+    /// Number of waiting requests. While it is not zero, new requests queue behind them.
     waiting: AtomicUsize,
-    /// Held by the first of those who wait: a fair lock, so they are served in order.
+    /// Held by the first waiting request. The lock is fair, so requests are served in order.
     queue: Mutex<()>,
-    /// Rung when bytes come back while somebody waits.
+    /// Notified when bytes are returned while a request waits.
     returned: Notify,
     wait: Duration,
 }
 
-/// The budget did not have enough in time.
+/// The budget had not enough bytes within the waiting time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Exhausted;
 
-/// Bytes taken from a budget. They go back when it is dropped.
+/// Bytes taken from a budget; dropping it returns them.
 #[derive(Debug)]
 pub(crate) struct Share {
     budget: Arc<Budget>,
     bytes: usize,
 }
 
-/// Counts as one that waits, until it is dropped.
+/// Counts as a waiting request until it is dropped.
 struct Waiting<'b>(&'b AtomicUsize);
 
 impl Drop for Waiting<'_> {
@@ -57,25 +58,25 @@ impl Budget {
         })
     }
 
-    /// Whether somebody waits, or there is nothing left to take.
+    /// Whether a request waits or the budget is exhausted.
     pub(crate) fn is_short(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0 || self.left.load(Ordering::Relaxed) <= 0
     }
 
-    /// Takes the bytes, waiting for them if they are not there.
-    pub(crate) async fn take(self: &Arc<Self>, bytes: usize) -> Result<Share, Exhausted> {
-        let mut share = self.nothing();
+    /// Takes the bytes and waits for them if necessary.
+    pub(crate) async fn acquire(self: &Arc<Self>, bytes: usize) -> Result<Share, Exhausted> {
+        let mut share = self.empty_share();
         share.grow_to(bytes).await?;
         Ok(share)
     }
 
-    /// Takes the bytes if they are there.
-    pub(crate) fn take_now(self: &Arc<Self>, bytes: usize) -> Option<Share> {
+    /// Takes the bytes if they are free now.
+    pub(crate) fn try_acquire(self: &Arc<Self>, bytes: usize) -> Option<Share> {
         self.subtract(bytes).then(|| Share { budget: Arc::clone(self), bytes })
     }
 
-    /// A share of nothing yet.
-    pub(crate) fn nothing(self: &Arc<Self>) -> Share {
+    /// An empty share.
+    pub(crate) fn empty_share(self: &Arc<Self>) -> Share {
         Share { budget: Arc::clone(self), bytes: 0 }
     }
 
@@ -85,7 +86,7 @@ impl Budget {
         self.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, enough).is_ok()
     }
 
-    async fn subtract_when_there(&self, bytes: usize) -> Result<(), Exhausted> {
+    async fn subtract_or_wait(&self, bytes: usize) -> Result<(), Exhausted> {
         if self.waiting.load(Ordering::SeqCst) == 0 && self.subtract(bytes) {
             return Ok(());
         }
@@ -93,7 +94,7 @@ impl Budget {
         let _waiting = Waiting(&self.waiting);
         let turn = async {
             let _first = self.queue.lock().await;
-            // What comes back between a look and the wait leaves its mark in the bell.
+            // `Notify` stores a permit, so bytes returned between the check and the wait are not missed.
             while !self.subtract(bytes) {
                 self.returned.notified().await;
             }
@@ -112,18 +113,18 @@ impl Budget {
 }
 
 impl Share {
-    /// Takes more until it has so many bytes, waiting for them if they are not there.
+    /// Grows the share to `bytes` and waits for them if necessary.
     pub(crate) async fn grow_to(&mut self, bytes: usize) -> Result<(), Exhausted> {
         let more = bytes.saturating_sub(self.bytes);
         if more > 0 {
-            self.budget.subtract_when_there(more).await?;
+            self.budget.subtract_or_wait(more).await?;
             self.bytes = bytes;
         }
         Ok(())
     }
 
-    /// Takes more or gives back, without waiting: the memory is in use already.
-    pub(crate) fn settle(&mut self, bytes: usize) {
+    /// Grows or shrinks the share without waiting: the memory is in use already.
+    pub(crate) fn resize(&mut self, bytes: usize) {
         if bytes > self.bytes {
             self.budget.left.fetch_sub(signed(bytes - self.bytes), Ordering::SeqCst);
         } else {
@@ -148,42 +149,42 @@ mod tests {
     #[tokio::test]
     async fn what_is_taken_comes_back() {
         let budget = Budget::new(100, SOON);
-        let share = budget.take(100).await.unwrap();
-        assert_eq!(budget.take(1).await.err(), Some(Exhausted));
+        let share = budget.acquire(100).await.unwrap();
+        assert_eq!(budget.acquire(1).await.err(), Some(Exhausted));
         drop(share);
-        assert!(budget.take(100).await.is_ok());
+        assert!(budget.acquire(100).await.is_ok());
         assert_eq!(budget.left.load(Ordering::SeqCst), 100);
         assert_eq!(budget.waiting.load(Ordering::SeqCst), 0);
     }
 
     #[tokio::test]
-    async fn those_who_wait_are_served_in_order_and_nobody_passes_them() {
+    async fn waiting_requests_are_served_in_order_and_not_overtaken() {
         let budget = Budget::new(100, Duration::from_secs(5));
-        let mut first = budget.take(60).await.unwrap();
+        let mut first = budget.acquire(60).await.unwrap();
         let large = tokio::spawn({
             let budget = Arc::clone(&budget);
-            async move { drop(budget.take(90).await.unwrap()) }
+            async move { drop(budget.acquire(90).await.unwrap()) }
         });
         tokio::time::sleep(SOON).await;
         let small = tokio::spawn({
             let budget = Arc::clone(&budget);
-            async move { drop(budget.take(10).await.unwrap()) }
+            async move { drop(budget.acquire(10).await.unwrap()) }
         });
         tokio::time::sleep(SOON).await;
-        assert!(budget.is_short() && !small.is_finished(), "the large one came first");
-        first.settle(10);
+        assert!(budget.is_short() && !small.is_finished(), "the large request came first");
+        first.resize(10);
         large.await.unwrap();
         small.await.unwrap();
     }
 
     #[tokio::test]
-    async fn an_answer_that_is_larger_than_expected_is_paid_for_later() {
+    async fn an_answer_larger_than_its_estimate_overdraws_the_budget() {
         let budget = Budget::new(100, SOON);
-        let mut share = budget.take(50).await.unwrap();
-        share.settle(150);
-        assert!(budget.is_short() && budget.take_now(1).is_none());
-        share.settle(99);
-        assert!(budget.take_now(1).is_some());
+        let mut share = budget.acquire(50).await.unwrap();
+        share.resize(150);
+        assert!(budget.is_short() && budget.try_acquire(1).is_none());
+        share.resize(99);
+        assert!(budget.try_acquire(1).is_some());
         drop(share);
         assert_eq!(budget.left.load(Ordering::SeqCst), 100);
     }

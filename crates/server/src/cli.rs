@@ -1,6 +1,7 @@
-//! The command line: what can be asked of the binary, and which module answers.
+//! The command line: its commands and options, and which module runs each command.
 //!
-//! It does not know defaults: `config` merges the command line with the environment and the configuration file.
+//! It does not know defaults: `config` merges the command line with the environment and the configuration
+//! file.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -31,14 +32,14 @@ enum Command {
     Credentials(CredentialArguments),
     /// Check, convert and compare data models.
     Model(model::ModelArguments),
-    /// Measure how fast an endpoint answers, and several in turns.
+    /// Benchmark one or more DynamoDB endpoints, interleaved.
     Bench(Box<bench::BenchArguments>),
-    /// Serve one fixed answer, for `bench --limits`.
+    /// Serve one fixed response, for `bench --limits`.
     #[command(hide = true)]
     BenchFixedHttp(bench::FixedHttpArguments),
 }
 
-/// How long an acknowledged write may still be lost.
+/// When a write is acknowledged, and so which failures can lose an acknowledged write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DurabilityArgument {
     /// A write is acknowledged after it is on disk (fsync, shared by concurrent writers).
@@ -48,8 +49,8 @@ pub(crate) enum DurabilityArgument {
     Relaxed,
 }
 
-/// Every flag may also be a variable `KEYWRIGHT_NAME`, or a line `name = …` of the configuration file; a flag wins over a
-/// variable, a variable over the file.
+/// Every flag can also be set as an environment variable `KEYWRIGHT_NAME` or as a line `name = …` of the
+/// configuration file. Flags override variables, variables override the file.
 #[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::doc_markdown, reason = "these are texts for a terminal")]
 pub(crate) struct ServeArguments {
@@ -59,74 +60,77 @@ pub(crate) struct ServeArguments {
     /// Listen on this address [default: 127.0.0.1]
     #[arg(long, value_name = "ADDRESS", env = "KEYWRIGHT_HOST")]
     pub(crate) host: Option<IpAddr>,
-    /// Listen on this port; 0 takes a free one [default: 8000]
+    /// Listen on this port; 0 picks a free one [default: 8000]
     #[arg(long, value_name = "PORT", env = "KEYWRIGHT_PORT")]
     pub(crate) port: Option<u16>,
-    /// Keep all data in this folder, made if missing [default: keywright-data] [env: KEYWRIGHT_DATA]
+    /// Keep all data in this folder; it is created if missing [default: keywright-data] [env: KEYWRIGHT_DATA]
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Keep all data in memory: nothing is read from disk, nothing survives the process [env: KEYWRIGHT_IN_MEMORY]
+    /// Keep all data in memory; it is lost when the process ends [env: KEYWRIGHT_IN_MEMORY]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) in_memory: Option<bool>,
-    /// When a write counts as done [default: synced]
+    /// When a write is acknowledged [default: synced]
     #[arg(long, value_name = "MODE", env = "KEYWRIGHT_DURABILITY")]
     pub(crate) durability: Option<DurabilityArgument>,
-    /// Memory for cached data blocks, in MiB [default: 64]
+    /// Size of the block cache, in MiB [default: 64]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_CACHE_MIB")]
     pub(crate) cache_mib: Option<u64>,
     /// Verify every signature against the keys in this file (see `keywright credentials add`)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_CREDENTIALS")]
     pub(crate) credentials: Option<PathBuf>,
-    /// Without credentials anyone who reaches the port may do anything: say so to listen beyond loopback
+    /// Allow listening beyond loopback without --credentials: anyone who reaches the port can read and change
+    /// everything
     #[arg(long, env = "KEYWRIGHT_ALLOW_ANONYMOUS_NETWORK", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub(crate) allow_anonymous_network: Option<bool>,
-    /// Web pages of this origin may use the database, beside those of this machine; `*` allows all. May be repeated
-    /// [default: all pages with --credentials, else those of this machine]
+    /// Allow web pages of this origin, in addition to pages of this machine; `*` allows all. Can be repeated
+    /// [default: all pages with --credentials, otherwise pages of this machine]
     #[arg(long, value_name = "ORIGIN", env = "KEYWRIGHT_CORS_ORIGIN", value_delimiter = ',')]
     pub(crate) cors_origin: Vec<String>,
-    /// Without credentials: requests may reach the server by this host name or address, and not only by those
-    /// of this machine. Beyond loopback it concerns browsers alone. May be repeated
+    /// Without --credentials: also accept requests whose Host header is this name or address, and not only
+    /// the names of this machine. Beyond loopback only browsers are checked. Can be repeated
     #[arg(long, value_name = "NAME", env = "KEYWRIGHT_ALLOWED_HOST", value_delimiter = ',')]
     pub(crate) allowed_host: Vec<String>,
     /// Serve TLS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_CERTIFICATE")]
     pub(crate) tls_certificate: Option<PathBuf>,
-    /// The private key of the certificate (PEM)
+    /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "KEYWRIGHT_TLS_KEY")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// How long a table stays CREATING, UPDATING or DELETING, in milliseconds [default: 0]
+    /// How long a table stays in CREATING, UPDATING or DELETING, in milliseconds [default: 0]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TRANSITION_MS")]
     pub(crate) transition_ms: Option<u64>,
-    /// How long after its time an item is deleted by time to live, in milliseconds [default: a minute]
+    /// How long after its expiry time an item is deleted by time to live, in milliseconds [default: 60000]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_TTL_DELAY_MS")]
     pub(crate) ttl_delay_ms: Option<u64>,
-    /// How long a stream's shard takes records before a child takes its place, in milliseconds, at least 100 [default: 4 hours]
+    /// How long a stream shard is open before a child shard follows it, in milliseconds, at least 100
+    /// [default: 4 hours]
     #[arg(long, value_name = "MS", env = "KEYWRIGHT_STREAM_SHARD_MS")]
     pub(crate) stream_shard_ms: Option<u64>,
     #[command(flatten)]
     pub(crate) limits: LimitArguments,
 }
 
-/// What one client may take from the others. docs/reference/limits.md gives the reasons.
+/// Limits on what one client can use. docs/reference/limits.md gives the reasons.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArguments {
-    /// Connections at one time, as far as the limit of open files allows [default: 10000]
+    /// Maximum number of open connections; the limit on open files can lower it [default: 10000]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_MAX")]
     pub(crate) connections_max: Option<usize>,
-    /// Connections of one address; 0 for no limit [default: 1000, none on loopback]
+    /// Maximum number of connections of one address; 0 for no limit [default: 1000, no limit on loopback]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_CONNECTIONS_PER_ADDRESS")]
     pub(crate) connections_per_address: Option<u32>,
-    /// Requests under way of one address; 0 for no limit [default: 500, none on loopback]
+    /// Maximum number of concurrent requests of one address; 0 for no limit [default: 500, no limit on
+    /// loopback]
     #[arg(long, value_name = "COUNT", env = "KEYWRIGHT_REQUESTS_PER_ADDRESS")]
     pub(crate) requests_per_address: Option<u32>,
-    /// Memory for all request bodies together, in MiB, at least 64 [default: 256]
+    /// Memory for all request bodies, in MiB, at least 64 [default: 256]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_BODY_BUDGET_MIB")]
     pub(crate) body_budget_mib: Option<u64>,
-    /// Memory for what is made of request bodies while they are executed, in MiB, at least 64 [default: 256]
+    /// Memory for all decoded requests, in MiB, at least 64 [default: 256]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_DECODE_BUDGET_MIB")]
     pub(crate) decode_budget_mib: Option<u64>,
-    /// Memory for all large answers together, in MiB, at least 32 [default: 256]
+    /// Memory for all large responses, in MiB, at least 32 [default: 256]
     #[arg(long, value_name = "MIB", env = "KEYWRIGHT_ANSWER_BUDGET_MIB")]
     pub(crate) answer_budget_mib: Option<u64>,
     /// For tests: how often connections are checked
@@ -139,7 +143,7 @@ pub(crate) struct LimitArguments {
 
 #[derive(Debug, Args)]
 struct CredentialArguments {
-    /// The file that holds the keys; `serve --credentials` takes the same
+    /// File that holds the keys; pass the same file to `serve --credentials`
     #[arg(
         long,
         value_name = "FILE",
@@ -154,9 +158,9 @@ struct CredentialArguments {
 
 #[derive(Debug, Subcommand)]
 enum CredentialAction {
-    /// Make a new access key, add it to the file and print it once.
+    /// Create an access key, add it to the file and print it. The secret is not shown again.
     Add {
-        /// The 12-digit account whose tables the key sees
+        /// 12-digit account whose tables the key can use
         #[arg(long, default_value = "123456789012")]
         account: String,
     },
@@ -164,12 +168,12 @@ enum CredentialAction {
     List,
     /// Remove an access key.
     Remove {
-        /// The access key to remove
+        /// Id of the access key to remove
         access_key_id: String,
     },
 }
 
-/// Does what the command line asks. An error is a sentence for the person at the terminal.
+/// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(cli: Cli) -> Result<(), String> {
     match cli.command {
         None => serve::run(Config::merge(cli.serve)?),

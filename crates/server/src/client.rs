@@ -1,6 +1,6 @@
-//! What the server knows of the other end of one connection: its address, what it is doing, whether it was admitted.
+//! What the server knows about a connection's client: its address, its activity, whether it was admitted.
 //!
-//! It does not know requests; `http` says when one was admitted.
+//! It does not know requests; `http` reports when one was admitted.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::idle_timeout::Activity;
 use crate::limits::{Limits, PerAddress};
 
-/// The unit in which addresses are counted: an IPv4 address, or the network of 64 bits that one IPv6 client has.
+/// The unit in which addresses are counted: an IPv4 address, or the 64-bit network of an IPv6 client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Address(IpAddr);
 
@@ -26,15 +26,15 @@ impl Address {
     }
 }
 
-/// What the clients of one address have under way.
+/// Connections and requests of one address.
 #[derive(Debug)]
 struct InUse {
     connections: u32,
-    /// Shared with the connections.
+    /// Shared with the address's connections.
     requests: Arc<AtomicU32>,
 }
 
-/// The addresses that have connections, as far as limits apply to them.
+/// The addresses with open connections, as far as limits apply to them.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     connections_max: PerAddress,
@@ -42,14 +42,14 @@ pub(crate) struct Addresses {
     in_use: HashMap<Address, InUse>,
 }
 
-/// The limit of requests under way that one connection shares with others of its address.
+/// The limit of concurrent requests that a connection shares with the others of its address.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestLimit {
     under_way: Arc<AtomicU32>,
     most: u32,
 }
 
-/// One request that counts against its address until it is dropped.
+/// A request that counts against its address until it is dropped.
 pub(crate) struct UnderWay<'l>(Option<&'l AtomicU32>);
 
 impl Drop for UnderWay<'_> {
@@ -69,7 +69,7 @@ impl Addresses {
         }
     }
 
-    /// Counts a new connection, unless its address has as many as it may.
+    /// Counts a new connection, unless its address is at its limit.
     pub(crate) fn begin(&mut self, ip: IpAddr) -> Result<Option<RequestLimit>, TooMany> {
         let (connections_max, requests_max) = (self.connections_max.of(ip), self.requests_max.of(ip));
         if connections_max.is_none() && requests_max.is_none() {
@@ -86,7 +86,7 @@ impl Addresses {
         Ok(requests_max.map(|most| RequestLimit { under_way: Arc::clone(&in_use.requests), most }))
     }
 
-    /// A connection that `begin` let in has ended.
+    /// Notes that a connection counted by `begin` has ended.
     pub(crate) fn end(&mut self, ip: IpAddr) {
         let address = Address::of(ip);
         if let Some(in_use) = self.in_use.get_mut(&address) {
@@ -98,35 +98,35 @@ impl Addresses {
     }
 }
 
-/// An address that has as many connections or requests as it may.
+/// The address is at its limit of connections or requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-/// The other end of one connection.
+/// The client of one connection.
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) activity: Arc<Activity>,
     pub(crate) address: Address,
     request_limit: Option<RequestLimit>,
-    /// How many open connections were not admitted yet.
+    /// Number of open connections without an admitted request.
     unadmitted: Arc<AtomicUsize>,
 }
 
 impl Client {
     pub(crate) fn new(ip: IpAddr, request_limit: Option<RequestLimit>, unadmitted: Arc<AtomicUsize>) -> Self {
         unadmitted.fetch_add(1, Ordering::Relaxed);
-        let activity = Arc::new(Activity::beginning());
+        let activity = Arc::new(Activity::new());
         Self { activity, address: Address::of(ip), request_limit, unadmitted }
     }
 
-    /// One of its requests was admitted: it was well-formed and, with credentials, its signature holds.
+    /// Notes that a request was admitted: it was well-formed and, with credentials, its signature is valid.
     pub(crate) fn admit(&self) {
         if self.activity.admit() {
             self.unadmitted.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Counts a request, unless its address has as many under way as it may.
+    /// Counts a request, unless its address is at its limit.
     pub(crate) fn begin_request(&self) -> Result<UnderWay<'_>, TooMany> {
         let Some(limit) = &self.request_limit else { return Ok(UnderWay(None)) };
         let under_way = UnderWay(Some(&limit.under_way));
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_gets_so_many_connections_and_more_when_one_ends() {
+    fn connections_of_one_address_are_limited_and_an_ended_one_frees_its_place() {
         let mut addresses = addresses(PerAddress::Every(2), PerAddress::Unlimited);
         assert!(addresses.begin(HERE).is_ok() && addresses.begin(HERE).is_ok());
         assert_eq!(addresses.begin(HERE).err(), Some(TooMany));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_one_address_share_its_requests() {
+    fn connections_of_one_address_share_its_request_limit() {
         let mut addresses = addresses(PerAddress::Unlimited, PerAddress::Every(2));
         let clients: Vec<Client> =
             (0..2).map(|_| Client::new(HERE, addresses.begin(HERE).unwrap(), Arc::default())).collect();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_counts_as_one_of_unknown_worth_until_its_first_admitted_request() {
+    fn a_client_counts_as_unadmitted_until_its_first_admitted_request() {
         let unadmitted = Arc::new(AtomicUsize::new(0));
         let [first, second] = [(); 2].map(|()| Client::new(HERE, None, Arc::clone(&unadmitted)));
         first.admit();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_client_is_its_network() {
+    fn an_ipv6_client_is_counted_by_its_network() {
         let of = |text: &str| Address::of(text.parse().unwrap());
         assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
         assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));

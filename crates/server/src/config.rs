@@ -1,6 +1,8 @@
-//! The settings of one server: flags, then environment, then file, then defaults, checked once.
+//! The settings of one server. Flags override the environment, the environment overrides the file, and the
+//! rest are defaults.
+//! They are validated once.
 //!
-//! It does not open anything but the configuration file.
+//! It opens no file but the configuration file.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -17,9 +19,9 @@ const DEFAULT_FOLDER: &str = "keywright-data";
 const DEFAULT_PORT: u16 = 8000;
 const DEFAULT_CACHE_MIB: u64 = 64;
 const MIB: u64 = 1024 * 1024;
-/// A shard that ends sooner costs more than it serves.
+/// Shorter shards cost more than they serve: every change of shards waits for the table's writers.
 const STREAM_SHARD_MS_MIN: u64 = 100;
-/// The cache of a server that is not told otherwise.
+/// Size of the block cache by default.
 pub(crate) const DEFAULT_CACHE_BYTES: u64 = DEFAULT_CACHE_MIB * MIB;
 
 /// Where the data lives.
@@ -36,25 +38,25 @@ pub(crate) struct TlsFiles {
     pub(crate) key: PathBuf,
 }
 
-/// Everything `serve` needs to know. Invariant: without credentials the address is loopback, unless the user allowed
-/// otherwise in so many words.
+/// Everything `serve` needs. Invariant: without credentials the address is loopback, unless
+/// `--allow-anonymous-network` is set.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) address: SocketAddr,
     pub(crate) storage: Storage,
     pub(crate) credentials: Option<PathBuf>,
-    /// Which web pages may use the database, and by which names.
+    /// Which web pages and which `Host` names are admitted.
     pub(crate) web_guard: WebGuard,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) transition_ms: u64,
-    /// How long a stream's shard stays open; the engine's own default if absent.
+    /// How long a stream shard stays open; `None` for the engine's default.
     pub(crate) stream_shard_ms: Option<u64>,
-    /// How long after its time an item is deleted; the engine's own default if absent.
+    /// How long after its expiry time an item is deleted; `None` for the engine's default.
     pub(crate) ttl_delay_ms: Option<u64>,
     pub(crate) limits: Limits,
 }
 
-/// The configuration file: the flags' names with underscores or hyphens.
+/// The configuration file. Its keys are the names of the flags, with hyphens or underscores.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
@@ -167,7 +169,7 @@ impl Config {
     }
 }
 
-/// The list of the first source that has any.
+/// The first list that is not empty.
 fn first_given(flags: Vec<String>, file: Vec<String>) -> Vec<String> {
     if flags.is_empty() { file } else { flags }
 }
@@ -176,7 +178,7 @@ fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, String> 
     let connections_max =
         arguments.connections_max.or(file.connections_max).unwrap_or(limits::CONNECTIONS_MAX);
     if connections_max == 0 {
-        return Err("--connections-max 0 lets nobody in: write at least 1".to_owned());
+        return Err("--connections-max 0 admits no client: write at least 1".to_owned());
     }
     let budget = |name: &str, mib: u64, mib_min: u64| {
         let bytes = usize::try_from(mib.saturating_mul(MIB)).unwrap_or(usize::MAX);
@@ -207,7 +209,7 @@ fn limits_of(arguments: &LimitArguments, file: &File) -> Result<Limits, String> 
     })
 }
 
-/// Where the data is to be kept, as one source of settings says.
+/// Where to keep the data, as one source of settings gives it.
 #[derive(Clone, Debug, Default)]
 struct Place {
     in_memory: Option<bool>,
@@ -234,15 +236,12 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// The folder, or nothing for memory: the first source that says either decides.
+/// The folder, or `None` for memory. The first source that sets either decides.
 fn chosen(sources: [Place; 3]) -> Result<Option<PathBuf>, String> {
     for Place { in_memory, data } in sources {
         match (in_memory, data) {
             (Some(true), Some(_)) => {
-                return Err(
-                    "data can be kept in memory or in a folder: choose one of --in-memory and --data"
-                        .to_owned(),
-                );
+                return Err("--in-memory and --data exclude each other: choose one".to_owned());
             }
             (Some(true), None) => return Ok(None),
             (_, Some(path)) => return Ok(Some(path)),
@@ -264,12 +263,12 @@ fn check_exposure(host: IpAddr, credentials: Option<&Path>, allowed: bool) -> Re
     ))
 }
 
-/// Every change of shards waits for the table's writers, and each shard is remembered for a day.
+/// Every change of shards waits for the table's writers, and the store keeps each shard for a day.
 fn shard_time(ms: Option<u64>) -> Result<Option<u64>, String> {
     match ms {
-        Some(ms) if ms < STREAM_SHARD_MS_MIN => Err(format!(
-            "--stream-shard-ms {ms} is too short: a shard must take records for at least {STREAM_SHARD_MS_MIN} ms"
-        )),
+        Some(ms) if ms < STREAM_SHARD_MS_MIN => {
+            Err(format!("--stream-shard-ms {ms} is too short: write at least {STREAM_SHARD_MS_MIN} ms"))
+        }
         _ => Ok(ms),
     }
 }
@@ -278,8 +277,8 @@ fn tls_files(certificate: Option<PathBuf>, key: Option<PathBuf>) -> Result<Optio
     match (certificate, key) {
         (None, None) => Ok(None),
         (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate, key })),
-        (Some(_), None) => Err("--tls-certificate needs --tls-key FILE beside it".to_owned()),
-        (None, Some(_)) => Err("--tls-key needs --tls-certificate FILE beside it".to_owned()),
+        (Some(_), None) => Err("--tls-certificate needs --tls-key FILE".to_owned()),
+        (None, Some(_)) => Err("--tls-key needs --tls-certificate FILE".to_owned()),
     }
 }
 
@@ -306,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_source_that_names_a_place_decides() {
+    fn the_first_source_that_sets_the_storage_decides() {
         let memory = || Place { in_memory: Some(true), data: None };
         let folder = |name: &str| Place { in_memory: None, data: Some(name.into()) };
         let none = Place::default;
@@ -321,7 +320,7 @@ mod tests {
     #[test]
     fn listening_beyond_loopback_needs_credentials_or_consent() {
         let open = ServeArguments { host: Some("0.0.0.0".parse().unwrap()), ..arguments() };
-        assert!(Config::merge(open.clone()).unwrap_err().contains("refusing to listen on 0.0.0.0"));
+        assert!(Config::merge(open.clone()).unwrap_err().contains("0.0.0.0"));
         assert!(
             Config::merge(ServeArguments { allow_anonymous_network: Some(true), ..open.clone() }).is_ok()
         );
@@ -329,9 +328,9 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_whose_shards_would_end_at_once_is_refused() {
+    fn a_stream_shard_time_below_the_minimum_is_refused() {
         let with = |ms| Config::merge(ServeArguments { stream_shard_ms: Some(ms), ..arguments() });
-        assert!(with(99).unwrap_err().contains("at least 100 ms"));
+        assert!(with(99).unwrap_err().contains("100 ms"));
         assert_eq!(with(100).unwrap().stream_shard_ms, Some(100));
     }
 
@@ -347,13 +346,13 @@ mod tests {
         assert_eq!((merged.connections_max, merged.requests_per_address), (7, PerAddress::Unlimited));
         assert_eq!(merged.body_budget_bytes, 64 << 20);
         let small = LimitArguments { answer_budget_mib: Some(31), ..LimitArguments::default() };
-        assert!(Config::merge(with(small)).unwrap_err().contains("write at least 32"));
+        assert!(Config::merge(with(small)).unwrap_err().contains("32"));
     }
 
     #[test]
     fn a_certificate_without_a_key_is_refused() {
         let half = ServeArguments { tls_certificate: Some("c.pem".into()), ..arguments() };
-        assert_eq!(Config::merge(half).unwrap_err(), "--tls-certificate needs --tls-key FILE beside it");
+        assert_eq!(Config::merge(half).unwrap_err(), "--tls-certificate needs --tls-key FILE");
     }
 
     #[test]

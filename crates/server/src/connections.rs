@@ -1,6 +1,6 @@
-//! All open connections: which ones are closed for being slow, and which ones to make room for new clients.
+//! All open connections: closes slow ones and makes room for new clients.
 //!
-//! It does not know how bytes become requests (`listener`) nor what a connection is doing (`patience`).
+//! It does not know how bytes become requests (`listener`) nor what a connection is doing (`idle_timeout`).
 
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -14,10 +14,10 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 use crate::budget::Budget;
 use crate::client::{Addresses, Client, TooMany};
 use crate::environment;
-use crate::idle_timeout::{Activity, Leave, Phase, Watch};
+use crate::idle_timeout::{Activity, CloseRequest, Phase, Watch};
 use crate::limits::{
-    CONNECTIONS_AHEAD_MAX, KNOWN_VICTIMS_MAX, Limits, NEW_CONNECTION, PRESSED_ANSWER_BYTES_MIN,
-    PRESSURE_CHECK_MS, Pace, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
+    CONNECTIONS_AHEAD_MAX, CheckPolicy, KNOWN_VICTIMS_MAX, Limits, NEW_CONNECTION, PRESSED_ANSWER_BYTES_MIN,
+    PRESSURE_CHECK_MS, ROOM_RETRY_MS, UNVERIFIED_CONNECTIONS_SHARE, VICTIMS_MAX,
 };
 use crate::refused::{Cause, Refused};
 
@@ -26,23 +26,23 @@ struct Open {
     activity: Arc<Activity>,
     watch: Watch,
     ip: IpAddr,
-    /// What was sent at the last look under pressure, if an answer was pending then.
+    /// Bytes sent by the last pressure check, if a response was blocked then.
     pending_sent_bytes: Option<u64>,
-    /// How many were opened before it.
+    /// Number of connections opened before it.
     number: u64,
     opened_at: Instant,
 }
 
-/// A connection that may be closed to make room, as it was when it was chosen.
+/// A connection that may be closed to make room, with the epoch at which it was chosen.
 #[derive(Clone, Copy, Debug)]
 struct Victim {
     id: Id,
-    turns: u32,
+    epoch: u32,
 }
 
-/// Which connections are looked at for one that may be closed.
+/// Which connections may be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Among {
+enum Scope {
     All,
     Unadmitted,
 }
@@ -51,42 +51,43 @@ pub(crate) struct Connections {
     tasks: JoinSet<()>,
     open: HashMap<Id, Open>,
     most: usize,
-    /// How many may be open without an admitted request.
+    /// Maximum number of connections without an admitted request.
     unadmitted_most: usize,
     unadmitted: Arc<AtomicUsize>,
     addresses: Addresses,
     opened: u64,
-    /// Connections asked to make room that are still open.
-    leaving: HashSet<Id>,
-    /// Those to close next; the first to go is the last.
+    /// Connections asked to close to make room that are still open.
+    closing: HashSet<Id>,
+    /// Candidates to close, the next one last.
     victims: Vec<Victim>,
-    /// Among which connections `victims` were chosen.
-    victims_among: Among,
-    /// Whether the last search found nothing; another one waits for the next tick.
-    barren: bool,
-    pace: Pace,
+    /// The scope from which `victims` were chosen.
+    victims_scope: Scope,
+    /// Whether the last search found no candidate. The next search waits for the next tick.
+    search_failed: bool,
+    policy: CheckPolicy,
     checks: Interval,
     retries: Interval,
     refused: Arc<Refused>,
-    /// Memory for large answers: while it is short, nobody may keep an answer waiting for long.
+    /// The memory for large responses. While it is short, slow readers are closed.
     answers: Arc<Budget>,
     pressure: Interval,
-    /// Whether it was short at the last look.
-    relieving: bool,
+    /// Whether it was short at the last check.
+    was_short: bool,
 }
 
 fn ticks(period: Duration) -> Interval {
     let mut ticks = interval(period);
-    // A check that comes late must not make the next one come early.
+    // A late check must not make the next one early.
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks
 }
 
 impl Connections {
-    /// `verifies`: whether there are credentials, so that clients without a verified request get a share only.
+    /// `verifies`: whether signatures are verified, so that unverified clients get only a part of the
+    /// connections.
     pub(crate) fn new(limits: &Limits, verifies: bool, refused: Arc<Refused>, answers: Arc<Budget>) -> Self {
         let most = limits.connections_max;
-        let pace = Pace::serving(limits.check_ms);
+        let policy = CheckPolicy::serving(limits.check_ms);
         Self {
             tasks: JoinSet::new(),
             open: HashMap::new(),
@@ -95,16 +96,16 @@ impl Connections {
             unadmitted: Arc::default(),
             addresses: Addresses::new(limits),
             opened: 0,
-            leaving: HashSet::new(),
+            closing: HashSet::new(),
             victims: Vec::new(),
-            victims_among: Among::All,
-            barren: false,
-            pace,
-            checks: ticks(pace.interval),
+            victims_scope: Scope::All,
+            search_failed: false,
+            policy,
+            checks: ticks(policy.interval),
             retries: ticks(Duration::from_millis(ROOM_RETRY_MS)),
             refused,
             answers,
-            relieving: false,
+            was_short: false,
             pressure: ticks(Duration::from_millis(PRESSURE_CHECK_MS)),
         }
     }
@@ -113,13 +114,13 @@ impl Connections {
         self.tasks.is_empty()
     }
 
-    /// Whether another one may be accepted.
+    /// Whether another connection may be accepted.
     pub(crate) fn has_room(&self) -> bool {
         self.tasks.len() < self.most.saturating_add(CONNECTIONS_AHEAD_MAX)
     }
 
-    /// The other end of a new connection, unless its address has as many as it may.
-    pub(crate) fn greet(&mut self, ip: IpAddr) -> Result<Client, TooMany> {
+    /// Registers the client of a new connection, unless its address is at its limit.
+    pub(crate) fn register(&mut self, ip: IpAddr) -> Result<Client, TooMany> {
         match self.addresses.begin(ip) {
             Ok(request_limit) => Ok(Client::new(ip, request_limit, Arc::clone(&self.unadmitted))),
             Err(too_many) => {
@@ -129,7 +130,7 @@ impl Connections {
         }
     }
 
-    /// Runs a connection with a client that was greeted, and makes room for the next.
+    /// Starts a registered client's connection and makes room for the next one.
     pub(crate) fn begin(
         &mut self,
         ip: IpAddr,
@@ -146,9 +147,9 @@ impl Connections {
         self.make_room();
     }
 
-    /// Waits until a connection has ended, or until it is time to check all of them.
-    pub(crate) async fn attend(&mut self) {
-        let crowded = self.excess(Among::All) > 0 || self.excess(Among::Unadmitted) > 0;
+    /// Handles the next event: a connection that has ended, or a check that is due.
+    pub(crate) async fn next_event(&mut self) {
+        let crowded = self.excess(Scope::All) > 0 || self.excess(Scope::Unadmitted) > 0;
         tokio::select! {
             ended = self.tasks.join_next_with_id() => {
                 let id = match ended {
@@ -156,127 +157,129 @@ impl Connections {
                     Some(Err(error)) => error.id(),
                     None => return,
                 };
-                self.leaving.remove(&id);
+                self.closing.remove(&id);
                 if let Some(open) = self.open.remove(&id) {
                     self.addresses.end(open.ip);
                 }
             }
             _ = self.checks.tick() => self.check(),
-            _ = self.pressure.tick() => self.relieve(),
+            _ = self.pressure.tick() => self.relieve_pressure(),
             _ = self.retries.tick(), if crowded => {
-                self.barren = false;
-                // One that was asked while it executed a request stays.
-                self.leaving.retain(|id| self.open.get(id).is_some_and(|open| open.activity.is_asked()));
+                self.search_failed = false;
+                // A connection that was asked during an execution stays open.
+                self.closing.retain(|id| self.open.get(id).is_some_and(|open| open.activity.has_close_request()));
                 self.make_room();
             }
         }
     }
 
-    /// Lets all end what they are at, and waits for no client longer than a moment.
-    pub(crate) fn part(&mut self) {
-        self.pace = Pace::stopping();
-        self.checks = ticks(self.pace.interval);
+    /// Begins shutdown: every connection closes after its current request, under the short timeouts of
+    /// `CheckPolicy::stopping`.
+    pub(crate) fn drain(&mut self) {
+        self.policy = CheckPolicy::stopping();
+        self.checks = ticks(self.policy.interval);
         for open in self.open.values_mut() {
             open.watch = Watch::new();
-            open.activity.ask(Leave::Politely);
+            open.activity.request_close(CloseRequest::AfterRequest);
         }
     }
 
-    /// Closes those that have waited too long, or whose clients read too slowly.
+    /// Closes connections that are idle for too long or whose clients read too slowly.
     fn check(&mut self) {
         for open in self.open.values_mut() {
-            let Some(cause) = open.watch.check(&open.activity, &self.pace) else { continue };
+            let Some(cause) = open.watch.check(&open.activity, &self.policy) else { continue };
             self.refused.count(cause);
-            open.activity.ask(if cause == Cause::AnswerNotRead {
-                Leave::AtOnce
+            open.activity.request_close(if cause == Cause::AnswerNotRead {
+                CloseRequest::Immediately
             } else {
-                Leave::UnlessExecuting
+                CloseRequest::UnlessExecuting
             });
         }
         self.refused.report();
     }
 
-    /// While memory for answers is short, closes those whose clients took next to nothing since the last look.
-    fn relieve(&mut self) {
+    /// While the memory for responses is short, closes connections whose clients read almost nothing since
+    /// the last check.
+    fn relieve_pressure(&mut self) {
         let short = self.answers.is_short();
-        if !short && !self.relieving {
+        if !short && !self.was_short {
             return;
         }
-        self.relieving = short;
+        self.was_short = short;
         for open in self.open.values_mut() {
-            let pending = (short && open.activity.sends()).then(|| open.activity.sent_bytes());
+            let pending = (short && open.activity.is_write_blocked()).then(|| open.activity.sent_bytes());
             if let (Some(now), Some(before)) = (pending, open.pending_sent_bytes)
                 && now.saturating_sub(before) < PRESSED_ANSWER_BYTES_MIN
             {
                 self.refused.count(Cause::AnswerNotRead);
-                open.activity.ask(Leave::AtOnce);
+                open.activity.request_close(CloseRequest::Immediately);
             }
             open.pending_sent_bytes = pending;
         }
     }
 
-    fn excess(&self, among: Among) -> usize {
-        match among {
-            Among::All => self.tasks.len().saturating_sub(self.most),
-            Among::Unadmitted => self.unadmitted.load(Ordering::Relaxed).saturating_sub(self.unadmitted_most),
+    fn excess(&self, scope: Scope) -> usize {
+        match scope {
+            Scope::All => self.tasks.len().saturating_sub(self.most),
+            Scope::Unadmitted => self.unadmitted.load(Ordering::Relaxed).saturating_sub(self.unadmitted_most),
         }
     }
 
-    /// Asks as many to leave as there are too many.
+    /// Asks as many connections to close as exceed the limits.
     fn make_room(&mut self) {
-        for among in [Among::All, Among::Unadmitted] {
-            let wanted = self.excess(among).saturating_sub(self.leaving.len());
+        for scope in [Scope::All, Scope::Unadmitted] {
+            let wanted = self.excess(scope).saturating_sub(self.closing.len());
             for _ in 0..wanted {
-                let Some(victim) = self.next_victim(among) else { break };
-                self.leaving.insert(victim);
+                let Some(victim) = self.next_victim(scope) else { break };
+                self.closing.insert(victim);
                 self.refused.count(Cause::MadeRoom);
                 if let Some(open) = self.open.get(&victim) {
-                    open.activity.ask(Leave::UnlessExecuting);
+                    open.activity.request_close(CloseRequest::UnlessExecuting);
                 }
             }
         }
     }
 
-    /// The next connection to close that is still as it was when it was chosen.
-    fn next_victim(&mut self, among: Among) -> Option<Id> {
-        if self.victims_among != among {
+    /// The next candidate that has done nothing since it was chosen.
+    fn next_victim(&mut self, scope: Scope) -> Option<Id> {
+        if self.victims_scope != scope {
             self.victims.clear();
-            self.victims_among = among;
+            self.victims_scope = scope;
         }
         loop {
             while let Some(victim) = self.victims.pop() {
                 let unchanged =
-                    self.open.get(&victim.id).is_some_and(|open| open.activity.turns() == victim.turns);
-                if unchanged && !self.leaving.contains(&victim.id) {
+                    self.open.get(&victim.id).is_some_and(|open| open.activity.epoch() == victim.epoch);
+                if unchanged && !self.closing.contains(&victim.id) {
                     return Some(victim.id);
                 }
             }
-            if self.barren {
+            if self.search_failed {
                 return None;
             }
-            self.victims = self.choose_victims(among);
-            self.barren = self.victims.is_empty();
+            self.victims = self.choose_victims(scope);
+            self.search_failed = self.victims.is_empty();
         }
     }
 
-    /// Those that may be closed, the first to go last. Never one whose request is executed.
-    fn choose_victims(&self, among: Among) -> Vec<Victim> {
+    /// Candidates to close, the first to close last. A connection that executes a request is never one.
+    fn choose_victims(&self, scope: Scope) -> Vec<Victim> {
         let now = environment::instant();
         let is_new = |open: &Open| now.saturating_duration_since(open.opened_at) < NEW_CONNECTION;
         let eligible = self.open.iter().filter(|(id, open)| {
-            let chosen = among == Among::All || !open.activity.was_admitted();
-            chosen && !self.leaving.contains(*id)
+            let chosen = scope == Scope::All || !open.activity.was_admitted();
+            chosen && !self.closing.contains(*id)
         });
         let mut ranked: Vec<_> = eligible
             .filter_map(|(id, open)| {
                 let rank = rank(&open.activity, is_new(open))?;
                 let idle_checks = open.watch.idle_checks(&open.activity);
-                let victim = Victim { id: *id, turns: open.activity.turns() };
+                let victim = Victim { id: *id, epoch: open.activity.epoch() };
                 Some((rank, std::cmp::Reverse(idle_checks), open.number, victim))
             })
             .collect();
         ranked.sort_unstable_by_key(|(rank, idle_checks, number, _)| (*rank, *idle_checks, *number));
-        // A worse rank goes only while there is none of a better one: it is looked at again soon.
+        // Only the best rank is taken. The others are considered again soon.
         let best = ranked.first().map_or(Rank::Silent, |(rank, ..)| *rank);
         ranked.retain(|(rank, ..)| *rank == best);
         ranked.truncate(if best <= Rank::New { VICTIMS_MAX } else { KNOWN_VICTIMS_MAX });
@@ -284,13 +287,13 @@ impl Connections {
     }
 }
 
-/// In which order connections make room: those that never had an admitted request go before all others, and a new one of
-/// them last, so that a new client gets to ask.
+/// The order in which connections are closed to make room. Connections without an admitted request go first,
+/// and of these the new ones last, so that a new client can send a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
-    /// Never asked for anything.
+    /// Has sent nothing.
     Silent,
-    /// Has sent a part of its first request, or does not read the answer to it.
+    /// Has sent a part of its first request, or does not read the response to it.
     Stalled,
     New,
     Idle,
@@ -298,16 +301,16 @@ enum Rank {
     Unread,
 }
 
-/// None for one whose request is executed.
+/// `None` while a request is executed.
 fn rank(activity: &Activity, is_new: bool) -> Option<Rank> {
-    let (admitted, sends) = (activity.was_admitted(), activity.sends());
+    let (admitted, write_blocked) = (activity.was_admitted(), activity.is_write_blocked());
     match activity.phase() {
         Phase::Executing => None,
         _ if !admitted && is_new => Some(Rank::New),
-        Phase::Waiting | Phase::Opening if !admitted && !sends => Some(Rank::Silent),
+        Phase::AwaitingHead | Phase::Handshake if !admitted && !write_blocked => Some(Rank::Silent),
         _ if !admitted => Some(Rank::Stalled),
-        _ if sends => Some(Rank::Unread),
-        Phase::Receiving => Some(Rank::Receiving),
-        Phase::Waiting | Phase::Opening => Some(Rank::Idle),
+        _ if write_blocked => Some(Rank::Unread),
+        Phase::AwaitingBody => Some(Rank::Receiving),
+        Phase::AwaitingHead | Phase::Handshake => Some(Rank::Idle),
     }
 }

@@ -1,4 +1,4 @@
-//! The file of access keys: reading, writing, and one key's life.
+//! The file of access keys: reads and writes it, adds and removes keys.
 //!
 //! It does not know signatures; `auth` looks keys up here.
 
@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::private_file;
 
-/// What a file must look like. Reasons never quote the file, because any part of it may be a secret in the
-/// wrong place.
-const SHAPE: &str = "the file holds [[credential]] tables, each with three texts in quotes: access_key_id, \
+/// The expected form. Error messages never quote the file, because any part of it may be a misplaced secret.
+const SHAPE: &str = "the file must hold [[credential]] tables, each with three quoted strings: access_key_id, \
                      secret_access_key and account";
 
 /// One access key. Invariant: `account` is twelve digits; id and secret are not empty.
@@ -30,7 +29,7 @@ impl fmt::Debug for Credential {
     }
 }
 
-/// The whole file: `[[credential]]` tables. Invariant: no two of them have the same id.
+/// The whole file: `[[credential]]` tables. Invariant: ids are unique.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CredentialFile {
@@ -42,7 +41,7 @@ impl CredentialFile {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
         Self::read_existing(path)?.ok_or_else(|| {
             format!(
-                "cannot read the credentials file {}: there is none; make one with `keywright credentials add`",
+                "cannot read the credentials file {}: it does not exist; create it with `keywright credentials add`",
                 path.display()
             )
         })
@@ -57,7 +56,7 @@ impl CredentialFile {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        // Syntax first: its messages name what the grammar expects, those of types quote values.
+        // Syntax first: syntax errors name what the grammar expects, while type errors quote values.
         toml::from_str::<toml::Table>(text)
             .map_err(|error| format!("{}: {}", place(text, error.span()), error.message()))?;
         let file: Self =
@@ -66,7 +65,7 @@ impl CredentialFile {
         Ok(file)
     }
 
-    /// Keys that could never be used, or that hide each other.
+    /// Rejects keys that could never be used and keys with the same id.
     fn check(&self) -> Result<(), String> {
         let mut seen = HashMap::new();
         for (number, credential) in (1..).zip(&self.credential) {
@@ -94,7 +93,7 @@ impl CredentialFile {
             .map_err(|error| format!("cannot write the credentials file {}: {error}", path.display()))
     }
 
-    /// Adds a new key to the file, which is created if it is missing.
+    /// Adds a new key to the file, creating the file if it is missing.
     pub(crate) fn add(path: &Path, account: &str) -> Result<Credential, String> {
         let added = Credential::random(account)?;
         let _lock = lock(path)?;
@@ -130,7 +129,7 @@ impl CredentialFile {
 impl Credential {
     fn random(account: &str) -> Result<Self, String> {
         if !is_account(account) {
-            return Err(format!("\"{account}\" is not an account: it takes twelve digits"));
+            return Err(format!("\"{account}\" is not an account: write twelve digits"));
         }
         Ok(Self {
             access_key_id: format!("AKIA{}", random_text(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)?),
@@ -147,13 +146,13 @@ fn is_account(text: &str) -> bool {
     text.len() == 12 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Two commands at once must not lose each other's keys.
+/// Concurrent commands must not lose each other's keys.
 fn lock(path: &Path) -> Result<std::fs::File, String> {
     private_file::lock(path)
         .map_err(|fault| format!("cannot change the credentials file {}: {fault}", path.display()))
 }
 
-/// Where a fault of the text begins.
+/// The line and column where an error begins.
 fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     let Some(before) = span.and_then(|span| text.get(..span.start)) else { return String::new() };
     let line = before.matches('\n').count() + 1;
@@ -161,7 +160,7 @@ fn place(text: &str, span: Option<std::ops::Range<usize>>) -> String {
     format!(" at line {line}, column {column}")
 }
 
-/// Characters drawn evenly from an alphabet whose length is a power of two.
+/// Random characters of an alphabet whose length is a power of two.
 fn random_text(alphabet: &[u8], length: usize) -> Result<String, String> {
     let mut bytes = vec![0_u8; length];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gave no random bytes: {error}"))?;
@@ -172,7 +171,7 @@ fn random_text(alphabet: &[u8], length: usize) -> Result<String, String> {
     Ok(text.collect())
 }
 
-/// What `credentials add` prints: the only time the secret is shown.
+/// The output of `credentials add`, the only place that shows the secret.
 pub(crate) fn describe_added(credential: &Credential, path: &Path) -> String {
     format!(
         "added to {}; serve with: keywright serve --credentials {}\n\
@@ -244,19 +243,19 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_in_the_file_is_placed_and_never_quoted() {
+    fn an_error_in_the_file_gives_its_position_and_never_quotes_the_file() {
         let good = credential("AKIA1", "secret", ACCOUNT);
         for (text, wanted) in [
             ("hunter2".to_owned(), " at line 1, column "),
             (format!("{good}secret_access_key = \"hunter2"), " at line 5, column "),
             (format!("{good}secret_access_key = \"hunter2\""), " at line 5, column 1: "),
             (format!("{good}secret_access_key = hunter2"), " at line 5, column "),
-            (format!("{good}hunter2 = 1"), " at line 5, column 1: the file holds"),
-            (format!("{good}[hunter2]\n"), " at line 5, column 2: the file holds"),
-            ("credential = \"hunter2\"".to_owned(), " at line 1, column 14: the file holds"),
+            (format!("{good}hunter2 = 1"), " at line 5, column 1: the file must hold"),
+            (format!("{good}[hunter2]\n"), " at line 5, column 2: the file must hold"),
+            ("credential = \"hunter2\"".to_owned(), " at line 1, column 14: the file must hold"),
             (
                 "[[credential]]\naccess_key_id = [\"hunter2\"]".to_owned(),
-                " at line 2, column 17: the file holds",
+                " at line 2, column 17: the file must hold",
             ),
             ("credential = \"hunter2\\q\"".to_owned(), " at line 1, column "),
             ("credential = 1hunter2".to_owned(), " at line 1, column "),

@@ -1,31 +1,31 @@
-//! File descriptors: how many there are, and how the store and the connections share them.
+//! File descriptors: raises the limit and divides it between the store and the connections.
 //!
-//! A store that gets no descriptor poisons itself; a connection that gets none waits. The store comes first.
+//! A store that gets no descriptor fails for good; a connection that gets none waits. The store comes first.
 
 use crate::limits::{
     CONNECTIONS_AHEAD_MAX, CONNECTIONS_MIN, PROCESS_FILES, STORE_FILES_MAX, STORE_FILES_SHARE,
     STORE_SPARE_FILES,
 };
 
-/// Whether data is kept in files.
+/// Where data is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keeps {
+pub(crate) enum DataIn {
     Files,
-    Nothing,
+    Memory,
 }
 
-/// Who gets how many descriptors.
+/// How the descriptors are divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shares {
-    /// Files that the store may keep open for reading.
+    /// Table files that the store may keep open for reading.
     pub(crate) store_files_max: usize,
     pub(crate) connections_max: usize,
 }
 
-/// Raises the limit of this process as far as the system lets it, and shares out what there is.
-pub(crate) fn share(keeps: Keeps, connections_wanted: usize) -> Result<Shares, String> {
+/// Raises the limit of this process to the system's maximum and divides it.
+pub(crate) fn share(data_in: DataIn, connections_wanted: usize) -> Result<Shares, String> {
     let limit = raise_limit();
-    let shares = shares(usize::try_from(limit).unwrap_or(usize::MAX), keeps, connections_wanted)?;
+    let shares = shares(usize::try_from(limit).unwrap_or(usize::MAX), data_in, connections_wanted)?;
     if shares.connections_max < connections_wanted {
         tracing::warn!(
             "{limit} open files allow {} connections instead of {connections_wanted}: raise the limit (ulimit -n)",
@@ -35,7 +35,7 @@ pub(crate) fn share(keeps: Keeps, connections_wanted: usize) -> Result<Shares, S
     Ok(shares)
 }
 
-/// The number of files that this process may open, as high as the system lets it be.
+/// The number of files that this process may open, after raising it to the system's maximum.
 #[cfg(unix)]
 fn raise_limit() -> u64 {
     rlimit::increase_nofile_limit(u64::MAX).unwrap_or_else(|error| {
@@ -50,10 +50,10 @@ fn raise_limit() -> u64 {
     u64::MAX
 }
 
-fn shares(limit: usize, keeps: Keeps, connections_wanted: usize) -> Result<Shares, String> {
-    let (store_files_max, spare) = match keeps {
-        Keeps::Files => (STORE_FILES_MAX.min(limit / STORE_FILES_SHARE), STORE_SPARE_FILES),
-        Keeps::Nothing => (0, 0),
+fn shares(limit: usize, data_in: DataIn, connections_wanted: usize) -> Result<Shares, String> {
+    let (store_files_max, spare) = match data_in {
+        DataIn::Files => (STORE_FILES_MAX.min(limit / STORE_FILES_SHARE), STORE_SPARE_FILES),
+        DataIn::Memory => (0, 0),
     };
     let reserved = store_files_max + spare + PROCESS_FILES + CONNECTIONS_AHEAD_MAX;
     let connections_max = connections_wanted.min(limit.saturating_sub(reserved));
@@ -73,13 +73,14 @@ mod tests {
 
     #[test]
     fn connections_get_what_the_store_leaves() {
-        let of = |limit, keeps| shares(limit, keeps, 10_000).map(|s| (s.store_files_max, s.connections_max));
-        assert_eq!(of(1 << 20, Keeps::Files), Ok((900, 10_000)));
-        assert_eq!(of(4_096, Keeps::Files), Ok((900, 4_096 - 900 - 188)));
-        assert_eq!(of(1_024, Keeps::Files), Ok((256, 1_024 - 256 - 188)));
-        assert_eq!(of(1_024, Keeps::Nothing), Ok((0, 1_024 - 88)));
-        assert_eq!(of(408, Keeps::Files).map(|(_, connections)| connections >= CONNECTIONS_MIN), Ok(true));
-        assert!(of(256, Keeps::Files).unwrap_err().contains("ulimit -n"));
-        assert_eq!(shares(1 << 20, Keeps::Files, 3).map(|s| s.connections_max), Ok(3));
+        let of =
+            |limit, data_in| shares(limit, data_in, 10_000).map(|s| (s.store_files_max, s.connections_max));
+        assert_eq!(of(1 << 20, DataIn::Files), Ok((900, 10_000)));
+        assert_eq!(of(4_096, DataIn::Files), Ok((900, 4_096 - 900 - 188)));
+        assert_eq!(of(1_024, DataIn::Files), Ok((256, 1_024 - 256 - 188)));
+        assert_eq!(of(1_024, DataIn::Memory), Ok((0, 1_024 - 88)));
+        assert_eq!(of(408, DataIn::Files).map(|(_, connections)| connections >= CONNECTIONS_MIN), Ok(true));
+        assert!(of(256, DataIn::Files).unwrap_err().contains("ulimit -n"));
+        assert_eq!(shares(1 << 20, DataIn::Files, 3).map(|s| s.connections_max), Ok(3));
     }
 }

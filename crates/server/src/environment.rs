@@ -1,4 +1,4 @@
-//! The one place where the process's clock and randomness enter.
+//! The only place where the process's clock and randomness enter.
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -26,13 +26,13 @@ pub(crate) fn now() -> TimeMs {
     TimeMs(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The clock that never goes back, for measuring.
+/// The monotonic clock, for durations.
 #[expect(clippy::disallowed_methods, reason = "this is where the clock enters")]
 pub(crate) fn instant() -> Instant {
     Instant::now()
 }
 
-/// Bits good enough to tell requests apart, without a system call.
+/// Random bits for request ids, without a system call.
 pub(crate) fn request_bits() -> u64 {
     fastrand::u64(..)
 }
@@ -40,6 +40,6 @@ pub(crate) fn request_bits() -> u64 {
 /// 128 random bits.
 pub(crate) fn random_u128() -> u128 {
     let mut bytes = [0_u8; 16];
-    getrandom::fill(&mut bytes).expect("a system without random bytes cannot run this server");
+    getrandom::fill(&mut bytes).expect("the system's random source works");
     u128::from_ne_bytes(bytes)
 }

@@ -1,6 +1,8 @@
-//! Addresses whose signatures failed: their further failing requests are answered later and later.
+//! Addresses whose signatures failed. Each further failing request of such an address is answered later than
+//! the last.
 //!
-//! A request with a valid signature is never delayed: a client that shares its address with an attacker is served.
+//! A request with a valid signature is never delayed, so an attacker cannot slow down other clients of its
+//! address.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -25,7 +27,7 @@ pub(crate) struct FailedSignatures {
 }
 
 impl FailedSignatures {
-    /// Notes a failed signature of this address. Returns how long its answer is to wait.
+    /// Notes a failed signature of this address. Returns how long to delay its answer.
     pub(crate) fn note(&self, address: Address, now: TimeMs) -> Duration {
         let now_ms = now.0;
         let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +52,7 @@ fn forget_one(addresses: &mut HashMap<Address, Failures>) {
     }
 }
 
-/// After so many failures before this one.
+/// The delay after this many earlier failures.
 fn delay_ms(failures: u32) -> u64 {
     match failures.checked_sub(1) {
         None => 0,

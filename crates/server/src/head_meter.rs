@@ -1,4 +1,5 @@
-//! Memory of heads that do not end: small ones are free, larger ones take from a budget until they are requests.
+//! Memory of unfinished request heads. Small heads are free; larger ones take from a budget until the request
+//! is complete.
 //!
 //! It does not know what a head says.
 
@@ -13,15 +14,15 @@ use crate::idle_timeout::{Activity, Phase};
 use crate::limits::{HEAD_FREE_BYTES, READ_BUFFER_BYTES_MAX};
 use crate::refused::{Cause, Refused};
 
-/// A connection's bytes. Reading fails when there is no memory for a large head.
+/// A connection's stream. Reading fails when the budget has no memory for a large head.
 pub(crate) struct HeadMeter<Io> {
     stream: Io,
     activity: Arc<Activity>,
     budget: Arc<Budget>,
     refused: Arc<Refused>,
-    /// The activity's turns when this head began.
-    turns: u32,
-    /// Reads of this head so far. The first one may have brought a body too.
+    /// The activity's epoch when this head began.
+    epoch: u32,
+    /// Number of reads of this head. The first one may have read a part of the body too.
     reads: u32,
     bytes: usize,
     share: Option<Share>,
@@ -34,14 +35,14 @@ impl<Io> HeadMeter<Io> {
         budget: Arc<Budget>,
         refused: Arc<Refused>,
     ) -> Self {
-        Self { stream, activity, budget, refused, turns: 0, reads: 0, bytes: 0, share: None }
+        Self { stream, activity, budget, refused, epoch: 0, reads: 0, bytes: 0, share: None }
     }
 
-    /// Forgets the last head if a request was made of it.
+    /// Resets the counters if the last head has become a request.
     fn begin(&mut self) {
-        let turns = self.activity.turns();
-        if turns != self.turns {
-            (self.turns, self.reads, self.bytes, self.share) = (turns, 0, 0, None);
+        let epoch = self.activity.epoch();
+        if epoch != self.epoch {
+            (self.epoch, self.reads, self.bytes, self.share) = (epoch, 0, 0, None);
         }
     }
 
@@ -49,10 +50,10 @@ impl<Io> HeadMeter<Io> {
         self.reads = self.reads.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
         let large = self.reads > 1 && self.bytes > HEAD_FREE_BYTES;
-        if !large || self.share.is_some() || self.activity.phase() != Phase::Waiting {
+        if !large || self.share.is_some() || self.activity.phase() != Phase::AwaitingHead {
             return Ok(());
         }
-        self.share = self.budget.take_now(READ_BUFFER_BYTES_MAX);
+        self.share = self.budget.try_acquire(READ_BUFFER_BYTES_MAX);
         if self.share.is_some() {
             return Ok(());
         }
@@ -115,13 +116,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_head_that_does_not_end_takes_from_the_budget_until_it_is_a_request() {
-        let activity = Arc::new(Activity::beginning());
+    fn an_unfinished_head_takes_from_the_budget_until_it_is_a_request() {
+        let activity = Arc::new(Activity::new());
         let budget = Budget::new(READ_BUFFER_BYTES_MAX, Duration::ZERO);
         let refused = Arc::new(Refused::default());
         let meter = || HeadMeter::new((), Arc::clone(&activity), Arc::clone(&budget), Arc::clone(&refused));
         let (mut first, mut second) = (meter(), meter());
-        activity.enter(Phase::Waiting);
+        activity.enter(Phase::AwaitingHead);
         for meter in [&mut first, &mut second] {
             meter.begin();
             assert!(meter.note_read(HEAD_FREE_BYTES + 1).is_ok(), "a body may have come with it");
@@ -131,6 +132,6 @@ mod tests {
         activity.enter(Phase::Executing);
         first.begin();
         assert!(first.note_read(1).is_ok() && second.note_read(1).is_ok(), "bodies have their own account");
-        assert!(budget.take_now(READ_BUFFER_BYTES_MAX).is_some());
+        assert!(budget.try_acquire(READ_BUFFER_BYTES_MAX).is_some());
     }
 }

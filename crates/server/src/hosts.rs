@@ -1,25 +1,25 @@
-//! Names and addresses by which browsers may reach this machine: one list for every port that serves them.
+//! Host names and addresses under which browsers may reach this server: one list for every port.
 //!
-//! A page that gives its own name this machine's address (DNS rebinding) is of the same origin as the
-//! database for the browser, which then sends no foreign `Origin`; only `Host` still has the page's name.
-//! This module does not know which requests are checked, nor what follows.
+//! DNS rebinding: a page points its own name at this machine's address. For the browser the page then has the
+//! same origin as the database, so it sends no foreign `Origin`; only `Host` still has the page's name. This
+//! module does not know which requests are checked, nor how they are refused.
 
 use std::net::IpAddr;
 
 /// Longer names do not exist (RFC 1035).
 const NAME_BYTES_MAX: usize = 253;
 
-/// Who is addressed, without the port.
+/// The host of an authority, without its port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Host<'a> {
-    /// In the case in which it was written.
+    /// With its original case.
     Name(&'a str),
     Address(IpAddr),
 }
 
 impl<'a> Host<'a> {
-    /// The host of `host[:port]`, the form of a `Host` header and of the end of an origin. Everything else is
-    /// refused: user information, paths, blanks, trailing dots, and numbers that browsers would rewrite as
+    /// The host of `host[:port]`, as in a `Host` header or at the end of an origin. `None` for everything
+    /// else: user information, paths, blanks, trailing dots, and numbers that browsers would rewrite as
     /// addresses.
     pub(crate) fn of_authority(text: &'a str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix('[') {
@@ -38,9 +38,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Whether it leads to this machine on every machine. The unspecified addresses `0.0.0.0` and `[::]` do
-    /// so in most browsers, but nobody's server is called so, and attacks are: they have to be allowed by
-    /// name.
+    /// Whether it means this machine on every machine. Most browsers also connect `0.0.0.0` and `[::]` to
+    /// this machine; attacks use them and clients do not, so they must be allowed by name.
     pub(crate) fn is_loopback(self) -> bool {
         match self {
             Self::Address(address) => address.to_canonical().is_loopback(),
@@ -55,8 +54,8 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// Labels of letters, digits, hyphens and underscores, as in names of containers. A name whose last label is
-/// a number is an address in a form that no browser sends (URL standard: "ends in a number").
+/// Labels of letters, digits, hyphens and underscores, as in container names. A name whose last label is a
+/// number is an address in a form that no browser sends (URL standard: "ends in a number").
 fn is_name(text: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty()
@@ -68,8 +67,8 @@ fn is_name(text: &str) -> bool {
     text.len() <= NAME_BYTES_MAX && text.split('.').all(is_label) && !is_number
 }
 
-/// Loopback, the address that the server listens on, and what `--allowed-host` names; with any port, because
-/// ports of containers are published under other numbers.
+/// Loopback, the address that the server listens on, and the hosts of `--allowed-host`. Any port is allowed,
+/// because containers publish ports under other numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AllowedHosts {
     names: Vec<String>,
@@ -96,7 +95,7 @@ impl AllowedHosts {
             self.names.push(named.to_owned());
         } else {
             return Err(format!(
-                "--allowed-host {named} is neither a host name nor an address: write it without scheme, port and path, \
+                "--allowed-host {named} is neither a host name nor an address: leave out scheme, port and path, \
                  as in --allowed-host db.example.com"
             ));
         }
@@ -162,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_host_and_a_port_is_none() {
+    fn a_text_that_is_not_host_and_port_has_no_host() {
         for text in [
             "",
             ":",
@@ -204,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_host_that_is_none_is_refused() {
+    fn an_invalid_allowed_host_is_refused() {
         for text in ["http://db.example.com", "db.example.com:8000", "db.example.com/", "*", "a b", "db."] {
             let fault = AllowedHosts::new(LOOPBACK, &[text.to_owned()]).unwrap_err();
-            assert!(fault.contains(&format!("--allowed-host {text} is neither")), "{fault}");
+            assert!(fault.contains(&format!("--allowed-host {text} ")), "{fault}");
         }
     }
 }

@@ -1,7 +1,8 @@
-//! One HTTP request: frame, admission, body, decode, execute, render. All decisions of that way show here.
+//! One HTTP request from head to response: early rejection, authentication, body, decode, execute, render.
+//! All decisions on that way are in this file.
 //!
-//! It does not know what any operation does, how bytes reach it (`listener`, `body`), or how an answer is framed
-//! (`frame`).
+//! It does not know what any operation does, how bytes arrive (`listener`, `body`), or how a response is
+//! framed (`response`).
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ use keywright_wire::{Operation, decode, decoded_bytes_max, is_json, render, rend
 use tokio::sync::{RwLock, Semaphore, watch};
 
 use crate::answer_size;
-use crate::auth::{Claimed, Gate};
+use crate::auth::{Authenticator, CheckedClaim};
 use crate::body::{self, BodyBudgets, BodyFault, Hold};
 use crate::budget::{Budget, Share};
 use crate::client::Client;
@@ -50,38 +51,38 @@ use crate::web_guard::{Refusal, WebGuard};
 /// Everything a connection needs to answer requests.
 pub(crate) struct Service<S: Store> {
     engine: Engine<S>,
-    gate: Gate,
+    authenticator: Authenticator,
     web_guard: WebGuard,
     limits: Limits,
     bodies: BodyBudgets,
     decoding: Arc<Budget>,
-    /// Places for reading bodies that are neither short nor long.
+    /// Permits for decoding bodies of medium size.
     readers: Semaphore,
     answers: Arc<Budget>,
     failed_signatures: FailedSignatures,
     refused: Arc<Refused>,
     stopping: watch::Receiver<bool>,
-    /// Held by every change while it is carried out, whether or not its client still waits.
+    /// Read-locked by every write while it is executed, even after its client has disconnected.
     changes: Arc<RwLock<()>>,
 }
 
-/// What a request holds of the budgets while it is executed, whether or not its client still waits.
+/// What a request holds of the memory budgets while it is executed.
 struct Memory {
     decoded: Option<Share>,
-    /// For its answer, and for what it reads before it writes.
+    /// For its answer and for the items that it reads before it writes.
     share: Option<Share>,
 }
 
-/// The head of a request, and who sent it.
-struct Asked<'r> {
+/// The head of a request and its client.
+struct RequestContext<'r> {
     head: &'r Parts,
-    told: &'r RequestHead<'r>,
-    /// The headers that admission looks at.
+    fields: &'r RequestHead<'r>,
+    /// The headers that authentication reads.
     headers: &'r [(&'r str, &'r str)],
     client: &'r Client,
 }
 
-impl<'r> Asked<'r> {
+impl<'r> RequestContext<'r> {
     fn signed(&self, body: &'r [u8]) -> SignedRequest<'r> {
         SignedRequest {
             method: self.head.method.as_str(),
@@ -96,7 +97,7 @@ impl<'r> Asked<'r> {
 impl<S: Store> Service<S> {
     pub(crate) fn new(
         engine: Engine<S>,
-        gate: Gate,
+        authenticator: Authenticator,
         web_guard: WebGuard,
         limits: Limits,
         stopping: watch::Receiver<bool>,
@@ -104,7 +105,7 @@ impl<S: Store> Service<S> {
         let wait = Duration::from_millis(limits.budget_wait_ms);
         Self {
             engine,
-            gate,
+            authenticator,
             web_guard,
             bodies: BodyBudgets::new(&limits),
             decoding: Budget::new(limits.decode_budget_bytes, wait),
@@ -118,49 +119,49 @@ impl<S: Store> Service<S> {
         }
     }
 
-    /// The connections that this service is to answer, none yet.
+    /// An empty set of connections for this service.
     pub(crate) fn connections(&self) -> Connections {
         let (refused, answers) = (Arc::clone(&self.refused), Arc::clone(&self.answers));
-        Connections::new(&self.limits, self.gate.verifies(), refused, answers)
+        Connections::new(&self.limits, self.authenticator.verifies(), refused, answers)
     }
 
-    /// The bytes of a connection, whose unfinished heads take from the memory for bodies.
+    /// Wraps a connection's stream so that unfinished heads take from the memory for bodies.
     pub(crate) fn meter<Io>(&self, stream: Io, client: &Client) -> HeadMeter<Io> {
-        let budget = Arc::clone(self.bodies.for_heads(self.gate.verifies()));
+        let budget = Arc::clone(self.bodies.for_heads(self.authenticator.verifies()));
         HeadMeter::new(stream, Arc::clone(&client.activity), budget, Arc::clone(&self.refused))
     }
 
-    /// What was refused or closed by a limit so far.
+    /// Counts of what limits have refused or closed.
     pub(crate) fn refused(&self) -> &Refused {
         &self.refused
     }
 
-    /// Resolves once no change is being carried out.
+    /// Resolves once no write is being executed.
     pub(crate) async fn changes_ended(&self) {
         drop(self.changes.write().await);
     }
 
-    /// Answers whatever arrives; a defect of ours becomes a 500, never an end of the process.
+    /// Answers any request. A panic becomes a 500 response and never ends the process.
     pub(crate) async fn answer(&self, request: Request<Incoming>, client: &Client) -> Response<Full<Bytes>> {
         let (head, body) = request.into_parts();
-        let told = RequestHead::read(&head.headers);
-        let admitted = self.web_guard.judge(&told);
-        let wishes = ResponsePrefs::read(&told, admitted.is_ok());
+        let fields = RequestHead::read(&head.headers);
+        let admitted = self.web_guard.check(&fields);
+        let prefs = ResponsePrefs::read(&fields, admitted.is_ok());
         let answer =
-            AssertUnwindSafe(self.respond(&head, &told, body, admitted, client)).catch_unwind().await;
+            AssertUnwindSafe(self.respond(&head, &fields, body, admitted, client)).catch_unwind().await;
         let answer = answer.unwrap_or_else(|_panic| failure(&internal_error()));
-        self.aside(wishes.bytes_to_compress(&answer), || wishes.frame(answer)).await
+        self.offload(prefs.bytes_to_compress(&answer), || prefs.frame(answer)).await
     }
 
     async fn respond(
         &self,
         head: &Parts,
-        told: &RequestHead<'_>,
+        fields: &RequestHead<'_>,
         mut body: Incoming,
         admitted: Result<(), Refusal>,
         client: &Client,
     ) -> Answer {
-        if let Some(answer) = self.judge_frame(head, told, &body, admitted) {
+        if let Some(answer) = self.reject_early(head, fields, &body, admitted) {
             self.discard(head, &mut body, client).await;
             return answer;
         }
@@ -168,22 +169,22 @@ impl<S: Store> Service<S> {
             self.discard(head, &mut body, client).await;
             return failure(&self.busy(Cause::RequestsPerAddress));
         };
-        let headers = signed_headers(head, self.gate.verifies());
-        let asked = Asked { head, told, headers: &headers, client };
-        match self.serve(&asked, body).await {
+        let headers = signed_headers(head, self.authenticator.verifies());
+        let context = RequestContext { head, fields, headers: &headers, client };
+        match self.serve(&context, body).await {
             Ok(answer) => answer,
             Err(error) => {
-                self.slow_down(&error, client).await;
+                self.delay_failed_signature(&error, client).await;
                 self.failed(error).await
             }
         }
     }
 
-    /// Answers what is no request of the protocol, as far as the head tells.
-    fn judge_frame(
+    /// Answers requests that are not DynamoDB requests, judged by the head alone.
+    fn reject_early(
         &self,
         head: &Parts,
-        told: &RequestHead<'_>,
+        fields: &RequestHead<'_>,
         body: &Incoming,
         admitted: Result<(), Refusal>,
     ) -> Option<Answer> {
@@ -192,26 +193,26 @@ impl<S: Store> Service<S> {
             return Some(Answer::too_large());
         }
         match head.method {
-            _ if line_bytes(head).max(told.bytes) > HEAD_BYTES_MAX => Some(Answer::bad_head()),
+            _ if line_bytes(head).max(fields.bytes) > HEAD_BYTES_MAX => Some(Answer::bad_head()),
             Method::GET if head.uri.path() == "/" => Some(Answer::health(host(&head.headers))),
-            // Only operations and the question for them are guarded: a GET reads nothing, and load balancers ask
-            // by any name.
+            // Only POST and preflight requests are guarded. A GET reads no data, and load balancers use any
+            // name.
             Method::OPTIONS | Method::POST if let Err(refusal) = admitted => Some(failure(&refused(refusal))),
-            Method::OPTIONS if told.origin.is_some() => Some(Answer::preflight(&head.headers)),
-            Method::POST if body.is_end_stream() || speaks_json(told) => None,
+            Method::OPTIONS if fields.origin.is_some() => Some(Answer::preflight(&head.headers)),
+            Method::POST if body.is_end_stream() || is_amz_json(fields) => None,
             _ => Some(Answer::not_ours()),
         }
     }
 
-    /// A request of the protocol: its head is judged before its body is read.
-    async fn serve(&self, asked: &Asked<'_>, body: Incoming) -> Result<Answer, Error> {
-        let (operation, claimed) = match self.judge(asked) {
-            Ok(judged) => judged,
-            Err(error) => return Err(self.prefer_syntax_fault(error, asked, body).await),
+    /// Answers a DynamoDB request. The head is checked before the body is read.
+    async fn serve(&self, context: &RequestContext<'_>, body: Incoming) -> Result<Answer, Error> {
+        let (operation, claimed) = match self.authenticate(context) {
+            Ok(authenticated) => authenticated,
+            Err(error) => return Err(self.prefer_syntax_fault(error, context, body).await),
         };
-        let trusted = !self.gate.verifies() || asked.client.activity.was_admitted();
+        let trusted = !self.authenticator.verifies() || context.client.activity.was_admitted();
         let mut hold = self.bodies.hold(trusted);
-        let sent = match self.receive(asked, body, &mut hold).await {
+        let sent = match self.receive(context, body, &mut hold).await {
             Ok(sent) => sent,
             Err(BodyFault::TooLarge) => return Ok(self.refuse(Answer::too_large(), Cause::BodyTooLarge)),
             Err(BodyFault::TooSlow) => return Ok(self.refuse(Answer::too_slow(), Cause::BodyTooSlow)),
@@ -219,16 +220,16 @@ impl<S: Store> Service<S> {
             Err(BodyFault::Exhausted) => return Err(self.busy(Cause::BodyBudget)),
         };
         let verify = || {
-            claimed.verify(&asked.signed(&sent)).map_err(|error| {
-                let readable = asked.told.content_encoding.is_none();
-                if readable { unless_broken(error, &sent) } else { error }
+            claimed.verify(&context.signed(&sent)).map_err(|error| {
+                let readable = context.fields.content_encoding.is_none();
+                if readable { or_not_json(error, &sent) } else { error }
             })
         };
-        let hashed = if self.gate.verifies() { sent.len() } else { 0 };
-        let caller = self.aside(hashed, verify).await?;
-        asked.client.admit();
+        let hashed = if self.authenticator.verifies() { sent.len() } else { 0 };
+        let caller = self.offload(hashed, verify).await?;
+        context.client.admit();
         hold.verify();
-        let body = match asked.told.content_encoding {
+        let body = match context.fields.content_encoding {
             None => sent,
             Some(coding) => {
                 let opened = inflate(coding, &sent, &mut hold).await;
@@ -238,11 +239,14 @@ impl<S: Store> Service<S> {
         self.execute(operation, caller, body).await
     }
 
-    /// The operation, and who says to ask for it.
-    fn judge<'a>(&'a self, asked: &Asked<'a>) -> Result<(Operation, Claimed<'a>), Error> {
-        let operation = Operation::from_target(request_head::text(asked.told.target))
+    /// The operation and the checked claim of the caller.
+    fn authenticate<'a>(
+        &'a self,
+        context: &RequestContext<'a>,
+    ) -> Result<(Operation, CheckedClaim<'a>), Error> {
+        let operation = Operation::from_target(request_head::text(context.fields.target))
             .ok_or_else(|| Error::new(ErrorKind::UnknownOperation, ""))?;
-        Ok((operation, self.gate.judge(&asked.signed(&[]), environment::now)?))
+        Ok((operation, self.authenticator.check_claim(&context.signed(&[]), environment::now)?))
     }
 
     async fn execute(&self, operation: Operation, caller: Caller, body: Bytes) -> Result<Answer, Error> {
@@ -250,13 +254,13 @@ impl<S: Store> Service<S> {
         let share = match answer_size::estimate(&request) {
             None => None,
             Some(bytes) => {
-                let taken = self.answers.take(bytes).await;
+                let taken = self.answers.acquire(bytes).await;
                 Some(taken.map_err(|_exhausted| self.busy(Cause::AnswerBudget))?)
             }
         };
         let changes = request.changes_something();
-        let (response, share) = self.carry_out(caller, request, Memory { decoded, share }).await?;
-        let rendered = self.aside(response.stored_bytes(), || render(&response)).await;
+        let (response, share) = self.run(caller, request, Memory { decoded, share }).await?;
+        let rendered = self.offload(response.stored_bytes(), || render(&response)).await;
         drop(response);
         let share = match share {
             None if rendered.len() > ANSWER_FREE_BYTES => Some(self.late_share(rendered.len(), changes)?),
@@ -265,67 +269,69 @@ impl<S: Store> Service<S> {
         Ok(Answer::json(rendered, share))
     }
 
-    /// The request that a body says, and memory for it: a body of many small values becomes many times as large.
+    /// Decodes a body and takes memory for the result: a body of many small values becomes many times as
+    /// large.
     async fn decode(&self, operation: Operation, body: Bytes) -> Result<(Typed, Option<Share>), Error> {
         if body.len() <= BODY_FREE_BYTES {
-            return Ok((self.in_turn(body.len(), || decode(operation, &body)).await?, None));
+            return Ok((self.decode_queued(body.len(), || decode(operation, &body)).await?, None));
         }
         let bytes = decoded_bytes_max(&body).min(self.limits.decode_budget_bytes);
-        let taken = self.decoding.take(bytes).await;
+        let taken = self.decoding.acquire(bytes).await;
         let share = taken.map_err(|_exhausted| self.busy(Cause::DecodeBudget))?;
         let request = if bytes > COMPUTED_DECODED_BYTES_AT_ONCE {
             self.engine.lane().run(|| decode(operation, &body)).await?
         } else {
-            self.in_turn(body.len(), || decode(operation, &body)).await?
+            self.decode_queued(body.len(), || decode(operation, &body)).await?
         };
         Ok((request, Some(share)))
     }
 
-    /// Reads a body: a short one at once, a long one aside. One between them takes a noticeable part of a millisecond and
-    /// is read together with few of its like: a thousand of them at once would all come before the next short request.
-    async fn in_turn<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+    /// Runs a body's decoding: at once for a short body, on the computation lane for a long one. A body of
+    /// medium size takes a noticeable part of a millisecond, so it waits for one of few permits. Otherwise a
+    /// thousand of them would all run before the next short request.
+    async fn decode_queued<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= SHORT_BODY_BYTES_MAX || bytes > COMPUTED_BYTES_AT_ONCE {
-            return self.aside(bytes, work).await;
+            return self.offload(bytes, work).await;
         }
         let _place = self.readers.acquire().await.expect("the queue is never closed");
         tokio::task::yield_now().await;
         work()
     }
 
-    /// Computes something that takes long if so many bytes are many.
-    async fn aside<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
+    /// Runs work on this thread, or on the computation lane if it covers many bytes.
+    async fn offload<T>(&self, bytes: usize, work: impl FnOnce() -> T) -> T {
         if bytes <= COMPUTED_BYTES_AT_ONCE { work() } else { self.engine.lane().run(work).await }
     }
 
-    /// Memory for an answer that turned out to be large. Without any left, a read is not answered, because it can be sent
-    /// again; what a change answers is handed out all the same.
+    /// Memory for an answer that is larger than estimated. Without any left a read is refused, because it can
+    /// be repeated; the answer of a write is sent without memory.
     fn late_share(&self, bytes: usize, changes: bool) -> Result<Share, Error> {
-        match self.answers.take_now(bytes) {
+        match self.answers.try_acquire(bytes) {
             Some(share) => Ok(share),
-            None if changes => Ok(self.answers.nothing()),
+            None if changes => Ok(self.answers.empty_share()),
             None => Err(self.busy(Cause::AnswerBudget)),
         }
     }
 
-    /// The answer to a request that failed. Items on which conditions failed can be large: where there is no memory for them,
+    /// The response of a failed request. Items of failed conditions can be large; without memory for them
     /// they are left out.
     async fn failed(&self, error: Error) -> Answer {
         let stored = error.stored_bytes();
         if stored <= ANSWER_FREE_BYTES {
             return failure(&error);
         }
-        let Some(mut share) = self.answers.take_now(stored) else {
+        let Some(mut share) = self.answers.try_acquire(stored) else {
             self.refused.count(Cause::AnswerBudget);
             return failure(&error.without_items());
         };
-        let rendered = self.aside(stored, || render_error(&error)).await;
-        share.settle(rendered.body.len());
+        let rendered = self.offload(stored, || render_error(&error)).await;
+        share.resize(rendered.body.len());
         Answer::error(rendered.status, rendered.body).holding(share)
     }
 
-    /// Reads belong to their client and end when it goes. Changes are carried out to their end: what they wrote must
-    /// become known to this process too.
-    async fn carry_out(
+    /// Executes a request. A read is cancelled when its client disconnects. A write runs to its end, because
+    /// this process must learn the outcome of its commit.
+    async fn run(
         &self,
         caller: Caller,
         request: Typed,
@@ -345,43 +351,43 @@ impl<S: Store> Service<S> {
         RunToCompletion::new(change, presence).await
     }
 
-    /// A body within its limits of size, memory and time. What is too large is thrown away.
+    /// Reads a body within its limits of size, memory and time. A body that is too large is discarded.
     async fn receive(
         &self,
-        asked: &Asked<'_>,
+        context: &RequestContext<'_>,
         mut body: Incoming,
         hold: &mut Hold<'_>,
     ) -> Result<Bytes, BodyFault> {
         let read = body::read(&mut body, body::BYTES_MAX, hold);
-        let read = self.within_time(read, asked.client).await.unwrap_or(Err(BodyFault::TooSlow));
+        let read = self.within_time(read, context.client).await.unwrap_or(Err(BodyFault::TooSlow));
         if matches!(read, Err(BodyFault::TooLarge | BodyFault::Exhausted)) {
-            self.discard(asked.head, &mut body, asked.client).await;
+            self.discard(context.head, &mut body, context.client).await;
         }
         read
     }
 
-    /// Throws away a body that nobody wants, so that the connection can go on.
+    /// Discards a body, so that the connection can be used again.
     async fn discard(&self, head: &Parts, body: &mut Incoming, client: &Client) {
-        // A client that asks before it sends is answered before it sends.
+        // A client with `Expect: 100-continue` has not sent its body yet.
         if !body.is_end_stream() && !head.headers.contains_key(EXPECT) {
             let _too_slow = self.within_time(body::discard(body), client).await;
         }
     }
 
-    /// What is done with a body, unless it takes longer than a body may.
+    /// Runs work on a body within the time limit for bodies; `None` if it takes longer.
     async fn within_time<T>(&self, work: impl Future<Output = T>, client: &Client) -> Option<T> {
         let mut work = std::pin::pin!(work);
-        // Most bodies came together with their head: no clock, no timer, and nobody to tell when the server stops.
+        // Most bodies arrive with their head: then no clock, timer or stop signal is needed.
         if let Some(done) = poll_immediate(work.as_mut()).await {
             return Some(done);
         }
         let mut stopping = self.stopping.clone();
         let stopped = async {
-            // A sender that is gone has stopped too.
+            // A dropped sender means stopping too.
             let _ = stopping.wait_for(|stopping| *stopping).await;
             tokio::time::sleep(Duration::from_secs(STOPPING_BODY_SECONDS_MAX)).await;
         };
-        client.activity.enter(Phase::Receiving);
+        client.activity.enter(Phase::AwaitingBody);
         let done = tokio::select! {
             done = tokio::time::timeout(Duration::from_secs(BODY_SECONDS_MAX), work) => done.ok(),
             () = stopped => None,
@@ -390,32 +396,38 @@ impl<S: Store> Service<S> {
         done
     }
 
-    /// The error of a head that failed, or that of its body: a body that is not JSON is reported before a missing target
-    /// or signature, an empty one after them. Little is read for that, and nothing is opened.
-    async fn prefer_syntax_fault(&self, error: Error, asked: &Asked<'_>, mut body: Incoming) -> Error {
+    /// The error of an invalid head, or that of its body. A body that is not JSON is reported before a
+    /// missing target or signature, an empty body after them. Only a little of the body is read for that, and
+    /// nothing is decompressed.
+    async fn prefer_syntax_fault(
+        &self,
+        error: Error,
+        context: &RequestContext<'_>,
+        mut body: Incoming,
+    ) -> Error {
         let mut hold = self.bodies.hold(false);
-        if asked.told.content_encoding.is_none() && !asked.head.headers.contains_key(EXPECT) {
+        if context.fields.content_encoding.is_none() && !context.head.headers.contains_key(EXPECT) {
             let read = body::read(&mut body, FAILED_BODY_BYTES_MAX, &mut hold);
-            match self.within_time(read, asked.client).await {
-                Some(Ok(read)) => return unless_broken(error, &read),
+            match self.within_time(read, context.client).await {
+                Some(Ok(read)) => return or_not_json(error, &read),
                 Some(Err(BodyFault::Broken)) => return not_json(),
                 _ => {}
             }
         }
-        self.discard(asked.head, &mut body, asked.client).await;
+        self.discard(context.head, &mut body, context.client).await;
         error
     }
 
-    /// Answers a failed signature later with each one before it.
-    async fn slow_down(&self, error: &Error, client: &Client) {
+    /// Delays the answer to a failed signature, longer with each failure of the address.
+    async fn delay_failed_signature(&self, error: &Error, client: &Client) {
         let failed = matches!(error.kind, ErrorKind::InvalidSignature | ErrorKind::UnrecognizedClient);
-        if !failed || !self.gate.verifies() {
+        if !failed || !self.authenticator.verifies() {
             return;
         }
         self.refused.count(Cause::FailedSignature);
         let delay = self.failed_signatures.note(client.address, environment::now());
         if !delay.is_zero() {
-            client.activity.enter(Phase::Receiving);
+            client.activity.enter(Phase::AwaitingBody);
             tokio::time::sleep(delay).await;
         }
     }
@@ -425,7 +437,7 @@ impl<S: Store> Service<S> {
         answer
     }
 
-    /// A request for which there is no room now.
+    /// The error of a request for which a budget or limit has no room.
     fn busy(&self, cause: Cause) -> Error {
         self.refused.count(cause);
         Error::new(ErrorKind::ServiceUnavailable, messages::transport::BUSY)
@@ -443,7 +455,7 @@ impl<S: Store> Service<S> {
     }
 }
 
-/// The headers that admission looks at: all where signatures are verified.
+/// The headers that authentication reads; all of them where signatures are verified.
 fn signed_headers(head: &Parts, verifies: bool) -> Vec<(&str, &str)> {
     let mut headers: Vec<(&str, &str)> = Vec::with_capacity(head.headers.len());
     for (name, value) in &head.headers {
@@ -456,23 +468,23 @@ fn signed_headers(head: &Parts, verifies: bool) -> Vec<(&str, &str)> {
     headers
 }
 
-/// The error, unless the body is not JSON.
-fn unless_broken(error: Error, body: &[u8]) -> Error {
+/// The error, or a serialization error if the body is not JSON.
+fn or_not_json(error: Error, body: &[u8]) -> Error {
     if body.is_empty() || is_json(body) { error } else { not_json() }
 }
 
-/// The name under which the client knows this server.
+/// The server's name as the client wrote it.
 fn host(headers: &HeaderMap) -> &str {
     headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
 
-/// A request's line, without its method.
+/// Length of the request's path and query.
 fn line_bytes(head: &Parts) -> usize {
     head.uri.path().len() + head.uri.query().unwrap_or_default().len()
 }
 
-fn speaks_json(told: &RequestHead<'_>) -> bool {
-    let text = request_head::text(told.content_type);
+fn is_amz_json(fields: &RequestHead<'_>) -> bool {
+    let text = request_head::text(fields.content_type);
     if text == "application/x-amz-json-1.0" {
         return true;
     }
@@ -488,7 +500,8 @@ fn internal_error() -> Error {
     Error::new(ErrorKind::InternalServerError, messages::transport::INTERNAL)
 }
 
-/// A page that may not use the database; nothing of the service's, which lets all in.
+/// The error for a page that may not use the database. DynamoDB has no such error, because it admits all
+/// pages.
 fn refused(refusal: Refusal) -> Error {
     Error::new(ErrorKind::AccessDenied, refusal.message())
 }

@@ -1,8 +1,8 @@
-//! What each connection is doing, and which ones have waited too long for a request or for their client to read.
+//! Tracks each connection's activity and finds those that are idle or whose clients read too slowly.
 //!
-//! hyper can time heads itself, with a timer for every head: made, entered in the list that all threads share, and taken
-//! out again with each request. Here a connection publishes numbers, and all of them are checked now and then. It does not
-//! know how a connection is closed.
+//! hyper can time heads itself, with a timer per head. Each timer is allocated, put into a list that all
+//! threads share, and removed again with each request. Here a connection publishes counters, and a periodic
+//! check reads those of all connections. This module does not know how a connection is closed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use std::task::{Context, Poll};
 use futures_util::task::AtomicWaker;
 use hyper::rt::{Read, ReadBufCursor, Write};
 
-use crate::limits::Pace;
+use crate::limits::CheckPolicy;
 use crate::refused::Cause;
 
-/// Where a connection is in its life.
+/// What a connection is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Not ready for requests yet: TLS is being negotiated.
-    Opening,
-    /// No head of a request has arrived in full.
-    Waiting,
-    /// A request's body is awaited. Nothing was executed yet.
-    Receiving,
+    /// The TLS handshake is under way.
+    Handshake,
+    /// Waiting for a complete request head.
+    AwaitingHead,
+    /// Waiting for a request's body. Nothing has been executed yet.
+    AwaitingBody,
     /// A request is being executed.
     Executing,
 }
@@ -31,90 +31,90 @@ pub(crate) enum Phase {
 impl Phase {
     const fn number(self) -> u8 {
         match self {
-            Self::Opening => 0,
-            Self::Waiting => 1,
-            Self::Receiving => 2,
+            Self::Handshake => 0,
+            Self::AwaitingHead => 1,
+            Self::AwaitingBody => 2,
             Self::Executing => 3,
         }
     }
 
     const fn from_number(number: u8) -> Self {
         match number {
-            0 => Self::Opening,
-            1 => Self::Waiting,
-            2 => Self::Receiving,
+            0 => Self::Handshake,
+            1 => Self::AwaitingHead,
+            2 => Self::AwaitingBody,
             _ => Self::Executing,
         }
     }
 }
 
-/// How a connection is to end before its client ends it.
+/// How the server asks a connection to close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leave {
-    /// After the request under way.
-    Politely,
-    /// At once, unless a request is being executed by then.
+pub(crate) enum CloseRequest {
+    /// After the current request.
+    AfterRequest,
+    /// At once, unless a request is being executed.
     UnlessExecuting,
     /// At once.
-    AtOnce,
+    Immediately,
 }
 
-impl Leave {
+impl CloseRequest {
     const fn number(self) -> u8 {
         match self {
-            Self::Politely => 1,
+            Self::AfterRequest => 1,
             Self::UnlessExecuting => 2,
-            Self::AtOnce => 3,
+            Self::Immediately => 3,
         }
     }
 }
 
-/// What a connection is doing. Only the connection's own task writes it, except for `leave`.
+/// A connection's published state. Only the connection's own task writes it, except for `close_request`.
 #[derive(Debug)]
 pub(crate) struct Activity {
-    /// Incremented with each phase.
-    turns: AtomicU32,
+    /// Incremented with each change of phase and when a blocked write completes.
+    epoch: AtomicU32,
     phase: AtomicU8,
-    /// Whether the client is slow to take what is sent to it.
-    sends: AtomicBool,
+    /// Whether a write waits for the client to read.
+    write_blocked: AtomicBool,
     /// What the socket has taken so far.
     sent_bytes: AtomicU64,
-    /// Whether one of its requests was admitted: with credentials, had a signature that holds.
+    /// Whether a request was admitted; with credentials, whether its signature was valid.
     admitted: AtomicBool,
-    /// A request of the server to end; 0 for none.
-    leave: AtomicU8,
+    /// The pending `CloseRequest` of the server; 0 for none.
+    close_request: AtomicU8,
     waker: AtomicWaker,
 }
 
 impl Activity {
-    /// A connection that is not ready for requests yet.
-    pub(crate) const fn beginning() -> Self {
+    /// A connection before its TLS handshake.
+    pub(crate) const fn new() -> Self {
         Self {
-            turns: AtomicU32::new(0),
-            phase: AtomicU8::new(Phase::Opening.number()),
-            sends: AtomicBool::new(false),
+            epoch: AtomicU32::new(0),
+            phase: AtomicU8::new(Phase::Handshake.number()),
+            write_blocked: AtomicBool::new(false),
             sent_bytes: AtomicU64::new(0),
             admitted: AtomicBool::new(false),
-            leave: AtomicU8::new(0),
+            close_request: AtomicU8::new(0),
             waker: AtomicWaker::new(),
         }
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.store(phase.number(), Ordering::Relaxed);
-        self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+        self.epoch.store(self.epoch.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     pub(crate) fn phase(&self) -> Phase {
         Phase::from_number(self.phase.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn turns(&self) -> u32 {
-        self.turns.load(Ordering::Relaxed)
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn sends(&self) -> bool {
-        self.sends.load(Ordering::Relaxed)
+    pub(crate) fn is_write_blocked(&self) -> bool {
+        self.write_blocked.load(Ordering::Relaxed)
     }
 
     /// What the socket has taken so far.
@@ -135,44 +135,44 @@ impl Activity {
         self.admitted.load(Ordering::Relaxed)
     }
 
-    fn set_sends(&self, sends: bool) {
-        self.sends.store(sends, Ordering::Relaxed);
-        if !sends {
-            // The time for its next head begins here.
-            self.turns.store(self.turns.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    fn set_write_blocked(&self, write_blocked: bool) {
+        self.write_blocked.store(write_blocked, Ordering::Relaxed);
+        if !write_blocked {
+            // The timeout of the next head begins here.
+            self.epoch.store(self.epoch.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         }
     }
 
-    /// Resolves once the socket has taken all earlier answers. hyper parses the next request of a pipeline without
-    /// waiting for that; its answer would pile up on those that the client does not read.
-    pub(crate) async fn answers_taken(&self) {
-        // Same task as the writing side, which wakes it.
-        std::future::poll_fn(|_| if self.sends() { Poll::Pending } else { Poll::Ready(()) }).await;
+    /// Resolves once the socket has taken all earlier responses. hyper parses the next pipelined request
+    /// without waiting for that; its response would pile up behind those that the client does not read.
+    pub(crate) async fn answers_sent(&self) {
+        // The writing side belongs to the same task and wakes it.
+        std::future::poll_fn(|_| if self.is_write_blocked() { Poll::Pending } else { Poll::Ready(()) }).await;
     }
 
-    /// Asks the connection to end.
-    pub(crate) fn ask(&self, leave: Leave) {
-        self.leave.store(leave.number(), Ordering::Release);
+    /// Asks the connection to close.
+    pub(crate) fn request_close(&self, request: CloseRequest) {
+        self.close_request.store(request.number(), Ordering::Release);
         self.waker.wake();
     }
 
-    /// Whether it was asked to end and has not looked at that yet.
-    pub(crate) fn is_asked(&self) -> bool {
-        self.leave.load(Ordering::Relaxed) != 0
+    /// Whether a close request is pending.
+    pub(crate) fn has_close_request(&self) -> bool {
+        self.close_request.load(Ordering::Relaxed) != 0
     }
 
-    /// Resolves when the connection is to end: true if it may first finish the request under way.
-    pub(crate) async fn asked(&self) -> bool {
+    /// Resolves when the connection must close: true if it may finish the current request first.
+    pub(crate) async fn close_requested(&self) -> bool {
         std::future::poll_fn(|context| {
             self.waker.register(context.waker());
-            if self.leave.load(Ordering::Acquire) == 0 {
+            if self.close_request.load(Ordering::Acquire) == 0 {
                 return Poll::Pending;
             }
-            let leave = self.leave.swap(0, Ordering::Acquire);
+            let request = self.close_request.swap(0, Ordering::Acquire);
             let executing = self.phase() == Phase::Executing;
-            match leave {
-                leave if leave == Leave::Politely.number() => Poll::Ready(true),
-                leave if leave == Leave::UnlessExecuting.number() && executing => Poll::Pending,
+            match request {
+                request if request == CloseRequest::AfterRequest.number() => Poll::Ready(true),
+                request if request == CloseRequest::UnlessExecuting.number() && executing => Poll::Pending,
                 _ => Poll::Ready(false),
             }
         })
@@ -180,40 +180,40 @@ impl Activity {
     }
 }
 
-/// What the checks of one connection have seen.
+/// The state of the checks of one connection.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// The turns at the last check.
-    seen: u32,
-    /// Checks in a row that found it without a request, as it was at the one before.
+    /// The epoch at the last check.
+    last_epoch: u32,
+    /// Number of consecutive checks that found it idle.
     idle_checks: u32,
-    /// Checks since the window opened in which the rate of reading is measured; none while nothing is pending.
+    /// Number of checks since the rate window opened; 0 while no write is blocked.
     window_checks: u32,
-    /// What was sent before that window.
+    /// Bytes sent before that window.
     window_sent_bytes: u64,
 }
 
 impl Watch {
     pub(crate) const fn new() -> Self {
-        Self { seen: 0, idle_checks: 0, window_checks: 0, window_sent_bytes: 0 }
+        Self { last_epoch: 0, idle_checks: 0, window_checks: 0, window_sent_bytes: 0 }
     }
 
-    /// Checks the connection: why it is to be closed, if it is.
-    pub(crate) fn check(&mut self, activity: &Activity, pace: &Pace) -> Option<Cause> {
-        let turns = activity.turns();
-        let sends = activity.sends();
-        let idle = turns == self.seen && activity.phase() == Phase::Waiting && !sends;
+    /// Checks the connection. Returns the cause if it must be closed.
+    pub(crate) fn check(&mut self, activity: &Activity, policy: &CheckPolicy) -> Option<Cause> {
+        let epoch = activity.epoch();
+        let write_blocked = activity.is_write_blocked();
+        let idle = epoch == self.last_epoch && activity.phase() == Phase::AwaitingHead && !write_blocked;
         self.idle_checks = if idle { self.idle_checks.saturating_add(1) } else { 0 };
-        self.seen = turns;
-        if self.idle_checks >= pace.idle_checks {
+        self.last_epoch = epoch;
+        if self.idle_checks >= policy.idle_checks {
             return Some(Cause::NoRequestInTime);
         }
         let sent_bytes = activity.sent_bytes.load(Ordering::Relaxed);
-        self.reads_too_slowly(sends, sent_bytes, pace).then_some(Cause::AnswerNotRead)
+        self.reads_too_slowly(write_blocked, sent_bytes, policy).then_some(Cause::AnswerNotRead)
     }
 
-    fn reads_too_slowly(&mut self, sends: bool, sent_bytes: u64, pace: &Pace) -> bool {
-        if !sends {
+    fn reads_too_slowly(&mut self, write_blocked: bool, sent_bytes: u64, policy: &CheckPolicy) -> bool {
+        if !write_blocked {
             self.window_checks = 0;
             return false;
         }
@@ -222,37 +222,37 @@ impl Watch {
         }
         self.window_checks += 1;
         // The first check opens the window.
-        if self.window_checks <= pace.answer_checks {
+        if self.window_checks <= policy.answer_checks {
             return false;
         }
         self.window_checks = 0;
-        sent_bytes.saturating_sub(self.window_sent_bytes) < pace.answer_bytes
+        sent_bytes.saturating_sub(self.window_sent_bytes) < policy.answer_bytes
     }
 
-    /// For how many checks it has been without a request, now.
+    /// Number of checks for which it has been idle; 0 if it was active since the last check.
     pub(crate) fn idle_checks(&self, activity: &Activity) -> u32 {
-        if activity.turns() == self.seen { self.idle_checks } else { 0 }
+        if activity.epoch() == self.last_epoch { self.idle_checks } else { 0 }
     }
 }
 
-/// A connection's bytes; it notes whether what is sent is taken, and how much.
+/// A connection's stream. It records whether writes are blocked, and how many bytes were sent.
 pub(crate) struct TrackedIo<Io> {
     stream: Io,
     activity: Arc<Activity>,
-    sends: bool,
+    write_blocked: bool,
     sent_bytes: u64,
 }
 
 impl<Io> TrackedIo<Io> {
     pub(crate) const fn new(stream: Io, activity: Arc<Activity>) -> Self {
-        Self { stream, activity, sends: false, sent_bytes: 0 }
+        Self { stream, activity, write_blocked: false, sent_bytes: 0 }
     }
 
     fn note<T>(&mut self, context: &Context<'_>, polled: Poll<T>) -> Poll<T> {
-        if self.sends != polled.is_pending() {
-            self.sends = polled.is_pending();
-            self.activity.set_sends(self.sends);
-            if !self.sends {
+        if self.write_blocked != polled.is_pending() {
+            self.write_blocked = polled.is_pending();
+            self.activity.set_write_blocked(self.write_blocked);
+            if !self.write_blocked {
                 // The next request may wait for this.
                 context.waker().wake_by_ref();
             }
@@ -327,60 +327,64 @@ mod tests {
     use std::task::Waker;
     use std::time::Duration;
 
-    const PACE: Pace =
-        Pace { interval: Duration::from_secs(1), idle_checks: 3, answer_checks: 4, answer_bytes: 1000 };
+    const POLICY: CheckPolicy = CheckPolicy {
+        interval: Duration::from_secs(1),
+        idle_checks: 3,
+        answer_checks: 4,
+        answer_bytes: 1000,
+    };
 
-    /// How many checks it takes until it is closed, and why; none if it never is.
+    /// The number of checks until it is closed, and the cause; `None` if it stays open.
     fn checks_until_closed(watch: &mut Watch, activity: &Activity) -> Option<(u32, Cause)> {
-        (1..20).find_map(|checks| watch.check(activity, &PACE).map(|cause| (checks, cause)))
+        (1..20).find_map(|checks| watch.check(activity, &POLICY).map(|cause| (checks, cause)))
     }
 
     #[test]
-    fn a_connection_that_sends_nothing_is_closed_and_one_that_is_not_ready_is_not() {
-        let (activity, mut watch) = (Activity::beginning(), Watch::new());
+    fn an_idle_connection_is_closed_and_one_in_its_handshake_is_not() {
+        let (activity, mut watch) = (Activity::new(), Watch::new());
         assert_eq!(checks_until_closed(&mut watch, &activity), None);
-        activity.enter(Phase::Waiting);
+        activity.enter(Phase::AwaitingHead);
         let closed = checks_until_closed(&mut watch, &activity);
         assert_eq!(closed, Some((4, Cause::NoRequestInTime)), "the first check sees when it began");
     }
 
     #[test]
-    fn a_request_that_takes_long_does_not_count_and_its_end_begins_the_time_anew() {
-        let (activity, mut watch) = (Activity::beginning(), Watch::new());
-        activity.enter(Phase::Waiting);
-        assert!((0..3).all(|_| watch.check(&activity, &PACE).is_none()));
+    fn a_long_request_is_not_idle_time_and_its_end_restarts_the_timeout() {
+        let (activity, mut watch) = (Activity::new(), Watch::new());
+        activity.enter(Phase::AwaitingHead);
+        assert!((0..3).all(|_| watch.check(&activity, &POLICY).is_none()));
         activity.enter(Phase::Executing);
         assert_eq!(checks_until_closed(&mut watch, &activity), None);
-        activity.enter(Phase::Waiting);
+        activity.enter(Phase::AwaitingHead);
         assert_eq!(checks_until_closed(&mut watch, &activity), Some((4, Cause::NoRequestInTime)));
     }
 
     #[test]
-    fn a_request_between_two_checks_is_seen() {
-        let (activity, mut watch) = (Activity::beginning(), Watch::new());
-        activity.enter(Phase::Waiting);
+    fn a_request_between_two_checks_restarts_the_timeout() {
+        let (activity, mut watch) = (Activity::new(), Watch::new());
+        activity.enter(Phase::AwaitingHead);
         for _ in 0..100 {
-            assert_eq!(watch.check(&activity, &PACE), None);
+            assert_eq!(watch.check(&activity, &POLICY), None);
             activity.enter(Phase::Executing);
-            activity.enter(Phase::Waiting);
+            activity.enter(Phase::AwaitingHead);
         }
     }
 
     #[test]
-    fn a_client_that_reads_slower_than_the_least_rate_is_closed_and_one_that_keeps_it_is_not() {
-        let (activity, mut watch) = (Arc::new(Activity::beginning()), Watch::new());
-        activity.enter(Phase::Waiting);
+    fn a_client_that_reads_below_the_minimum_rate_is_closed_and_one_above_it_is_not() {
+        let (activity, mut watch) = (Arc::new(Activity::new()), Watch::new());
+        activity.enter(Phase::AwaitingHead);
         let mut stream = TrackedIo::new((), Arc::clone(&activity));
         let context = &Context::from_waker(Waker::noop());
         assert!(stream.note::<()>(context, Poll::Pending).is_pending());
         for _ in 0..50 {
-            assert_eq!(watch.check(&activity, &PACE), None);
+            assert_eq!(watch.check(&activity, &POLICY), None);
             assert!(stream.note_sent(context, Poll::Ready(Ok(250))).is_ready());
             assert!(stream.note::<()>(context, Poll::Pending).is_pending());
         }
         let mut closed = None;
         for _ in 0..10 {
-            closed = closed.or(watch.check(&activity, &PACE));
+            closed = closed.or(watch.check(&activity, &POLICY));
             assert!(stream.note_sent(context, Poll::Ready(Ok(100))).is_ready());
             assert!(stream.note::<()>(context, Poll::Pending).is_pending());
         }
@@ -388,28 +392,28 @@ mod tests {
     }
 
     #[test]
-    fn the_next_request_waits_until_earlier_answers_are_taken() {
-        let activity = Arc::new(Activity::beginning());
+    fn the_next_request_waits_until_earlier_answers_are_sent() {
+        let activity = Arc::new(Activity::new());
         let mut stream = TrackedIo::new((), Arc::clone(&activity));
         let context = &mut Context::from_waker(Waker::noop());
-        let mut taken = std::pin::pin!(activity.answers_taken());
+        let mut sent = std::pin::pin!(activity.answers_sent());
         assert!(stream.note::<()>(context, Poll::Pending).is_pending());
-        assert!(taken.as_mut().poll(context).is_pending());
+        assert!(sent.as_mut().poll(context).is_pending());
         assert!(stream.note(context, Poll::Ready(())).is_ready());
-        assert!(taken.as_mut().poll(context).is_ready());
+        assert!(sent.as_mut().poll(context).is_ready());
     }
 
     #[test]
     fn a_request_that_is_executed_is_not_cut_off_to_make_room() {
-        let activity = Activity::beginning();
+        let activity = Activity::new();
         let context = &mut Context::from_waker(Waker::noop());
-        let mut asked = std::pin::pin!(activity.asked());
+        let mut closing = std::pin::pin!(activity.close_requested());
         activity.enter(Phase::Executing);
-        activity.ask(Leave::UnlessExecuting);
-        assert!(asked.as_mut().poll(context).is_pending());
-        activity.enter(Phase::Waiting);
-        assert!(asked.as_mut().poll(context).is_pending(), "it is not asked again");
-        activity.ask(Leave::UnlessExecuting);
-        assert_eq!(asked.as_mut().poll(context), Poll::Ready(false));
+        activity.request_close(CloseRequest::UnlessExecuting);
+        assert!(closing.as_mut().poll(context).is_pending());
+        activity.enter(Phase::AwaitingHead);
+        assert!(closing.as_mut().poll(context).is_pending(), "it is not asked again");
+        activity.request_close(CloseRequest::UnlessExecuting);
+        assert_eq!(closing.as_mut().poll(context), Poll::Ready(false));
     }
 }

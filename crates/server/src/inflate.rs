@@ -1,6 +1,6 @@
-//! Opening compressed requests: as large as a request may be, in bounded steps, within the budget of bodies.
+//! Decompresses request bodies in bounded steps, up to the limit of a request and within the body budget.
 //!
-//! Who may have a body opened is decided before.
+//! Authentication comes before it.
 
 use std::io::Read as _;
 
@@ -12,12 +12,12 @@ use crate::body::{BYTES_MAX, Hold};
 use crate::budget::Exhausted;
 use crate::limits::{GZIP_MEMBERS_MAX, INFLATED_BYTES_AT_ONCE, INFLATED_BYTES_FREE, INFLATED_RATIO_MAX};
 
-/// Why a body is not opened.
+/// Why a body was not decompressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InflateFault {
-    /// Not of the coding that its head names.
+    /// The body is not in the coding that the head names.
     Broken,
-    /// It becomes more than it may.
+    /// The plain body is larger than allowed.
     Swollen,
     Exhausted,
 }
@@ -41,7 +41,7 @@ impl<'b> Decoder<'b> {
         }
     }
 
-    /// The next plain bytes; none at the end.
+    /// Reads the next plain bytes; 0 at the end.
     fn read(&mut self, room: &mut [u8]) -> Result<usize, InflateFault> {
         match self {
             Self::Deflate(decoder) => decoder.read(room).map_err(|_error| InflateFault::Broken),
@@ -61,7 +61,7 @@ impl<'b> Decoder<'b> {
     }
 }
 
-/// The plain body. Others run between two pieces of it.
+/// Decompresses a body. It yields to other tasks between pieces.
 pub(crate) async fn inflate(
     coding: &HeaderValue,
     body: &[u8],
@@ -95,7 +95,7 @@ pub(crate) async fn inflate(
     Ok(Bytes::from(plain))
 }
 
-/// What is opened by one call of the decoder.
+/// Plain bytes of one call of the decoder.
 const PIECE_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// Bytes that shrink to some fifth.
+    /// Text that compresses to about a fifth.
     fn text(bytes: usize) -> Vec<u8> {
         (0..bytes / 8)
             .flat_map(|number: usize| format!("{:08}", number * 7919 % 99_999_989).into_bytes())
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_compressed_comes_back() {
+    async fn a_compressed_body_is_decompressed() {
         let plain = text(2_000_000);
         assert_eq!(opened(&GZIP, &gzip(&plain)).await.unwrap(), plain);
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_compressed_is_refused() {
+    async fn a_body_that_is_not_compressed_is_refused() {
         assert_eq!(opened(&GZIP, b"not gzip").await, Err(InflateFault::Broken));
         assert_eq!(opened(&GZIP, b"").await, Err(InflateFault::Broken));
         assert_eq!(opened(&HeaderValue::from_static("br"), b"x").await, Err(InflateFault::Broken));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_may_not_become_more_than_a_request_or_than_its_size_allows() {
+    async fn a_plain_body_over_the_size_or_ratio_limit_is_refused() {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(&vec![0; 5_000_000]).unwrap();
         let bomb = encoder.finish().unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_may_have_few_members() {
+    async fn the_number_of_gzip_members_is_limited() {
         let member = gzip(b"ab");
         assert_eq!(opened(&GZIP, &member.repeat(GZIP_MEMBERS_MAX)).await.unwrap(), b"ab".repeat(16));
         assert_eq!(opened(&GZIP, &member.repeat(GZIP_MEMBERS_MAX + 1)).await, Err(InflateFault::Swollen));

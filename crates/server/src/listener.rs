@@ -1,4 +1,4 @@
-//! Sockets: accept, TLS handshake, one HTTP/1.1 connection after the other, and a clean end to all of them.
+//! Sockets: accepts connections, negotiates TLS, serves HTTP/1.1, and closes all connections at shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -62,28 +62,28 @@ impl Listener {
                         tokio::time::sleep(Duration::from_millis(ACCEPT_RETRY_MS)).await;
                     }
                 },
-                () = connections.attend(), if !connections.is_empty() => {}
+                () = connections.next_event(), if !connections.is_empty() => {}
                 _ = stopping.changed() => break,
             }
         }
         drop(self.socket);
-        connections.part();
+        connections.drain();
         while !connections.is_empty() {
-            connections.attend().await;
+            connections.next_event().await;
         }
     }
 }
 
 fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A server that starts again must not wait for the connections of the one before.
+    // A restarted server must not wait for the connections of the one before.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// Begins a connection, unless its address has too many.
+/// Starts a connection, unless its address is at its limit.
 fn begin<S: Store>(
     connections: &mut Connections,
     stream: TcpStream,
@@ -91,14 +91,14 @@ fn begin<S: Store>(
     acceptor: Option<TlsAcceptor>,
     service: Arc<Service<S>>,
 ) {
-    let Ok(client) = connections.greet(peer.ip()) else { return };
+    let Ok(client) = connections.register(peer.ip()) else { return };
     let activity = Arc::clone(&client.activity);
     let side = Arc::new(Side { service, client });
     connections.begin(peer.ip(), activity, connection(stream, acceptor, side));
 }
 
-/// Our side of one connection. A count of the connection's own: that of the service would wander between the processors
-/// with each request.
+/// Serves one connection. It has a reference count of its own: that of the service would move between
+/// processors with each request.
 struct Side<S: Store> {
     service: Arc<Service<S>>,
     client: Client,
@@ -113,7 +113,7 @@ async fn connection<S: Store>(stream: TcpStream, acceptor: Option<TlsAcceptor>, 
         tokio::time::timeout(Duration::from_secs(HEAD_SECONDS_MAX.into()), acceptor.accept(stream));
     let outcome = tokio::select! {
         outcome = handshake => outcome,
-        _ = side.client.activity.asked() => return,
+        _ = side.client.activity.close_requested() => return,
     };
     match outcome {
         Ok(Ok(secure)) => converse(secure, side).await,
@@ -129,27 +129,28 @@ where
     let activity = Arc::clone(&side.client.activity);
     let stream = side.service.meter(stream, &side.client);
     let stream = TrackedIo::new(TokioIo::new(stream), Arc::clone(&activity));
-    activity.enter(Phase::Waiting);
+    activity.enter(Phase::AwaitingHead);
     let answer = service_fn(move |request| {
         let side = Arc::clone(&side);
         async move {
             let activity = &side.client.activity;
-            if activity.sends() {
-                activity.enter(Phase::Receiving);
-                activity.answers_taken().await;
+            if activity.is_write_blocked() {
+                activity.enter(Phase::AwaitingBody);
+                activity.answers_sent().await;
             }
             activity.enter(Phase::Executing);
             let answer = side.service.answer(request, &side.client).await;
-            activity.enter(Phase::Waiting);
+            activity.enter(Phase::AwaitingHead);
             Ok::<_, std::convert::Infallible>(answer)
         }
     });
     let mut conversation = std::pin::pin!(
         http1::Builder::new()
-            // Heads have their time by `patience`.
+            // `idle_timeout` times heads.
             .header_read_timeout(None)
-            // Each answer leaves at once, also if more was sent after its request. Otherwise answers pile up while the
-            // client keeps sending, and half a request behind a whole one keeps its answer back.
+            // Each response is flushed at once, even if more pipelined input follows. Otherwise responses
+            // pile up while the client keeps sending, and an incomplete request holds back the response to
+            // the one before it.
             .pipeline_flush(false)
             .max_buf_size(READ_BUFFER_BYTES_MAX)
             .serve_connection(stream, answer)
@@ -162,7 +163,7 @@ where
                 }
                 return;
             }
-            politely = activity.asked() => {
+            politely = activity.close_requested() => {
                 if !politely {
                     return;
                 }

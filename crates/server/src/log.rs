@@ -1,10 +1,10 @@
-//! Standard error: log lines, panics, and sentences for the person at the terminal.
+//! Standard error: log lines, panics, and messages for the person at the terminal.
 //!
-//! Invariant: standard error that cannot be written (closed, full, its reader gone or asleep) neither ends
-//! nor delays a request. A server hands its lines to one thread through a bounded queue; lines that find no
-//! room are dropped and counted. Commands have no such thread: they write directly and ignore failures.
+//! Invariant: standard error that cannot be written (closed, full, or not read) neither ends nor delays a
+//! request. A server hands its lines to one thread through a bounded queue; lines that find it full are
+//! dropped and counted. Commands have no such thread: they write directly and ignore failures.
 //!
-//! It does not know what the lines say.
+//! It does not know the content of the lines.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, ErrorKind, Write};
@@ -16,33 +16,32 @@ use std::time::Duration;
 
 use tracing_subscriber::EnvFilter;
 
-/// Lines that wait to be written. With `LINE_BYTES_MAX` they take at most 8 MiB.
+/// Length of the queue. With `LINE_BYTES_MAX` its lines take at most 8 MiB.
 const LINES_MAX: usize = 1024;
-/// A longer line is cut.
+/// Longer lines are truncated.
 const LINE_BYTES_MAX: usize = 8 * 1024;
-/// How often, and how long each time, the end of the process waits for the queue to become empty: a second in
-/// all.
+/// Number and length of the waits for an empty queue at the end of the process: a second in all.
 const FINISH_TRIES: u32 = 200;
 const FINISH_RETRY: Duration = Duration::from_millis(5);
-/// How long the writing thread waits for a descriptor that somebody else made non-blocking.
+/// Delay before a write to a non-blocking descriptor is tried again.
 const WRITE_RETRY: Duration = Duration::from_millis(10);
 
-/// Present while a server runs.
+/// Set while a server runs.
 static QUEUE: OnceLock<Queue> = OnceLock::new();
 
-/// Starts the log of a server: warnings and errors, or the levels that `RUST_LOG` names.
+/// Starts the server's log: warnings and errors, or the levels of `RUST_LOG`.
 pub(crate) fn start() {
     // Without a thread, lines are written directly.
     if let Ok(queue) = Queue::start(io::stderr()) {
         let _already_started = QUEUE.set(queue);
     }
-    // The usual hook writes by itself, and would wait for the reader on the thread that panicked.
+    // The default hook writes directly and would block the panicking thread on the reader.
     std::panic::set_hook(Box::new(|panic| line(&describe(panic))));
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(io::IsTerminal::is_terminal(&io::stderr()))
-        // It would report a failed write on standard error, by a macro that panics.
+        // Otherwise a failed write is reported by a macro that panics.
         .log_internal_errors(false)
         .with_writer(|| LogWriter)
         .init();
@@ -58,14 +57,14 @@ pub(crate) fn line(text: &str) {
     }
 }
 
-/// Waits until all lines are written, but not for a reader that does not read.
+/// Waits until all lines are written, but not for a blocked reader.
 pub(crate) fn finish() {
     if let Some(queue) = QUEUE.get() {
         queue.finish();
     }
 }
 
-/// What the usual hook prints.
+/// The text of the default hook.
 fn describe(panic: &PanicHookInfo<'_>) -> String {
     let thread = std::thread::current();
     let mut text = format!("thread '{}' {panic}\n", thread.name().unwrap_or("<unnamed>"));
@@ -76,7 +75,7 @@ fn describe(panic: &PanicHookInfo<'_>) -> String {
     text
 }
 
-/// The sink of `tracing`, which writes one line at a time.
+/// The writer for `tracing`, which writes one line at a time.
 struct LogWriter;
 
 impl Write for LogWriter {
@@ -90,16 +89,16 @@ impl Write for LogWriter {
     }
 }
 
-/// Numbers that the thread and its callers share.
+/// Counters that the thread and its callers share.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Lines handed over and not yet written or given up.
+    /// Lines queued and not yet written or dropped.
     pending: AtomicUsize,
-    /// Lines that nobody gets to read.
+    /// Lines dropped since the last report.
     lost: AtomicU64,
 }
 
-/// Lines on their way to the thread that writes them.
+/// The queue of lines to the writing thread.
 #[derive(Debug)]
 struct Queue {
     lines: SyncSender<Vec<u8>>,
@@ -111,7 +110,7 @@ impl Queue {
         let (lines, incoming) = sync_channel(LINES_MAX);
         let counts = Arc::new(Counts::default());
         let shared = Arc::clone(&counts);
-        // Never joined: it may wait for a reader for ever.
+        // Never joined, because a write can block for ever.
         std::thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || write_lines(&incoming, output, &shared))?;
@@ -140,7 +139,7 @@ impl Queue {
     }
 }
 
-/// The writing thread. After a failure the next line is tried all the same: a disk may have room again.
+/// The writing thread. After a failure it tries the next line all the same: a full disk may have room again.
 fn write_lines(incoming: &Receiver<Vec<u8>>, mut output: impl Write, counts: &Counts) {
     let mut reported = 0;
     for line in incoming {
@@ -181,7 +180,7 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    /// Fails while it is set to, else keeps what it is given.
+    /// A writer that fails on demand and otherwise keeps what is written.
     #[derive(Clone, Default)]
     struct Output(Arc<Mutex<(bool, Vec<u8>)>>);
 
@@ -212,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_written_again_after_failures_and_the_lost_ones_are_counted() {
+    fn lines_are_written_again_after_failures_and_dropped_ones_are_counted() {
         let output = Output::default();
         let queue = Queue::start(output.clone()).unwrap();
         output.fails(true);
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_read_costs_lines_and_no_time() {
+    fn a_blocked_reader_costs_lines_and_no_time() {
         let output = Output::default();
         let queue = Queue::start(output.clone()).unwrap();
         let asleep = output.0.lock().unwrap();

@@ -1,4 +1,4 @@
-//! The binary `keywright`: it parses the command line and hands over.
+//! The `keywright` binary: parses the command line and runs the command.
 
 mod answer_size;
 mod auth;
@@ -38,19 +38,20 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-/// A request makes some forty small allocations, a batch several hundred: they are the second largest part of what it costs.
+/// A request makes about forty small allocations and a batch several hundred. Allocation is the second
+/// largest part of a request's cost.
 #[cfg(not(target_env = "msvc"))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let asked = match cli::Cli::try_parse() {
-        Ok(asked) => asked,
-        Err(told) => return tell(&told),
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(outcome) => return print_outcome(&outcome),
     };
-    let code = match cli::run(asked) {
-        Ok(()) if banner::all_said() => ExitCode::SUCCESS,
-        // It was told when it happened.
+    let code = match cli::run(cli) {
+        Ok(()) if banner::all_written() => ExitCode::SUCCESS,
+        // The failure was reported when it happened.
         Ok(()) => ExitCode::FAILURE,
         Err(fault) => {
             banner::complain(&fault);
@@ -61,12 +62,14 @@ fn main() -> ExitCode {
     code
 }
 
-/// Prints what the command line itself answers, help or a fault. Help that could not be written is a failure like other
-/// data.
-fn tell(told: &clap::Error) -> ExitCode {
-    let written = told.print().and_then(|()| std::io::stdout().flush());
+/// Prints help, the version or a usage error. Help that cannot be written is a failure, as with any other
+/// output.
+fn print_outcome(outcome: &clap::Error) -> ExitCode {
+    let written = outcome.print().and_then(|()| std::io::stdout().flush());
     match written {
-        _ if told.use_stderr() => u8::try_from(told.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+        _ if outcome.use_stderr() => {
+            u8::try_from(outcome.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+        }
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
             banner::complain(&format!("cannot write to standard output: {error}"));
             ExitCode::FAILURE

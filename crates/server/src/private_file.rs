@@ -1,7 +1,7 @@
-//! Files that only their owner may read: the umask of the process, careful reading, replacing as a whole, and
-//! the lock that keeps two writers apart.
+//! Files that only their owner may read: sets the umask, checks modes before reading, replaces files
+//! atomically, and locks them against concurrent writers.
 //!
-//! It does not know what the files hold. Faults are the reasons alone; the caller names the file.
+//! It does not know what the files contain. Its errors are reasons only; the caller adds the file's name.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -11,21 +11,20 @@ use std::time::Duration;
 
 use crate::environment;
 
-/// A larger file is none of ours.
+/// Larger files are rejected.
 const BYTES_MAX: u64 = 1024 * 1024;
-/// How often, and how long each time, a writer waits for another one: five seconds in all.
+/// Number and length of the waits for another writer: five seconds in all.
 const LOCK_TRIES: u32 = 250;
 const LOCK_RETRY: Duration = Duration::from_millis(20);
 
-/// From now on every file and folder that this process creates belongs to its user alone, whatever the shell
-/// says: the storage engine creates its files without a mode of its own. The mask is the process's, so this
-/// comes before any thread.
+/// Restricts every file and folder that this process creates to its user, whatever the shell's umask is: the
+/// storage engine sets no mode. The umask belongs to the process, so this runs before any thread starts.
 pub(crate) fn restrict_umask() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
 }
 
-/// The text of a file that nobody else may read or exchange; `None` if it does not exist.
+/// The text of a file that no other user can read or replace; `None` if it does not exist.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     let Some(file) = open(path)? else { return Ok(None) };
     let metadata = file.metadata().map_err(|error| error.to_string())?;
@@ -41,22 +40,22 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// Writes a new file of its own name in the same folder and renames it: a reader sees the old text or the new
-/// one, also after a loss of power.
+/// Writes a temporary file in the same folder and renames it. A reader sees the old text or the new one, also
+/// after a loss of power.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let draft = sibling(path, ".", &format!(".{:032x}.new", environment::random_u128()));
     let replaced = write_new(&draft, text)
         .and_then(|()| fs::rename(&draft, path))
         .and_then(|()| sync_folder(&folder_of(path)));
     if replaced.is_err() {
-        // The fault to report is the first one.
+        // The first error is the one to report.
         let _ = fs::remove_file(&draft);
     }
     replaced
 }
 
-/// Held by a writer from its read to its write. The lock file stays: removing it would let two writers lock
-/// two files.
+/// Locks out other writers between a read and the following write. The lock file stays: removing it would let
+/// two writers lock two files.
 pub(crate) fn lock(path: &Path) -> Result<File, String> {
     let name = sibling(path, "", ".lock");
     let lock = open_lock(&name).map_err(|error| format!("{}: {error}", name.display()))?;
@@ -70,7 +69,7 @@ pub(crate) fn lock(path: &Path) -> Result<File, String> {
     Err(format!("another command is changing it and holds {}: try again", name.display()))
 }
 
-/// A name in the folder of `path`: its own, with something before and after it.
+/// A file next to `path` whose name is that of `path` with a prefix and a suffix.
 fn sibling(path: &Path, before: &str, after: &str) -> PathBuf {
     let mut name = OsString::from(before);
     name.push(path.file_name().unwrap_or_default());
@@ -103,18 +102,18 @@ mod unix {
     use rustix::io::Errno;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// The rights of anybody but the owner.
+    /// The permissions of group and others.
     const OTHERS: u32 = 0o077;
 
-    /// Without waiting for the other end of a pipe.
+    /// Opens without blocking on a pipe.
     pub(crate) fn open(path: &Path) -> Result<Option<File>, String> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(file) => Ok(Some(File::from(file))),
             Err(Errno::NOENT) => Ok(None),
-            // FreeBSD says the latter.
+            // FreeBSD returns `MLINK`.
             Err(Errno::LOOP | Errno::MLINK) => {
-                Err("it is a symbolic link, which may come to mean another file: name the file itself"
+                Err("it is a symbolic link, whose target another user might change: name the file itself"
                     .to_owned())
             }
             Err(errno) => Err(io::Error::from(errno).to_string()),
@@ -142,7 +141,7 @@ mod unix {
     }
 }
 
-/// Windows knows neither modes nor the folder's sync; its files take the rights of their folder.
+/// Windows has neither modes nor a sync of folders; files inherit the permissions of their folder.
 #[cfg(not(unix))]
 mod other {
     use super::{File, Path, fs, io};
@@ -179,7 +178,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     #[test]
-    fn a_replaced_file_is_its_owners_alone_and_leaves_nothing_behind() {
+    fn a_replaced_file_is_private_and_leaves_no_other_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.toml");
         for text in ["one", "another"] {
@@ -192,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_others_may_read_or_exchange_is_refused() {
+    fn a_file_that_others_can_read_or_replace_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("keys.toml");
         assert_eq!(read(&path), Ok(None));

@@ -1,13 +1,13 @@
-//! What was refused or closed by a limit: counts by cause, and a line in the log that sums them up.
+//! Counts, by cause, what limits have refused or closed, and sums them up in the log.
 //!
-//! It does not know why a limit exists (`limits`) nor how a client learns of it.
+//! It does not know why a limit exists (`limits`) nor how it is reported to a client.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::environment;
 use crate::limits::REFUSED_REPORT_SECONDS;
 
-/// The limit that a client met.
+/// The limit that refused a request or closed a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
     NoRequestInTime,
@@ -65,19 +65,19 @@ impl Cause {
         }
     }
 
-    /// Whether it is a matter of course: idle connections end every day.
+    /// Whether it is routine: idle connections end every day.
     const fn is_routine(self) -> bool {
         matches!(self, Self::NoRequestInTime)
     }
 }
 
-/// How often each limit was met since the start.
+/// Counts of each limit since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Refused {
     counts: [AtomicU64; Cause::ALL.len()],
-    /// The sum of those that are no matter of course at the last report.
+    /// The sum of the counts that are not routine at the last report.
     reported: AtomicU64,
-    /// When the last report was written, in milliseconds since 1970.
+    /// Time of the last report, in milliseconds since 1970.
     reported_ms: AtomicU64,
 }
 
@@ -109,7 +109,7 @@ impl Refused {
         }
     }
 
-    /// The counts as text, if one has grown since the last report.
+    /// The counts as text, if one that is not routine has grown since the last report.
     fn grown(&self) -> Option<String> {
         let counts = || Cause::ALL.iter().zip(&self.counts).filter(|(cause, _)| !cause.is_routine());
         let sum = counts().map(|(_, count)| count.load(Ordering::Relaxed)).sum();
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_refused_is_summed_up_once() {
+    fn counts_are_reported_once() {
         let refused = Refused::default();
         assert_eq!(refused.grown(), None);
         refused.count(Cause::NoRequestInTime);

@@ -1,16 +1,16 @@
-//! What the head of a request says, found in one pass: most headers are looked at by several who decide, and each
-//! search in the map of headers costs a hash.
+//! The headers that the server uses, collected in one pass: several parts of the server look at most of them,
+//! and each lookup in the header map costs a hash.
 //!
-//! It does not know what follows from any header.
+//! It does not know what any header means.
 
 use hyper::HeaderMap;
 use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderName, HeaderValue, ORIGIN};
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Begins the names of the headers by which browsers describe a request (Fetch Metadata).
+/// Prefix of the headers with which browsers describe a request (Fetch Metadata).
 const FETCH_METADATA: &str = "sec-fetch-";
-/// A request must not have these twice: they decide whether it is admitted.
+/// A request must not repeat these headers, because they decide whether it is admitted.
 const SINGLE: [HeaderName; 3] = [HOST, ORIGIN, FETCH_SITE];
 
 /// The first header of each of these names.
@@ -23,9 +23,9 @@ pub(crate) struct RequestHead<'h> {
     pub(crate) host: Option<&'h HeaderValue>,
     pub(crate) origin: Option<&'h HeaderValue>,
     pub(crate) target: Option<&'h HeaderValue>,
-    /// Whether a browser describes the request.
+    /// Whether the request has Fetch Metadata headers, so that it comes from a browser.
     pub(crate) fetch_metadata: bool,
-    /// Whether a header stands more than once that decides whether the request is admitted.
+    /// Whether a header that decides on admission is repeated.
     pub(crate) repeated: bool,
     /// Bytes of all names and values.
     pub(crate) bytes: usize,
@@ -33,41 +33,41 @@ pub(crate) struct RequestHead<'h> {
 
 impl<'h> RequestHead<'h> {
     pub(crate) fn read(headers: &'h HeaderMap) -> Self {
-        let mut told = Self::default();
+        let mut head = Self::default();
         for (name, value) in headers {
-            told.bytes += name.as_str().len() + value.len();
+            head.bytes += name.as_str().len() + value.len();
             let place = match name {
-                name if *name == ACCEPT_ENCODING => &mut told.accept_encoding,
-                name if *name == CONTENT_ENCODING => &mut told.content_encoding,
-                name if *name == CONTENT_TYPE => &mut told.content_type,
-                name if *name == HOST => &mut told.host,
-                name if *name == ORIGIN => &mut told.origin,
-                name if *name == TARGET => &mut told.target,
+                name if *name == ACCEPT_ENCODING => &mut head.accept_encoding,
+                name if *name == CONTENT_ENCODING => &mut head.content_encoding,
+                name if *name == CONTENT_TYPE => &mut head.content_type,
+                name if *name == HOST => &mut head.host,
+                name if *name == ORIGIN => &mut head.origin,
+                name if *name == TARGET => &mut head.target,
                 name if name.as_str().starts_with(FETCH_METADATA) => {
-                    told.fetch_metadata = true;
+                    head.fetch_metadata = true;
                     if *name != FETCH_SITE {
                         continue;
                     }
-                    &mut told.fetch_site
+                    &mut head.fetch_site
                 }
                 _ => continue,
             };
             match place {
                 None => *place = Some(value),
-                Some(_) => told.repeated |= SINGLE.contains(name),
+                Some(_) => head.repeated |= SINGLE.contains(name),
             }
         }
-        told
+        head
     }
 }
 
-/// A header's text; nothing where it is absent or no text.
+/// A header's text; empty if it is absent or not text.
 pub(crate) fn text(value: Option<&HeaderValue>) -> &str {
     value.and_then(visible).unwrap_or_default()
 }
 
-/// A header's text, unless it has other characters than visible ASCII and blanks: what `HeaderValue::to_str` says, which
-/// looks at every byte on its own. No header holds control characters but tabs.
+/// A header's text, if it is visible ASCII and blanks. Equal to `HeaderValue::to_str`, which checks each byte
+/// on its own. Header values hold no control characters but tabs.
 pub(crate) fn visible(value: &HeaderValue) -> Option<&str> {
     std::str::from_utf8(value.as_bytes()).ok().filter(|text| text.is_ascii())
 }
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_headers_text_is_what_the_library_says_it_is() {
+    fn visible_agrees_with_the_library() {
         for first in 0..=u8::MAX {
             for bytes in [vec![first], [b"a".repeat(40), vec![first], b"b".repeat(40)].concat()] {
                 if let Ok(value) = HeaderValue::from_bytes(&bytes) {
@@ -86,7 +86,7 @@ mod tests {
             }
         }
         let value = HeaderValue::from_bytes("Gr\u{fc}\u{df}e".as_bytes())
-            .expect("bytes beyond ASCII may stand in a header");
+            .expect("header values may have bytes beyond ASCII");
         assert_eq!(visible(&value), None);
     }
 
@@ -96,10 +96,10 @@ mod tests {
         headers.append(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.append(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         headers.append(TARGET, HeaderValue::from_static("DynamoDB_20120810.GetItem"));
-        let told = RequestHead::read(&headers);
-        assert_eq!(text(told.content_type), "application/json");
-        assert_eq!(text(told.target), "DynamoDB_20120810.GetItem");
-        assert_eq!((text(told.origin), told.accept_encoding), ("", None));
-        assert_eq!(told.bytes, 3 * 12 + 16 + 10 + 25);
+        let head = RequestHead::read(&headers);
+        assert_eq!(text(head.content_type), "application/json");
+        assert_eq!(text(head.target), "DynamoDB_20120810.GetItem");
+        assert_eq!((text(head.origin), head.accept_encoding), ("", None));
+        assert_eq!(head.bytes, 3 * 12 + 16 + 10 + 25);
     }
 }

@@ -1,6 +1,6 @@
-//! How an answer leaves: status, headers, checksum, compression.
+//! Framing of responses: status, headers, checksum, compression.
 //!
-//! Sources: the service's answers to raw HTTP requests, as public compatibility suites recorded them.
+//! Source: the service's responses to raw HTTP requests, as public compatibility suites recorded them.
 
 use std::io::Write as _;
 
@@ -27,9 +27,9 @@ const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 
 /// The service compresses nothing smaller.
 const COMPRESS_BYTES_MIN: usize = 4096;
-/// How many headers most answers carry.
+/// Number of headers of most responses.
 const ANSWER_HEADERS: usize = 8;
-/// What a browser may remember of a preflight, in seconds.
+/// Seconds for which a browser may cache a preflight.
 const PREFLIGHT_SECONDS: HeaderValue = HeaderValue::from_static("172800");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,28 +39,29 @@ enum Coding {
     Deflate,
 }
 
-/// What a request's headers ask of the answer's frame.
+/// What a request's headers ask of the response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResponsePrefs<'h> {
-    /// The codings that the client takes, as it says it.
+    /// The value of `Accept-Encoding`.
     accepted: &'h str,
     amz_json: bool,
     cross_origin: bool,
 }
 
-/// An answer before it is framed.
+/// A response before it is framed.
 #[derive(Debug)]
 pub(crate) struct Answer {
     status: StatusCode,
-    /// `None`: the JSON type that the request used.
+    /// `None` for the JSON type of the request.
     content_type: Option<HeaderValue>,
     body: Vec<u8>,
-    /// Memory that the body holds until it is sent; small bodies hold none.
+    /// Memory that the body holds until it is sent; `None` for small bodies.
     share: Option<Share>,
     extra: HeaderMap,
 }
 
-/// A body that holds its share of the answers' memory until the socket has taken it or the connection ends.
+/// A body that holds its share of the memory for responses until the socket has taken it or the connection
+/// ends.
 struct Held {
     body: Vec<u8>,
     _share: Share,
@@ -85,30 +86,30 @@ impl Answer {
         Self::new(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None, body)
     }
 
-    /// The answer with the memory that it takes.
+    /// Attaches the memory that the body takes.
     #[must_use]
     pub(crate) fn holding(self, share: Share) -> Self {
         Self { share: Some(share), ..self }
     }
 
-    /// What the service answers to a load balancer's or a browser's GET, naming the host it was asked for.
+    /// The service's response to a GET of a load balancer or browser, with the host that it was sent to.
     pub(crate) fn health(host: &str) -> Self {
         let body = format!("healthy: {host} ").into_bytes();
         Self::new(StatusCode::OK, Some(HeaderValue::from_static("text/plain")), body)
     }
 
-    /// What the service answers to anything that is not its protocol at all.
+    /// The service's response to requests of other protocols.
     pub(crate) fn not_ours() -> Self {
         let body = b"<UnknownOperationException/>\n".to_vec();
         Self::new(StatusCode::NOT_FOUND, Some(HeaderValue::from_static("application/xml")), body)
     }
 
-    /// A head that is too long to be read.
+    /// The response to a head that is too long.
     pub(crate) fn bad_head() -> Self {
         Self::new(StatusCode::BAD_REQUEST, None, Vec::new())
     }
 
-    /// Observed: this one answer is chunked.
+    /// Observed: only this response is chunked.
     pub(crate) fn too_large() -> Self {
         let mut answer = Self::new(StatusCode::PAYLOAD_TOO_LARGE, None, Vec::new());
         answer.extra.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
@@ -119,7 +120,7 @@ impl Answer {
         Self::new(StatusCode::REQUEST_TIMEOUT, None, Vec::new())
     }
 
-    /// A browser asks before it sends; everything it names is allowed.
+    /// The response to a browser's preflight request; it allows everything that is asked.
     pub(crate) fn preflight(request: &HeaderMap) -> Self {
         let mut answer = Self::new(StatusCode::OK, None, Vec::new());
         for (asked, allowed) in [
@@ -136,30 +137,30 @@ impl Answer {
 }
 
 impl<'h> ResponsePrefs<'h> {
-    /// A page that is not admitted is not told that it may read the answer.
-    pub(crate) fn read(told: &RequestHead<'h>, admitted: bool) -> Self {
+    /// A page that is not admitted gets no permission to read the response.
+    pub(crate) fn read(head: &RequestHead<'h>, admitted: bool) -> Self {
         Self {
-            accepted: request_head::text(told.accept_encoding),
-            amz_json: request_head::text(told.content_type)
+            accepted: request_head::text(head.accept_encoding),
+            amz_json: request_head::text(head.content_type)
                 .trim_start()
                 .starts_with("application/x-amz-json-1.0"),
-            cross_origin: admitted && told.origin.is_some(),
+            cross_origin: admitted && head.origin.is_some(),
         }
     }
 
-    /// How much there is to compress.
+    /// Number of bytes that may be compressed.
     pub(crate) fn bytes_to_compress(self, answer: &Answer) -> usize {
         if self.accepted.is_empty() { 0 } else { answer.body.len() }
     }
 
-    /// Adds the headers that every answer carries. The checksum is of the bytes as sent.
+    /// Builds the response with the headers that every response has. The checksum covers the bytes as sent.
     pub(crate) fn frame(self, answer: Answer) -> Response<Full<Bytes>> {
         let (body, encoding) = compress(answer.body, self.accepted);
         let checksum = crc32fast::hash(&body);
         let bytes = match answer.share {
             None => Bytes::from(body),
             Some(mut share) => {
-                share.settle(body.capacity());
+                share.resize(body.capacity());
                 Bytes::from_owner(Held { body, _share: share })
             }
         };
@@ -187,9 +188,9 @@ impl<'h> ResponsePrefs<'h> {
     }
 }
 
-/// The coding with the highest quality; the first of equals, except that a name goes before `*`; neither when none is
-/// named. Observed: `*` stands for gzip, or for deflate where gzip is named itself; `identity` is not looked at; of a
-/// coding named twice the better entry counts.
+/// The coding with the highest quality, the first of equals, except that a name precedes `*`; none if no
+/// known coding is named. Observed: `*` means gzip, or deflate if gzip is named too; `identity` is ignored;
+/// of a coding named twice the better entry counts.
 fn preferred_coding(accepted: &str) -> Coding {
     let entries: Vec<(&str, Option<&str>)> = accepted.split(',').map(entry).collect();
     let named = |name: &str| entries.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
@@ -213,21 +214,21 @@ fn preferred_coding(accepted: &str) -> Coding {
     best.0
 }
 
-/// One entry of the list: its name, and its quality as written. Observed: `q=` may end a longer name.
+/// One entry of the list: its name and the text of its quality. Observed: `q=` may end a longer name.
 fn entry(text: &str) -> (&str, Option<&str>) {
     let mut parts = text.split(';').map(str::trim);
     let name = parts.next().unwrap_or_default();
     (name, parts.find_map(|parameter| parameter.split_once("q=")).map(|(_, text)| text))
 }
 
-/// The best quality, 1.
+/// The highest quality, 1.
 const QUALITY_MAX: u16 = 10_000;
 
-/// A quality value (`0.25`) in ten-thousandths. Observed: what is no number counts as the best, as does what is more; less than nothing is
-/// nothing.
+/// A quality value (`0.25`) in ten-thousandths. Observed: a text that is not a number, or a number above 1,
+/// counts as 1; a negative number counts as 0.
 fn quality(text: &str) -> u16 {
     let Ok(value) = text.trim().parse::<f64>() else { return QUALITY_MAX };
-    // The most steps that are not more than the value, by halving.
+    // Binary search for the largest number of steps that is not above the value.
     let (mut least, mut most) = (0, QUALITY_MAX);
     while least < most {
         let middle = (least + most).div_ceil(2);
@@ -262,10 +263,10 @@ fn compress(body: Vec<u8>, accepted: &str) -> (Vec<u8>, Option<HeaderValue>) {
     }
 }
 
-/// 52 characters of the service's alphabet.
+/// A request id: 52 characters of the service's alphabet.
 fn request_id() -> HeaderValue {
     let mut text = [b'0'; 52];
-    // A random byte for each character, of which five bits are used: characters are made side by side.
+    // One random byte per character, of which five bits are used.
     let mut bits = [0; 56];
     for word in bits.as_chunks_mut::<8>().0 {
         *word = environment::request_bits().to_le_bytes();

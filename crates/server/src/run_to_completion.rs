@@ -1,8 +1,8 @@
-//! A future that runs to its end even if its client goes away.
+//! A future that runs to its end even if its client disconnects.
 //!
-//! It runs where it is awaited; only when it is dropped unfinished does it become a task of its own, and the engine learns
-//! that the client has left. Making every change a task would cost each of them a place in the runtime's list and two
-//! turns of its queue.
+//! It runs in the task that awaits it. If it is dropped unfinished, it is spawned as a task of its own and
+//! the engine is notified that the client has left. Spawning every write would cost each of them a place in
+//! the runtime's list and two passes through its queue.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -28,7 +28,7 @@ impl<F: Future + Send + 'static> Future for RunToCompletion<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        // Not kept while it runs: of one that panics nothing is left to be carried on.
+        // Taken out while it is polled: a future that panicked must not be spawned.
         let mut future = self.future.take().expect("a future is not polled after its end");
         let polled = future.as_mut().poll(context);
         if polled.is_pending() {
@@ -40,7 +40,7 @@ impl<F: Future + Send + 'static> Future for RunToCompletion<F> {
 
 impl<F: Future + Send + 'static> Drop for RunToCompletion<F> {
     fn drop(&mut self) {
-        // Without a runtime the process is about to end, and its tasks with it.
+        // Without a runtime the process is about to end.
         if let Some(future) = self.future.take()
             && let Ok(runtime) = Handle::try_current()
         {
@@ -63,24 +63,24 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_dropped_in_the_middle_ends_all_the_same() {
+    async fn a_future_dropped_while_it_runs_still_completes() {
         let (go, gone) = oneshot::channel::<()>();
-        let (tell, told) = oneshot::channel();
+        let (complete, completed) = oneshot::channel();
         let run = async move {
-            gone.await.expect("it is let go");
-            tell.send(()).expect("somebody listens");
+            gone.await.expect("it has been dropped");
+            complete.send(()).expect("somebody listens");
         };
         let mut carried = RunToCompletion::new(run, Presence::default());
         assert!(futures_util::future::poll_immediate(&mut carried).await.is_none());
         drop(carried);
         go.send(()).expect("it still waits");
-        told.await.expect("it came to its end");
+        completed.await.expect("it has completed");
     }
 
     #[tokio::test]
-    async fn what_was_never_begun_ends_all_the_same() {
-        let (tell, told) = oneshot::channel();
-        drop(RunToCompletion::new(async move { tell.send(()) }, Presence::default()));
-        told.await.expect("it came to its end");
+    async fn a_future_dropped_before_its_first_poll_still_completes() {
+        let (complete, completed) = oneshot::channel();
+        drop(RunToCompletion::new(async move { complete.send(()) }, Presence::default()));
+        completed.await.expect("it has completed");
     }
 }

@@ -13,11 +13,11 @@ use keywright_store_local::{Aside, Durability, LocalOptions, LocalStore};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::auth::Gate;
+use crate::auth::Authenticator;
 use crate::cli::DurabilityArgument;
 use crate::config::{Config, Storage};
 use crate::credentials::CredentialFile;
-use crate::descriptors::{self, Keeps};
+use crate::descriptors::{self, DataIn};
 use crate::environment::SystemEnv;
 use crate::http::Service;
 use crate::limits::{CHANGES_SECONDS_MAX, DRAIN_SECONDS_MAX};
@@ -27,8 +27,8 @@ use crate::{banner, log, private_file, timers, tls};
 pub(crate) fn run(mut config: Config) -> Result<(), String> {
     private_file::restrict_umask();
     log::start();
-    let keeps = if config.storage == Storage::Memory { Keeps::Nothing } else { Keeps::Files };
-    let shares = descriptors::share(keeps, config.limits.connections_max)?;
+    let data_in = if config.storage == Storage::Memory { DataIn::Memory } else { DataIn::Files };
+    let shares = descriptors::share(data_in, config.limits.connections_max)?;
     config.limits.connections_max = shares.connections_max;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
@@ -41,7 +41,7 @@ pub(crate) fn run(mut config: Config) -> Result<(), String> {
                 DurabilityArgument::Synced => Durability::Synced,
                 DurabilityArgument::Relaxed => Durability::Relaxed,
             };
-            // A thread that reads for long hands its other requests over to another one.
+            // A thread with a long read hands its other requests over to another thread.
             let long_reads: Aside = |read| tokio::task::block_in_place(read);
             let options = LocalOptions {
                 durability,
@@ -68,17 +68,17 @@ fn engine_config(config: &Config) -> EngineConfig {
     }
 }
 
-/// Long computations take all processors but one, so that short requests always find one free; a machine with a single one
-/// shares it.
+/// Number of threads for long computations: all processors but one, so that short requests always find one
+/// free. A machine with one processor shares it.
 fn lane() -> Lane {
     let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     Lane::new(processors.saturating_sub(1).max(1), |work| tokio::task::block_in_place(work))
 }
 
 async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
-    let gate = match &config.credentials {
-        None => Gate::Open,
-        Some(path) => Gate::with_keys(CredentialFile::read(path)?.into_map()),
+    let authenticator = match &config.credentials {
+        None => Authenticator::Unverified,
+        Some(path) => Authenticator::with_keys(CredentialFile::read(path)?.into_map()),
     };
     let acceptor = config.tls.as_ref().map(tls::acceptor).transpose()?;
     let engine_config = engine_config(&config);
@@ -86,18 +86,23 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
         .await
         .map_err(|error| format!("cannot open the database: {error}"))?;
     let listener = Listener::bind(config.address, acceptor)?;
-    // Before anyone is told that it serves: a stop that comes at once ends it well too.
+    // Before the banner is printed: a stop signal right after it must end the server cleanly too.
     let stop_signal = listener::stop_signal()?;
     banner::announce(banner::serving(
         listener.address(),
         listener.secure(),
         &config.storage,
-        gate.verifies(),
+        authenticator.verifies(),
     ));
 
     let (stop, stopping) = watch::channel(false);
-    let service =
-        Arc::new(Service::new(engine.clone(), gate, config.web_guard, config.limits, stopping.clone()));
+    let service = Arc::new(Service::new(
+        engine.clone(),
+        authenticator,
+        config.web_guard,
+        config.limits,
+        stopping.clone(),
+    ));
     let mut tasks = Tasks::default();
     tasks.spawn("background work", timers::run(engine.clone(), stopping.clone()));
     tasks.spawn("the listener", listener.run(Arc::clone(&service), stopping));
@@ -113,8 +118,8 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     let changes_ended =
         tokio::time::timeout(Duration::from_secs(CHANGES_SECONDS_MAX), service.changes_ended()).await;
     if changes_ended.is_err() {
-        // Counters that such a change may still move are counted anew at the next start.
-        tracing::warn!("some changes were still running: the database is left as after a crash");
+        // The next start recounts the counters that such a write may still change.
+        tracing::warn!("some writes were still running: the database is left as after a crash");
         return outcome;
     }
     let closed =
@@ -122,13 +127,13 @@ async fn serve<S: Store>(config: Config, store: S) -> Result<(), String> {
     outcome.and(closed)
 }
 
-/// The tasks that run as long as the server does. One that ends earlier leaves a process that looks alive and
-/// serves nobody, so that the server has to end with it.
+/// The tasks that run as long as the server does. If one ends early the server stops, because the process
+/// would look alive and serve nobody.
 #[derive(Default)]
 struct Tasks(JoinSet<&'static str>);
 
 impl Tasks {
-    /// A task that panics has ended like one that returns; the panic is in the log.
+    /// A task that panics counts as ended; the panic is in the log.
     fn spawn(&mut self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         self.0.spawn(async move {
             let _panicked = AssertUnwindSafe(task).catch_unwind().await;
@@ -136,7 +141,7 @@ impl Tasks {
         });
     }
 
-    /// The name of the next task that ends.
+    /// Waits for the next task to end and returns its name.
     async fn ended(&mut self) -> &'static str {
         match self.0.join_next().await {
             Some(Ok(name)) => name,
@@ -144,7 +149,7 @@ impl Tasks {
         }
     }
 
-    /// Ends those that are left where they stand.
+    /// Aborts the remaining tasks.
     async fn cut_off(&mut self) {
         self.0.abort_all();
         self.all_ended().await;

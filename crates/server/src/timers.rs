@@ -1,4 +1,4 @@
-//! The timer behind background work: it calls the engine's step and sleeps as long as the engine says.
+//! The timer of background work: calls the engine's step and sleeps for as long as the engine asks.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -10,21 +10,21 @@ use tokio::sync::watch;
 
 use crate::environment;
 
-/// The longest sleep between two steps, so that work announced by a request is not left lying.
+/// The longest sleep between two steps, so that work created by a request starts soon.
 const SLEEP_MS_MAX: u64 = 100;
 /// The shortest, so that a busy engine does not starve requests.
 const SLEEP_MS_MIN: u64 = 1;
 
-/// How soon work is tried again that ended in a panic.
+/// Delay after a step that panicked.
 const AFTER_PANIC_MS: u64 = 1000;
 
-/// Steps until the server stops.
+/// Runs steps until the server stops.
 pub(crate) async fn run<S: Store>(engine: Engine<S>, mut stopping: watch::Receiver<bool>) {
     while !*stopping.borrow() {
         let now = environment::now().0;
-        // A defect in one piece of work must not end all others.
+        // A panic in one step must not end the others.
         let wake = AssertUnwindSafe(engine.step(now)).catch_unwind().await.unwrap_or_else(|_panic| {
-            tracing::error!("background work failed; it is tried again");
+            tracing::error!("background work failed and will be retried");
             NextWake { at_ms: Some(now.saturating_add(AFTER_PANIC_MS)) }
         });
         let sleep_ms =

@@ -10,10 +10,10 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use crate::config::TlsFiles;
 
-/// How encrypted keys are marked in PEM files: PKCS #8 (RFC 7468), and the older form of OpenSSL (RFC 1421).
+/// Markers of encrypted keys in PEM files: PKCS #8 (RFC 7468), and the older form of OpenSSL (RFC 1421).
 const ENCRYPTED: [&str; 2] = ["-----BEGIN ENCRYPTED PRIVATE KEY-----", "Proc-Type: 4,ENCRYPTED"];
 
-/// Reads the files; a fault names the file and what was looked for in it.
+/// Reads the files. Errors name the file and what was expected in it.
 pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
     let certificate_fault =
         |error| format!("cannot read a certificate chain from {}: {error}", files.certificate.display());
@@ -28,7 +28,7 @@ pub(crate) fn acceptor(files: &TlsFiles) -> Result<TlsAcceptor, String> {
     let config = ServerConfig::builder()
         .with_no_client_auth()
         .with_single_cert(chain, key)
-        .map_err(|error| format!("the certificate and the key do not go together: {error}"))?;
+        .map_err(|error| format!("the certificate and the key do not match: {error}"))?;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
@@ -39,7 +39,7 @@ fn private_key(path: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let text = String::from_utf8_lossy(&pem);
     if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
         return Err(format!(
-            "the private key in {name} is encrypted, and Keywright asks for no passphrase: write it without one by \
+            "the private key in {name} is encrypted, and Keywright cannot ask for a passphrase: decrypt it with \
              `openssl pkey -in {name} -out FILE`, let only its owner read FILE (`chmod 600 FILE`), and pass --tls-key FILE"
         ));
     }
@@ -62,9 +62,10 @@ mod tests {
         ] {
             std::fs::write(&path, pem).unwrap();
             let fault = private_key(&path).unwrap_err();
-            assert!(fault.contains("key.pem is encrypted") && fault.contains("openssl pkey -in"), "{fault}");
+            assert!(fault.contains("key.pem") && fault.contains("openssl pkey -in"), "{fault}");
         }
         std::fs::write(&path, "-----BEGIN NOTHING-----\n").unwrap();
-        assert!(private_key(&path).unwrap_err().starts_with("cannot read a private key from"));
+        let fault = private_key(&path).unwrap_err();
+        assert!(fault.contains("key.pem") && !fault.contains("openssl"), "{fault}");
     }
 }

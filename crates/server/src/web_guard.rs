@@ -1,12 +1,12 @@
-//! Which requests of web pages may reach the database.
+//! Decides which requests of web pages are admitted.
 //!
-//! The service answers every page, because it verifies every signature. Where nothing is verified that would
-//! let any page that a developer opens read and delete the tables of this machine, so pages must be of this
-//! machine or be named. Three headers decide: `Origin`, whose page asks; `Host`, by which name it reached us
-//! (`hosts`); `Sec-Fetch-Site`, how far the page is away, for requests to which browsers add no `Origin`.
-//! Programs that are no browsers send at most `Host`.
+//! The service answers every page, because it verifies every signature. Without verification any page that a
+//! developer opens could read and delete the tables of this machine. So pages must come from this machine or
+//! be allowed by name. Three headers decide: `Origin` names the page, `Host` is the name under which the page
+//! reached the server (`hosts`), and `Sec-Fetch-Site` is the relation between the two, for requests to which
+//! browsers add no `Origin`. Other programs send at most `Host`.
 //!
-//! It does not know which methods are guarded, nor what any request asks for.
+//! It does not know which methods are guarded, nor what a request contains.
 
 use std::net::IpAddr;
 
@@ -16,19 +16,19 @@ use keywright_semantics::messages::transport;
 use crate::hosts::{AllowedHosts, Host};
 use crate::request_head::{RequestHead, visible};
 
-/// Stands for every page.
+/// Admits every page.
 const ANY: &str = "*";
-/// The origin of pages without one, as those from files.
+/// The origin of pages that have none, such as local files.
 const OPAQUE: &str = "null";
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Its page is of another machine.
+    /// Its page comes from another machine.
     Page,
-    /// It reached us by a name that is not ours.
+    /// Its `Host` is not a name of this server.
     Host,
-    /// It has one of the three headers twice, so that nobody knows which one counts.
+    /// It repeats one of the three headers, so it is unclear which one counts.
     Repeated,
 }
 
@@ -45,12 +45,12 @@ impl Refusal {
 /// Which requests must have an allowed `Host`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HostCheck {
-    /// None: signatures are verified, and no page can make one.
+    /// None: signatures are verified, and a page cannot sign.
     Nothing,
-    /// Those of browsers. Programs reach a server beyond loopback by names that only their network knows, as
+    /// Requests of browsers. Other programs use names that only their network knows, such as
     /// `http://dynamodb:8000` in a compose file.
     Browsers,
-    /// All of them: a server on loopback has no other names.
+    /// All requests: a server on loopback has no other names.
     Everything,
 }
 
@@ -64,7 +64,7 @@ impl HostCheck {
     }
 }
 
-/// Judges heads of requests.
+/// The checks of a request's head.
 #[derive(Clone, Debug)]
 pub(crate) struct WebGuard {
     origins: Origins,
@@ -77,20 +77,20 @@ impl WebGuard {
         Self { origins, hosts, host_check }
     }
 
-    pub(crate) fn judge(&self, told: &RequestHead<'_>) -> Result<(), Refusal> {
-        if told.repeated {
+    pub(crate) fn check(&self, head: &RequestHead<'_>) -> Result<(), Refusal> {
+        if head.repeated {
             return Err(Refusal::Repeated);
         }
-        if !self.admits_host(told) {
+        if !self.admits_host(head) {
             return Err(Refusal::Host);
         }
-        if self.origins.admit(told.origin, told.fetch_site) { Ok(()) } else { Err(Refusal::Page) }
+        if self.origins.admit(head.origin, head.fetch_site) { Ok(()) } else { Err(Refusal::Page) }
     }
 
-    /// Without `Host` there was no browser: clients of HTTP/1.0 need none.
-    fn admits_host(&self, told: &RequestHead<'_>) -> bool {
-        let from_browser = told.origin.is_some() || told.fetch_metadata;
-        match (self.host_check, told.host) {
+    /// A request without `Host` does not come from a browser: HTTP/1.0 clients may omit it.
+    fn admits_host(&self, head: &RequestHead<'_>) -> bool {
+        let from_browser = head.origin.is_some() || head.fetch_metadata;
+        match (self.host_check, head.host) {
             (HostCheck::Nothing, _) => true,
             (HostCheck::Browsers, _) | (HostCheck::Everything, None) if !from_browser => true,
             (_, None) => false,
@@ -101,16 +101,17 @@ impl WebGuard {
     }
 }
 
-/// The pages that are admitted.
+/// The admitted pages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origins {
     Any,
-    /// Those of this machine, and the named ones.
+    /// Pages of this machine, and these origins.
     Local(Vec<String>),
 }
 
 impl Origins {
-    /// The named origins; without a name, all pages where signatures are verified.
+    /// The named origins. Without any name: all pages if signatures are verified, otherwise pages of this
+    /// machine.
     pub(crate) fn new(named: &[String], verifies: bool) -> Result<Self, String> {
         let named =
             named.iter().map(|name| name.trim().trim_end_matches('/')).filter(|name| !name.is_empty());
@@ -119,8 +120,8 @@ impl Origins {
         Ok(if any { Self::Any } else { Self::Local(named) })
     }
 
-    /// Browsers send the origin with every POST of a page. A request of a page that has none is taken only
-    /// from where a user's own address line or this server stands.
+    /// Browsers send the origin with every POST of a page. A request without an origin is admitted only if
+    /// the user opened the address directly or the page came from this server.
     fn admit(&self, origin: Option<&HeaderValue>, fetch_site: Option<&HeaderValue>) -> bool {
         let Self::Local(named) = self else { return true };
         match origin {
@@ -132,7 +133,7 @@ impl Origins {
     }
 }
 
-/// An origin of the settings in the form in which browsers send it.
+/// Normalizes an origin of the settings to the form that browsers send.
 fn named_origin(named: &str) -> Result<String, String> {
     if named == ANY || named == OPAQUE {
         return Ok(named.to_owned());
@@ -154,13 +155,13 @@ fn named_origin(named: &str) -> Result<String, String> {
     Ok(format!("{scheme}://{}", authority.strip_suffix(default_port).unwrap_or(authority)))
 }
 
-/// Whether an origin is `scheme://host[:port]`, nothing before or after it, and its host is this machine.
+/// Whether an origin is exactly `scheme://host[:port]` and its host is this machine.
 fn is_of_this_machine(origin: &str) -> bool {
     let host = split_origin(origin).and_then(|(_scheme, authority)| Host::of_authority(authority));
     host.is_some_and(Host::is_loopback)
 }
 
-/// Scheme (RFC 3986) and the rest.
+/// Splits an origin into its scheme (RFC 3986) and its authority.
 fn split_origin(text: &str) -> Option<(&str, &str)> {
     let (scheme, authority) = text.split_once("://")?;
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_exactly_an_origin_is_not_admitted() {
+    fn a_malformed_origin_is_not_admitted() {
         let open = origins(&[], false);
         for origin in [
             "localhost",
@@ -261,16 +262,16 @@ mod tests {
     }
 
     #[test]
-    fn a_named_origin_that_is_none_is_refused() {
+    fn an_invalid_named_origin_is_refused() {
         for text in
             ["shop.example", "https://", "https://shop.example/path", "https://u@shop.example", "a b://c"]
         {
             let fault = Origins::new(&[text.to_owned()], false).unwrap_err();
-            assert!(fault.contains("is not an origin"), "{text}: {fault}");
+            assert!(fault.contains("--cors-origin"), "{text}: {fault}");
         }
     }
 
-    /// Judges a head, given as names and values.
+    /// Checks a head, given as names and values.
     fn judge(
         listening: &str,
         verifies: bool,
@@ -283,7 +284,7 @@ mod tests {
         for &(name, value) in headers {
             map.append(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
-        guard.judge(&RequestHead::read(&map))
+        guard.check(&RequestHead::read(&map))
     }
 
     const LOOPBACK: &str = "127.0.0.1";
@@ -314,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn with_credentials_no_host_is_foreign() {
+    fn with_credentials_every_host_is_admitted() {
         for listening in [LOOPBACK, EVERYWHERE] {
             let headers = [
                 ("host", "evil.example"),
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_decides_may_not_come_twice() {
+    fn a_repeated_header_that_decides_is_refused() {
         for (name, value) in
             [("host", "localhost"), ("origin", "http://localhost"), ("sec-fetch-site", "same-origin")]
         {

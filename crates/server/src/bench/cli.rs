@@ -1,4 +1,4 @@
-//! What can be asked of `keywright bench`, and the plan that comes of it.
+//! The options of `keywright bench`, and the validated plan that they become.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use super::keys::Spread;
 use super::pace::Pace;
 use super::workload::{DataSet, Kind};
 
-/// Items are kept in partitions of this many, so that a Query has something to page through.
+/// Items per partition, so that a Query has several items to return.
 pub(super) const PARTITION_ITEMS: u64 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -20,64 +20,64 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Measures how fast an endpoint answers.
+/// Benchmarks one or more DynamoDB endpoints, interleaved.
 ///
-/// Latency is counted from the moment at which a request was to be sent (with --rate), or was sent (without).
+/// Latency counts from the time when a request was due (with --rate) or was sent (without).
 #[derive(Clone, Debug, Args)]
 pub(crate) struct BenchArguments {
-    /// Measure this endpoint; several are measured in turns and compared with the first
+    /// Benchmark this endpoint; several are interleaved and compared with the first
     #[arg(long = "endpoint", value_name = "[NAME=]URL", default_value = "http://127.0.0.1:8000")]
     endpoints: Vec<Endpoint>,
-    /// Measure these operations [default: all]
+    /// Benchmark these operations [default: all]
     #[arg(long = "operation", value_name = "NAME", value_delimiter = ',')]
     operations: Vec<Kind>,
-    /// Keep this many connections, each with one request under way
+    /// Number of connections, each with one request at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=4096))]
     connections: u32,
-    /// Send at this rate whatever the answers do (open loop) instead of as fast as they come (closed loop)
+    /// Send at this fixed rate (open loop) instead of as fast as responses arrive (closed loop)
     #[arg(long, value_name = "PER-SECOND", value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     rate: Option<u64>,
-    /// Measure each operation of each endpoint for this long, all rounds together
+    /// Measure each operation on each endpoint for this long, over all rounds
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     seconds: u64,
-    /// Take turns between endpoints this often
+    /// Number of rounds; each round measures every endpoint once
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: u32,
-    /// Before each turn send unmeasured requests for this long
+    /// Warm up for this long before each measurement
     #[arg(long, value_name = "MS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(..=600_000))]
     warm_up_ms: u64,
-    /// After a turn wait so long for the answers that are missing, then count them as such
-    #[arg(long, value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
-    patience_ms: u64,
-    /// Keep this many items in the table, in partitions of 100
+    /// After each measurement wait this long for outstanding responses, then count them as unanswered
+    #[arg(long, alias = "patience-ms", value_name = "MS", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=600_000))]
+    drain_ms: u64,
+    /// Number of items in the table, in partitions of 100
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     items: u64,
-    /// Make items this large, as DynamoDB counts
+    /// Size of each item, as DynamoDB counts
     #[arg(long, value_name = "BYTES", default_value_t = 500, value_parser = clap::value_parser!(u32).range(100..=400_000))]
     item_bytes: u32,
-    /// How requests choose items
+    /// Distribution of requests over the items
     #[arg(long, value_name = "SPREAD", default_value = "uniform")]
     keys: Spread,
-    /// Use this table; it is made and filled if it is not there
+    /// Use this table; it is created and filled if it does not exist
     #[arg(long, value_name = "NAME", default_value = "keywright-bench")]
     table: String,
-    /// Ask for strongly consistent reads
+    /// Use strongly consistent reads
     #[arg(long)]
     consistent: bool,
     /// Send from this many threads [default: half of the processors]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     threads: Option<u32>,
-    /// Begin the sequences of random choices here
+    /// Seed of the random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Also measure what the machine allows: a bare HTTP server with answers of the same size, and, in a closed loop, the bare
-    /// store
+    /// Also measure the machine's limits: a bare HTTP server with responses of the same size and, in a closed
+    /// loop, the bare store
     #[arg(long)]
     limits: bool,
-    /// The folder in which the bare store is made; choose one on the disk of the server's data
+    /// Create the bare store in this folder; choose one on the disk of the server's data
     #[arg(long, value_name = "DIR", requires = "limits", default_value = ".")]
     limits_folder: PathBuf,
-    /// Write the report in this form
+    /// Format of the report
     #[arg(long, value_name = "FORM", default_value = "table")]
     pub(super) format: Format,
     /// Sign with this access key
@@ -97,15 +97,15 @@ pub(crate) struct BenchArguments {
     region: String,
 }
 
-/// What the process behind `--limits` is asked.
+/// The options of the process that `--limits` starts.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct FixedHttpArguments {
-    /// The size of every answer's body
+    /// Size of every response's body
     #[arg(long)]
     pub(super) answer_bytes: usize,
 }
 
-/// Everything a run needs to know, checked.
+/// A validated run.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) endpoints: Vec<Endpoint>,
@@ -116,14 +116,14 @@ pub(super) struct Plan {
     pub(super) connections: u32,
     pub(super) threads: u32,
     pub(super) rounds: u32,
-    /// Of one turn.
+    /// Length of one measurement.
     pub(super) measured: Duration,
     pub(super) warm_up: Duration,
-    /// How long missing answers are waited for after a turn.
-    pub(super) patience: Duration,
+    /// How long outstanding responses are awaited after a measurement.
+    pub(super) drain: Duration,
     pub(super) seed: u64,
     pub(super) credentials: Credentials,
-    /// Where the bare store is made; `None` without `--limits`.
+    /// Folder of the bare store; `None` without `--limits`.
     pub(super) limits: Option<PathBuf>,
 }
 
@@ -135,13 +135,16 @@ impl BenchArguments {
         let kinds = if self.operations.is_empty() { Kind::ALL.to_vec() } else { self.operations.clone() };
         if self.limits && !self.limits_folder.is_dir() {
             return Err(format!(
-                "{} is no folder: name one on the disk of the server's data with --limits-folder",
+                "{} is not a folder: name one on the disk of the server's data with --limits-folder",
                 self.limits_folder.display()
             ));
         }
         for (place, endpoint) in self.endpoints.iter().enumerate() {
             if self.endpoints.iter().take(place).any(|other| other.name == endpoint.name) {
-                return Err(format!("two endpoints are called {}: name them with NAME=URL", endpoint.name));
+                return Err(format!(
+                    "two endpoints have the name {}: name them with NAME=URL",
+                    endpoint.name
+                ));
             }
         }
         Ok(Plan {
@@ -160,7 +163,7 @@ impl BenchArguments {
             rounds: self.rounds,
             measured: Duration::from_secs(self.seconds) / self.rounds,
             warm_up: Duration::from_millis(self.warm_up_ms),
-            patience: Duration::from_millis(self.patience_ms),
+            drain: Duration::from_millis(self.drain_ms),
             seed: self.seed,
             credentials: Credentials {
                 access_key_id: self.access_key_id.clone(),
@@ -182,14 +185,16 @@ impl FromStr for Endpoint {
         };
         let authority = url
             .strip_prefix("http://")
-            .ok_or_else(|| format!("{url} does not start with http://, which is all that is spoken here"))?
+            .ok_or_else(|| {
+                format!("{url} does not start with http://, the only scheme that `bench` supports")
+            })?
             .trim_end_matches('/');
         let wrong = || format!("{url} is not http://HOST:PORT");
         if authority.is_empty() || authority.contains(['/', '?', '#', '@', ' ']) || name == Some("") {
             return Err(wrong());
         }
         let authority = match authority.rsplit_once(':') {
-            // The colons of an address in brackets are its own.
+            // The colons inside brackets belong to an IPv6 address.
             Some((_, port)) if !port.ends_with(']') => {
                 port.parse::<u16>().map_err(|_| wrong())?;
                 authority.to_owned()
@@ -205,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_may_have_names_and_leave_out_the_port() {
+    fn endpoints_can_have_names_and_omit_the_port() {
         let read = |text: &str| text.parse::<Endpoint>().map(|endpoint| (endpoint.name, endpoint.authority));
         let pair = |name: &str, authority: &str| Ok((name.to_owned(), authority.to_owned()));
         assert_eq!(read("http://localhost:8000"), pair("localhost:8000", "localhost:8000"));
@@ -215,7 +220,7 @@ mod tests {
         assert_eq!(read("http://[::1]:8000"), pair("[::1]:8000", "[::1]:8000"));
         for wrong in ["http://db.example/path", "http://h:99999", "http://h?x=1", "=http://h:1", "http://h:x"]
         {
-            assert!(read(wrong).is_err_and(|text| text.contains("is not http://HOST:PORT")), "{wrong}");
+            assert!(read(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One connection to an endpoint: signs, sends, waits, and says how the answer ended.
+//! One connection to an endpoint: signs and sends requests, and reads the responses.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -17,18 +17,18 @@ use crate::environment;
 
 const TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 const DATE: HeaderName = HeaderName::from_static("x-amz-date");
-/// How long a request is waited for that prepares a run.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Timeout of the requests that prepare a run.
+const TIMEOUT: Duration = Duration::from_mins(1);
 const JSON: &str = "application/x-amz-json-1.0";
 const SIGNED_HEADERS: [&str; 4] = ["content-type", "host", "x-amz-date", "x-amz-target"];
 
-/// What is measured, and what it is called in the report.
+/// A target and its name in the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     pub(super) name: String,
     /// `host:port`.
     pub(super) authority: String,
-    /// Whether every answer is the same, whatever is asked.
+    /// Whether every response is the same, whatever the request.
     pub(super) fixed: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Credentials {
     pub(super) region: String,
 }
 
-/// An answer's end; `body` is kept only where it says what went wrong, or was asked for.
+/// A complete response. `body` is kept only for errors and on request.
 #[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: StatusCode,
@@ -64,7 +64,7 @@ struct Open {
     driver: Pin<Box<Driver>>,
 }
 
-/// A connection that is made anew after a fault.
+/// A connection that is opened again after an error.
 pub(super) struct Connection {
     endpoint: Endpoint,
     host: HeaderValue,
@@ -77,7 +77,7 @@ pub(super) struct Connection {
 impl Connection {
     pub(super) fn new(endpoint: &Endpoint, credentials: &Credentials) -> Result<Self, String> {
         let host = HeaderValue::from_str(&endpoint.authority)
-            .map_err(|_| format!("{} cannot be a host", endpoint.authority))?;
+            .map_err(|_| format!("{} is not a valid host", endpoint.authority))?;
         Ok(Self {
             endpoint: endpoint.clone(),
             host,
@@ -87,16 +87,16 @@ impl Connection {
         })
     }
 
-    /// Sends a request and reads the whole answer; the body of a good one is thrown away as it comes.
+    /// Sends a request and reads the whole response. The body of a successful one is discarded as it arrives.
     pub(super) async fn call(&mut self, call: &Call) -> Result<Reply, String> {
         self.exchange(call, false).await
     }
 
-    /// As `call`, and hands back the answer's body.
+    /// Like `call`, but returns the response's body.
     pub(super) async fn ask(&mut self, call: &Call) -> Result<Reply, String> {
-        let answer = tokio::time::timeout(PATIENCE, self.exchange(call, true)).await;
-        let seconds = PATIENCE.as_secs();
-        answer.map_err(|_| format!("{} gives no answer within {seconds} s", self.endpoint.authority))?
+        let answer = tokio::time::timeout(TIMEOUT, self.exchange(call, true)).await;
+        let seconds = TIMEOUT.as_secs();
+        answer.map_err(|_| format!("{} did not respond within {seconds} s", self.endpoint.authority))?
     }
 
     async fn exchange(&mut self, call: &Call, keep_body: bool) -> Result<Reply, String> {
@@ -113,7 +113,7 @@ impl Connection {
                 Err(error) => format!("the connection broke: {error}"),
             }),
         };
-        // After a fault the connection's state is unknown; a closed one cannot take the next request.
+        // After an error the connection's state is unknown; a closed one cannot take another request.
         if answered.is_ok() && !open.sender.is_closed() {
             self.open = Some(open);
         }
@@ -163,7 +163,7 @@ async fn converse(
     request: Request<Full<Bytes>>,
     keep_body: bool,
 ) -> Result<Reply, String> {
-    let broke = |error: hyper::Error| format!("no whole answer: {error}");
+    let broke = |error: hyper::Error| format!("incomplete response: {error}");
     sender.ready().await.map_err(broke)?;
     let response = sender.send_request(request).await.map_err(broke)?;
     let (head, mut incoming) = response.into_parts();

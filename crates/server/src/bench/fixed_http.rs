@@ -1,7 +1,9 @@
-//! The bare HTTP server: the same stack as Keywright's listener, one fixed answer, nothing behind it. Its settings are the
-//! listener's, but that heads have their time by hyper's own timer: what a server has that does nothing about it.
+//! The bare HTTP server: the same stack as Keywright's listener, one fixed response, nothing behind it. Its
+//! settings are the listener's, except that hyper's own timer times heads, as in a server without special
+//! care.
 //!
-//! It runs in a process of its own, as the measured server does; `start` and `serve` are its two ends.
+//! It runs in a process of its own, like the measured server; `start` is the parent's side, `serve` the
+//! child's.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::Ipv4Addr;
@@ -21,30 +23,30 @@ use tokio::net::{TcpListener, TcpStream};
 use super::client::Endpoint;
 use crate::banner;
 
-/// As the listener has it, by other means.
+/// The listener's time limit of heads.
 const HEAD_SECONDS_MAX: u64 = 30;
 
-/// A running bare server; it ends with this value.
+/// A running bare server; dropping it ends the process.
 pub(super) struct FixedHttp {
     process: Child,
     pub(super) endpoint: Endpoint,
 }
 
 impl FixedHttp {
-    /// Starts one that answers with bodies of this size.
+    /// Starts a server that responds with bodies of this size.
     pub(super) fn start(answer_bytes: u64) -> Result<Self, String> {
         let program =
-            std::env::current_exe().map_err(|error| format!("this program is not found: {error}"))?;
+            std::env::current_exe().map_err(|error| format!("cannot find this program's file: {error}"))?;
         let mut process = Command::new(program)
             .args(["bench-fixed-http", "--answer-bytes", &answer_bytes.to_string()])
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("the bare HTTP server cannot be started: {error}"))?;
+            .map_err(|error| format!("cannot start the bare HTTP server: {error}"))?;
         let mut authority = String::new();
         if let Some(output) = process.stdout.take() {
             BufReader::new(output)
                 .read_line(&mut authority)
-                .map_err(|error| format!("the bare HTTP server says nothing: {error}"))?;
+                .map_err(|error| format!("cannot read the port of the bare HTTP server: {error}"))?;
         }
         let endpoint =
             Endpoint { name: "bare HTTP".to_owned(), authority: authority.trim().to_owned(), fixed: true };
@@ -54,7 +56,7 @@ impl FixedHttp {
 
 impl Drop for FixedHttp {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,24 +1,24 @@
-//! Which item a request is about: uniform, or Zipf, where few items get most requests.
+//! Chooses the item of a request: uniformly, or by a Zipf distribution, where few items get most requests.
 
 use clap::ValueEnum;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Zipf};
 
-/// How requests are spread over the items.
+/// Distribution of requests over the items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Spread {
-    /// Every item as often as any other.
+    /// Every item with the same probability.
     Uniform,
-    /// The item of rank n in proportion to 1 / n^0.99, as the Yahoo! Cloud Serving Benchmark has it; ranks are scattered over
-    /// the items.
+    /// The item of rank n with a probability proportional to 1 / n^0.99, as in the Yahoo! Cloud Serving
+    /// Benchmark. Ranks are scattered over the items.
     Zipf,
 }
 
-/// The exponent that the Yahoo! Cloud Serving Benchmark uses.
+/// The exponent of the Yahoo! Cloud Serving Benchmark.
 const ZIPF_EXPONENT: f64 = 0.99;
 
-/// An endless sequence of choices, the same for the same seed.
+/// An endless sequence of choices that depends on the seed only.
 pub(super) struct Chooser {
     items: u64,
     zipf: Option<Zipf<f64>>,
@@ -34,7 +34,7 @@ impl Chooser {
         Self { items, zipf, random: SmallRng::seed_from_u64(seed) }
     }
 
-    /// A number below `items`.
+    /// An item's number, below `items`.
     pub(super) fn item(&mut self) -> u64 {
         match &self.zipf {
             None => self.random.random_range(0..self.items),
@@ -42,13 +42,13 @@ impl Chooser {
         }
     }
 
-    /// A number below `bound`, each as likely.
+    /// A uniform number below `bound`.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.random.random_range(0..bound)
     }
 }
 
-/// Puts neighbouring ranks far apart. Two ranks may fall on one item, as they may in the benchmark this is taken from.
+/// Scatters adjacent ranks. Two ranks can fall on one item, as in the original benchmark.
 fn scatter(rank: u64, items: u64) -> u64 {
     let mixed = rank.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9) % items

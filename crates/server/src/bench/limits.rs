@@ -1,7 +1,8 @@
-//! The bare store: the rows of the table in the embedded engine, read and committed without DynamoDB on top.
+//! The bare store: the table's rows in the embedded storage engine, read and committed without DynamoDB on
+//! top.
 //!
-//! It does for each request what the store must do at least: one read, one scan, or one durable commit with its keys
-//! protected. No names, no indexes, no conditions, no HTTP.
+//! Each request does only what a store must do: one read, one scan, or one durable commit with conflict
+//! detection on its keys. There are no names, indexes, conditions or HTTP.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,10 +23,10 @@ use crate::{config, environment};
 
 /// Rows of one commit while the store is filled.
 const FILL_ROWS: u64 = 1000;
-/// As many bytes as no scan here has.
+/// More bytes than any scan here reads.
 const SCAN_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// A filled store in a folder that is removed with this value.
+/// A filled store in a folder that is removed when this value is dropped.
 pub(super) struct BareStore {
     store: LocalStore,
     runtime: tokio::runtime::Runtime,
@@ -35,18 +36,18 @@ pub(super) struct BareStore {
 impl Drop for BareStore {
     fn drop(&mut self) {
         self.store.close();
-        // The folder is ours alone; if it cannot be removed, the system's cleaning will.
+        // If the folder cannot be removed, the system's cleanup of temporary files will.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
 impl BareStore {
-    /// Makes a store beneath the folder and puts the rows into it.
+    /// Creates a store in a new subfolder and writes the rows.
     pub(super) fn fill(parent: &Path, plan: &Plan) -> Result<Self, String> {
         let folder = parent.join(format!("keywright-bench-{:032x}", environment::random_u128()));
         let options = LocalOptions { cache_bytes: config::DEFAULT_CACHE_BYTES, ..LocalOptions::default() };
         let store = LocalStore::open(&folder, options)
-            .map_err(|error| format!("the bare store cannot be made in {}: {error}", folder.display()))?;
+            .map_err(|error| format!("cannot create the bare store in {}: {error}", folder.display()))?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -57,12 +58,12 @@ impl BareStore {
             filled
                 .runtime
                 .block_on(commit(&filled.store, &items, plan.data.item_bytes, 0))
-                .map_err(|error| format!("the bare store cannot be filled: {error:?}"))?;
+                .map_err(|error| format!("cannot fill the bare store: {error:?}"))?;
         }
         Ok(filled)
     }
 
-    /// One turn: as many tasks as the plan has connections, each with one operation after the other.
+    /// One measurement: as many tasks as the plan has connections, each with one operation at a time.
     pub(super) fn turn(&self, plan: &Plan, kind: Kind, turn: u64) -> Result<Tally, String> {
         let times = Times::starting_now(plan.warm_up, plan.measured);
         let before = Process::this().spent();
@@ -82,7 +83,7 @@ impl BareStore {
         for task in tasks {
             self.runtime
                 .block_on(task)
-                .map_err(|error| format!("a task on the bare store ended badly: {error}"))?;
+                .map_err(|error| format!("a task on the bare store failed: {error}"))?;
         }
         let mut tally = tally.lock().unwrap_or_else(PoisonError::into_inner).clone();
         tally.measured = plan.measured;
@@ -93,12 +94,12 @@ impl BareStore {
     }
 }
 
-/// A row's value: as little to compress as the items that are sent.
+/// A row's value, as incompressible as the items that are sent.
 fn row(item: u64, version: u64, bytes: usize) -> Bytes {
     letters(item ^ (version << 40)).take(bytes).collect()
 }
 
-/// A row's key: as the engine's, a spread partition and an ordered place in it.
+/// A row's key, like the engine's: a hashed partition and an ordered position in it.
 fn key(item: u64) -> Bytes {
     let (partition, sort) = place(item);
     let spread = partition.wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -130,7 +131,7 @@ struct Worker {
 
 impl Worker {
     async fn run(mut self, times: Times, tally: Arc<Mutex<Tally>>) {
-        // Kept apart until the end, so that the tasks do not queue for one count.
+        // Each task has its own tally until the end, so that they share no counter.
         let mut own = Tally::new();
         loop {
             let begun = environment::instant();

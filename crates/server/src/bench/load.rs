@@ -1,4 +1,4 @@
-//! One turn of load on one endpoint: threads, each with its share of the connections.
+//! One measurement on one endpoint: threads, each with its share of the connections.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use super::tally::{Sending, Tally};
 use super::workload::{Call, DataSet, Kind};
 use crate::environment;
 
-/// How long a connection waits after a request that got no answer.
+/// Pause of a connection after a request without a response.
 const FAULT_PAUSE_MS: u64 = 10;
 
-/// Sends requests of one kind for one turn and counts what comes back. `turn` makes the random choices of turns differ.
+/// Sends requests of one kind for one measurement and counts the responses. `turn` varies the random choices.
 pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> Result<Tally, String> {
     let times = Times::starting_now(plan.warm_up, plan.measured);
     let schedule = match plan.pace {
@@ -53,7 +53,7 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
     }
     if let Some(schedule) = schedule {
         for due in schedule.left().filter(|due| times.covers(*due)) {
-            // It waited longer than this.
+            // The request waited even longer than this.
             tally.record(times.until.saturating_duration_since(due));
             tally.unsent += 1;
         }
@@ -69,7 +69,7 @@ pub(super) fn turn(plan: &Plan, endpoint: &Endpoint, kind: Kind, turn: u64) -> R
     Ok(tally)
 }
 
-/// Which of the threads, in which turn.
+/// The thread's number and the measurement's.
 #[derive(Clone, Copy)]
 struct Share {
     thread: u32,
@@ -89,7 +89,7 @@ fn drive(
         .build()
         .map_err(|error| format!("cannot start a runtime: {error}"))?;
     let tally = Arc::new(Mutex::new(Tally::new()));
-    let given_up = tokio::time::Instant::from_std(times.until + plan.patience);
+    let given_up = tokio::time::Instant::from_std(times.until + plan.drain);
     runtime.block_on(async {
         let mut senders = JoinSet::new();
         let mut under_way = Vec::new();
@@ -111,7 +111,7 @@ fn drive(
         loop {
             match tokio::time::timeout_at(given_up, senders.join_next()).await {
                 Ok(None) => return Ok::<_, String>(()),
-                Ok(Some(ended)) => ended.map_err(|error| format!("a sender ended badly: {error}"))?,
+                Ok(Some(ended)) => ended.map_err(|error| format!("a sender failed: {error}"))?,
                 Err(_) => break,
             }
         }
@@ -135,9 +135,9 @@ struct Sender {
     data: DataSet,
     kind: Kind,
     times: Times,
-    /// Since when the request that is under way counts.
+    /// The time from which the current request's latency counts.
     under_way: Arc<Mutex<Option<Instant>>>,
-    /// Whether answers are compared with what must come.
+    /// Whether responses are compared with what is expected.
     checked: bool,
     tally: Arc<Mutex<Tally>>,
 }
@@ -169,7 +169,7 @@ impl Sender {
         self.set_under_way(None);
         self.note(&call, &outcome, since, answered);
         if outcome.is_err() {
-            // A server that is gone is not asked as fast as its refusals come.
+            // Do not retry an unreachable server as fast as it refuses connections.
             tokio::time::sleep(Duration::from_millis(FAULT_PAUSE_MS)).await;
         }
     }
@@ -178,7 +178,7 @@ impl Sender {
         *self.under_way.lock().unwrap_or_else(PoisonError::into_inner) = since;
     }
 
-    /// The rate counts what was answered in the measured time, latency what was due in it.
+    /// The rate counts responses within the measured time, latency the requests due in it.
     fn note(&self, call: &Call, outcome: &Result<Reply, String>, since: Instant, answered: Instant) {
         let mut tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
         tally.sent += 1;

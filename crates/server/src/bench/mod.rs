@@ -1,8 +1,8 @@
 //! `keywright bench`: a load generator for any server that speaks DynamoDB over HTTP.
 //!
-//! It knows no server but by its endpoint: what it measures of Keywright it measures of others in the same way. Several
-//! endpoints, and the limits that the machine sets, are measured in turns within one run, because figures of different
-//! runs on a shared machine cannot be compared.
+//! It knows a server only by its endpoint, so it measures Keywright and others in the same way. Several
+//! endpoints and the limits of the machine are interleaved within one run, because figures of different runs
+//! on a shared machine cannot be compared.
 
 mod cli;
 mod client;
@@ -20,7 +20,7 @@ mod workload;
 
 pub(crate) use cli::{BenchArguments, FixedHttpArguments};
 
-/// Prepares tables, measures, and says what was found.
+/// Prepares the tables, measures, and prints the report.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
     let plan = arguments.plan()?;
     let report = run::measure(&plan)?;
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<(), String> {
     report.silent().map_or(Ok(()), Err)
 }
 
-/// Serves one fixed answer until killed: the bare HTTP server that `--limits` starts.
+/// Serves one fixed response until killed: the bare HTTP server that `--limits` starts.
 pub(crate) fn serve_fixed(arguments: &FixedHttpArguments) -> Result<(), String> {
     fixed_http::serve(arguments.answer_bytes)
 }

@@ -1,4 +1,4 @@
-//! When requests are sent: as fast as answers come, or at a fixed rate whatever the answers do.
+//! When requests are sent: as fast as responses arrive, or at a fixed rate.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,19 +8,19 @@ use tokio::sync::Semaphore;
 
 use crate::environment;
 
-/// Closed: each connection sends when its last request is answered. Open: requests are due at equal distances; a slow
-/// answer makes those behind it late, and their latency says so.
+/// Closed: each connection sends when its last request is answered. Open: requests are due at equal
+/// intervals; a slow response delays the requests behind it, and their latency includes the delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pace {
     Closed,
     Open { per_second: u64 },
 }
 
-/// The times of one turn.
+/// The times of one measurement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
     pub(super) begin: Instant,
-    /// When measuring begins.
+    /// The end of the warm-up.
     pub(super) from: Instant,
     pub(super) until: Instant,
 }
@@ -41,7 +41,7 @@ const SECOND_NS: u128 = 1_000_000_000;
 /// The longest sleep of the pacing thread.
 const SLEEP_NS_MAX: u64 = 1_000_000;
 
-/// Due times that connections share: whoever is free takes the next.
+/// Due times that connections share: the next free connection takes the next one.
 #[derive(Debug)]
 pub(super) struct Schedule {
     begin: Instant,
@@ -67,20 +67,21 @@ impl Schedule {
         self.begin + Duration::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
     }
 
-    /// How many are due by then.
+    /// Number of requests due by then.
     fn due_by(&self, time: Instant) -> u64 {
         let passed = time.saturating_duration_since(self.begin).as_nanos();
         u64::try_from(passed * u128::from(self.per_second) / SECOND_NS).unwrap_or(u64::MAX).saturating_add(1)
     }
 
-    /// The due time of the next request, once it has come; `None` when the turn is over.
+    /// Waits for the next request to become due and returns its due time; `None` after the end.
     pub(super) async fn next(&self) -> Option<Instant> {
         self.due.acquire().await.ok()?.forget();
         let due = self.due_at(self.taken.fetch_add(1, Ordering::Relaxed));
         (due < self.until).then_some(due)
     }
 
-    /// Releases requests as they become due, on a thread of its own: the runtime's timers are a millisecond coarse.
+    /// Releases requests as they become due, on a thread of its own: the runtime's timers have a resolution
+    /// of a millisecond.
     pub(super) fn drive(&self) {
         let mut released = 0;
         loop {
@@ -97,7 +98,7 @@ impl Schedule {
         self.due.close();
     }
 
-    /// The due times of requests that nobody was free to send.
+    /// The due times of requests that no connection was free to send.
     pub(super) fn left(&self) -> impl Iterator<Item = Instant> + '_ {
         let first = self.taken.load(Ordering::Relaxed);
         (first..).map(|number| self.due_at(number)).take_while(|due| *due < self.until)
@@ -109,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_due_at_equal_distances_and_those_left_are_known() {
+    fn requests_are_due_at_equal_intervals_and_unsent_ones_are_counted() {
         let times = Times::starting_now(Duration::ZERO, Duration::from_millis(100));
         let schedule = Schedule::new(&times, 1000);
         assert_eq!(schedule.due_at(7) - times.begin, Duration::from_millis(7));

@@ -1,4 +1,4 @@
-//! Makes the table and fills it, unless an earlier run did.
+//! Creates and fills the table, unless an earlier run did.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::client::{Connection, Endpoint, Reply};
 use super::workload::{Call, DataSet, Expected};
 use crate::{banner, environment};
 
-/// Connections that load.
+/// Number of connections that load.
 const LOADERS: u64 = 8;
-/// What BatchWriteItem takes at once.
+/// Maximum number of items of one BatchWriteItem.
 const BATCH_ITEMS: u64 = 25;
-/// How often the progress of a load is said and kept.
+/// Interval at which the progress of a load is reported and recorded.
 const SLICE: Duration = Duration::from_secs(10);
-/// How often unprocessed items are sent again, and a table that is not ready is asked about.
+/// Delay before unprocessed items are sent again and before a table's status is read again.
 const TRIES_MAX: u32 = 600;
 const TRY_PAUSE_MS: u64 = 100;
 
-/// How a table was filled.
+/// The statistics of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) items: u64,
     pub(super) millis: u64,
-    /// Items in each full slice of ten seconds: whether the rate is steady.
+    /// Items of each full interval of ten seconds, which show whether the rate is steady.
     pub(super) slices: Vec<u64>,
 }
 
-/// Makes sure that the endpoint's table holds the items; `None` when it did already.
+/// Makes sure that the endpoint's table holds the items; `None` if it already did.
 pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -47,15 +47,15 @@ pub(super) fn prepare(plan: &Plan, endpoint: &Endpoint) -> Result<Option<Load>, 
             Some(held) if held == Held::whole(&plan.data) => return Ok(None),
             Some(held) if !held.is_of(&plan.data) => {
                 return Err(format!(
-                    "its table {} holds {} items of {} bytes from an earlier run: ask for these with --items and --item-bytes, \
-                     or name another --table, or delete it",
+                    "its table {} holds {} items of {} bytes from an earlier run: pass the same --items and --item-bytes, \
+                     name another --table, or delete the table",
                     plan.data.table, held.items, held.item_bytes
                 ));
             }
             Some(_) | None => mark(&mut connection, &plan.data, Held::begun(&plan.data)).await?,
         }
         let load = fill(plan, endpoint).await?;
-        // Servers close a connection that says nothing for as long as a load takes.
+        // A load takes longer than servers keep an idle connection open.
         let mut connection = Connection::new(endpoint, &plan.credentials)?;
         mark(&mut connection, &plan.data, Held::whole(&plan.data)).await?;
         Ok(Some(load))
@@ -88,7 +88,7 @@ async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), S
     );
     let reply = connection.ask(&create).await?;
     if reply.status != StatusCode::OK && reply.fault() != "ResourceInUseException" {
-        return Err(explain("the table cannot be made", &reply));
+        return Err(explain("cannot create the table", &reply));
     }
     let describe = json_call("DynamoDB_20120810.DescribeTable", &json!({"TableName": data.table}));
     for _ in 0..TRIES_MAX {
@@ -99,15 +99,15 @@ async fn make_table(connection: &mut Connection, data: &DataSet) -> Result<(), S
         }
         tokio::time::sleep(Duration::from_millis(TRY_PAUSE_MS)).await;
     }
-    Err(format!("the table {} does not become ACTIVE", data.table))
+    Err(format!("the table {} did not become ACTIVE", data.table))
 }
 
-/// What a table says of itself, in an item beside the others.
+/// The settings of a filled table, stored in an item of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     items: u64,
     item_bytes: u64,
-    /// Whether all of them are there.
+    /// Whether the load was complete.
     whole: bool,
 }
 
@@ -126,7 +126,7 @@ impl Held {
     }
 }
 
-/// The key of the item that says it.
+/// The key of that item.
 fn marker() -> Value {
     json!({"pk": {"S": "keywright-bench"}, "sk": {"S": "holds"}})
 }
@@ -135,7 +135,7 @@ async fn held(connection: &mut Connection, data: &DataSet) -> Result<Option<Held
     let body = json!({"TableName": data.table, "Key": marker(), "ConsistentRead": true});
     let reply = connection.ask(&json_call("DynamoDB_20120810.GetItem", &body)).await?;
     if reply.status != StatusCode::OK {
-        return Err(explain("the table cannot be read", &reply));
+        return Err(explain("cannot read the table", &reply));
     }
     let found: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
     let number = |name: &str| {
@@ -154,7 +154,7 @@ async fn mark(connection: &mut Connection, data: &DataSet, held: Held) -> Result
     }
     let body = json!({"TableName": data.table, "Item": item});
     let reply = connection.ask(&json_call("DynamoDB_20120810.PutItem", &body)).await?;
-    if reply.status == StatusCode::OK { Ok(()) } else { Err(explain("an item cannot be written", &reply)) }
+    if reply.status == StatusCode::OK { Ok(()) } else { Err(explain("cannot write an item", &reply)) }
 }
 
 async fn fill(plan: &Plan, endpoint: &Endpoint) -> Result<Load, String> {
@@ -172,7 +172,7 @@ async fn fill(plan: &Plan, endpoint: &Endpoint) -> Result<Load, String> {
         tokio::select! {
             ended = loaders.join_next() => match ended {
                 None => break,
-                Some(ended) => ended.map_err(|error| format!("a loader ended badly: {error}"))??,
+                Some(ended) => ended.map_err(|error| format!("a loader failed: {error}"))??,
             },
             _ = ticks.tick() => {
                 let done = next.load(Ordering::Relaxed).min(plan.data.items);
@@ -197,20 +197,20 @@ async fn load_some(mut connection: Connection, data: DataSet, next: Arc<AtomicU6
     }
 }
 
-/// Writes a batch; what was left unprocessed is sent again.
+/// Writes a batch and sends unprocessed items again.
 async fn write_all(connection: &mut Connection, batch: Call) -> Result<(), String> {
     let mut waiting = VecDeque::from([batch]);
     let mut tries = 0;
     while let Some(batch) = waiting.pop_front() {
         let reply = connection.ask(&batch).await?;
         if reply.status != StatusCode::OK {
-            return Err(explain("items cannot be written", &reply));
+            return Err(explain("cannot write items", &reply));
         }
         let answer: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         if let Some(left) = answer.get("UnprocessedItems").filter(|left| *left != &json!({})) {
             tries += 1;
             if tries > TRIES_MAX {
-                return Err("items stay unprocessed however often they are sent".to_owned());
+                return Err("items stay unprocessed after every retry".to_owned());
             }
             tokio::time::sleep(Duration::from_millis(TRY_PAUSE_MS)).await;
             waiting.push_back(json_call("DynamoDB_20120810.BatchWriteItem", &json!({"RequestItems": left})));

@@ -1,16 +1,16 @@
-//! How much processor time the server itself takes: the figure of a run that other programs on the machine disturb least.
+//! The server's CPU time: of all figures the least disturbed by other programs on the machine.
 //!
-//! It reads Linux's `/proc` and finds only servers on this machine; elsewhere there is simply no figure.
+//! It reads Linux's `/proc` and finds only servers on this machine. Elsewhere there is no figure.
 
 use std::path::Path;
 use std::time::Duration;
 
-/// Linux tells times to programs in hundredths of a second, whatever its own clock does.
+/// `/proc` gives times in hundredths of a second, whatever the kernel's own clock is.
 const TICK_MS: u64 = 10;
 /// The state of a listening socket in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
 
-/// A process whose time is read.
+/// A process whose CPU time is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process(u32);
 
@@ -19,7 +19,7 @@ impl Process {
         Self(std::process::id())
     }
 
-    /// The process that listens on the port of `host:port`, if it is on this machine and may be looked at.
+    /// The process that listens on the port of `host:port`, if it is on this machine and readable.
     pub(super) fn listening_on(authority: &str) -> Option<Self> {
         let (host, port) = authority.rsplit_once(':')?;
         let local = matches!(host, "localhost" | "127.0.0.1" | "[::1]");
@@ -32,10 +32,10 @@ impl Process {
         })
     }
 
-    /// Time on processors so far, of all threads.
+    /// CPU time of all threads so far.
     pub(super) fn spent(self) -> Option<Duration> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0)).ok()?;
-        // The program's name comes second, in parentheses, and may hold anything.
+        // The program's name is the second field, in parentheses, and can contain anything.
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         let ticks = |place: usize| fields.get(place)?.parse::<u64>().ok();
         Some(Duration::from_millis((ticks(11)? + ticks(12)?) * TICK_MS))

@@ -1,5 +1,5 @@
-//! The report: a table for people, JSON for programs. Ratios are medians over the rounds, each against the first endpoint's
-//! rate in the same round.
+//! The report: a table for people, JSON for programs. Ratios compare the first endpoint's rate with another's
+//! in the same round; the report shows their median over the rounds.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::workload::Kind;
 use crate::banner;
 
-/// Everything a run found.
+/// The results of a run.
 pub(super) struct Report {
     settings: Value,
     headline: String,
@@ -18,13 +18,13 @@ pub(super) struct Report {
     pub(super) parts: Vec<Part>,
 }
 
-/// One kind of work on every target; the endpoints first, in the order of the command line.
+/// One kind of work on every target; the endpoints come first, in the order of the command line.
 pub(super) struct Part {
     pub(super) kind: Kind,
     pub(super) targets: Vec<Measured>,
 }
 
-/// What one target did in each round.
+/// The results of one target, one tally per round.
 pub(super) struct Measured {
     name: String,
     pub(super) rounds: Vec<Tally>,
@@ -43,7 +43,7 @@ impl Measured {
         total
     }
 
-    /// The mean size of an answer's body, of the rounds so far.
+    /// The mean size of a response's body over the rounds so far.
     pub(super) fn answer_bytes(&self) -> u64 {
         let bytes: u64 = self.rounds.iter().map(|round| round.body_bytes).sum();
         bytes.checked_div(self.answered()).unwrap_or(0)
@@ -64,7 +64,8 @@ impl Measured {
     }
 }
 
-/// A figure of the first target as a share of another's, in thousandths, over the rounds in which the other had one.
+/// A figure of the first target as a share of another's, in thousandths, over the rounds in which the other
+/// had one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Ratio {
     least: u64,
@@ -108,17 +109,17 @@ impl std::fmt::Display for Ratio {
         let Self { least, median, greatest, rounds, rounds_all } = *self;
         write!(f, "{} ({} to {})", decimal(median), decimal(least), decimal(greatest))?;
         if rounds < rounds_all {
-            write!(f, ", in {rounds} of {rounds_all} rounds: in the others it answered nothing")?;
+            write!(f, ", in {rounds} of {rounds_all} rounds; it answered nothing in the others")?;
         }
         Ok(())
     }
 }
 
-/// Above so many hundredths of its time a sending thread is what bounds the rate.
+/// A sending thread that is busy for at least this percentage of the time limits the rate itself.
 const BUSY_PERCENT: u64 = 90;
 const P99: f64 = 0.99;
 
-/// The shares of requests whose latency is told: names and percentages.
+/// The reported quantiles: names and fractions.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", P99), ("p99.9", 0.999)];
 
 impl Report {
@@ -152,11 +153,11 @@ impl Report {
         Self { settings, headline, loads: Vec::new(), parts: Vec::new() }
     }
 
-    /// A sentence on a target that gave no good answer to some kind of work.
+    /// An error for a target that gave no successful response to a kind of work.
     pub(super) fn silent(&self) -> Option<String> {
         let silent = |part: &Part| {
             let target = part.targets.iter().find(|target| target.answered() == 0)?;
-            Some(format!("{} gave no good answer to {}", target.name, part.kind.name()))
+            Some(format!("{} gave no successful response to {}", target.name, part.kind.name()))
         };
         self.parts.iter().find_map(silent)
     }
@@ -188,9 +189,9 @@ impl Report {
         }
         lines.push(String::new());
         lines.push(format!(
-            "server: processor time of the server for one request. busy: share of their time that the sending threads worked; near \
-             all of it, they and not the target bound the rate, which more --threads show.\nratio: the rate of {} as a share of \
-             this target's, median of the rounds (least to greatest).",
+            "server: CPU time of the server per request. busy: CPU use of the sending threads; near 100% they limit the rate \
+             instead of the target, so raise --threads.\nratio: the rate of {} divided by this target's, median of the \
+             rounds (least to greatest).",
             self.parts
                 .first()
                 .and_then(|part| part.targets.first())
@@ -247,9 +248,7 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
         busy.map_or_else(|| "-".to_owned(), |percent| format!("{percent}%")),
     )];
     if busy.is_some_and(|percent| percent >= BUSY_PERCENT) {
-        lines.push(
-            "    the sending threads were busy: this rate is at least what the target can do".to_owned(),
-        );
+        lines.push("    the sending threads were busy: the target may be faster than this".to_owned());
     }
     for (fault, count) in &total.faults {
         lines.push(format!("    {count} × {fault}"));
@@ -261,11 +260,11 @@ fn target_lines(target: &Measured, first: &Measured) -> Vec<String> {
         ));
     }
     if total.unanswered > 0 {
-        lines.push(format!("    {} requests had no answer when the turn was given up", total.unanswered));
+        lines.push(format!("    {} requests had no response when the drain time ended", total.unanswered));
     }
     if total.unended() > 0 {
         lines.push(
-            "    the latencies are at least those: these requests count with the time they had waited"
+            "    the real latencies are higher: these requests count with the time that they had waited"
                 .to_owned(),
         );
     }
@@ -347,16 +346,16 @@ mod tests {
     fn rounds_in_which_a_target_answered_nothing_are_told() {
         assert_eq!(ratio(&[1, 1, 1], &[0, 0, 0]), None);
         let some = ratio(&[1, 1, 1], &[1, 0, 0]).expect("a round is left");
-        assert_eq!(some, "1.000 (1.000 to 1.000), in 1 of 3 rounds: in the others it answered nothing");
+        assert_eq!(some, "1.000 (1.000 to 1.000), in 1 of 3 rounds; it answered nothing in the others");
     }
 
     #[test]
-    fn a_target_without_any_good_answer_is_named() {
+    fn a_target_without_any_successful_response_is_named() {
         let targets = vec![measured("ours", &[1, 1]), measured("theirs", &[0, 0])];
         let part = Part { kind: Kind::GetItem, targets };
         let report =
             Report { settings: Value::Null, headline: String::new(), loads: Vec::new(), parts: vec![part] };
-        assert_eq!(report.silent().as_deref(), Some("theirs gave no good answer to get-item"));
+        assert_eq!(report.silent().as_deref(), Some("theirs gave no successful response to get-item"));
     }
 
     #[test]

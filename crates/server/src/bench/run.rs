@@ -1,4 +1,4 @@
-//! The order of a run: fill what is empty, then take turns between the targets, round by round.
+//! The order of a run: fill empty tables, then measure every target in every round.
 
 use super::cli::Plan;
 use super::client::Endpoint;
@@ -10,18 +10,18 @@ use super::workload::Kind;
 use super::{load, prepare};
 use crate::banner;
 
-/// Measures everything that the plan asks for.
+/// Runs the plan.
 pub(super) fn measure(plan: &Plan) -> Result<Report, String> {
     let mut report = Report::new(plan);
     for endpoint in &plan.endpoints {
         let load = prepare::prepare(plan, endpoint)
-            .map_err(|fault| format!("{} cannot be prepared: {fault}", endpoint.name))?;
+            .map_err(|fault| format!("cannot prepare {}: {fault}", endpoint.name))?;
         if let Some(load) = load {
             report.loads.push((endpoint.name.clone(), load));
         }
     }
     let bare_store = match (&plan.limits, plan.pace) {
-        // Its tasks do as much as they can, which is no measure of a fixed rate.
+        // The bare store has no fixed rate: its tasks run as fast as they can.
         (None, _) | (_, Pace::Open { .. }) => None,
         (Some(folder), Pace::Closed) => Some(BareStore::fill(folder, plan)?),
     };
@@ -31,10 +31,10 @@ pub(super) fn measure(plan: &Plan) -> Result<Report, String> {
     Ok(report)
 }
 
-/// What is measured in turns.
+/// A target of the measurements.
 enum Target<'a> {
     Endpoint(&'a Endpoint),
-    /// Started when it is known how large its answers must be.
+    /// Started once the size of its responses is known.
     BareHttp(Option<FixedHttp>),
     BareStore(&'a BareStore),
 }
@@ -80,7 +80,8 @@ fn measure_kind(plan: &Plan, kind: Kind, bare_store: Option<&BareStore>) -> Resu
     Ok(Part { kind, targets: measured })
 }
 
-/// Who comes when: each round begins with another target, because what one leaves behind on the machine falls on the next.
+/// The order of the targets in a round. Each round begins with another target, because what one leaves behind
+/// on the machine affects the next.
 fn order(round: u32, targets: usize) -> impl Iterator<Item = usize> {
     let first = usize::try_from(round).unwrap_or(0).checked_rem(targets).unwrap_or(0);
     (0..targets).map(move |place| (first + place) % targets)
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_target_begins_a_round_in_its_turn_and_has_one_turn_in_each() {
+    fn targets_rotate_over_the_rounds_and_run_once_in_each() {
         let orders: Vec<Vec<usize>> = (0..4).map(|round| order(round, 3).collect()).collect();
         assert_eq!(orders, [vec![0, 1, 2], vec![1, 2, 0], vec![2, 0, 1], vec![0, 1, 2]]);
     }

@@ -1,40 +1,40 @@
-//! What was counted: latencies, answers, faults by name.
+//! Counts of a measurement: latencies, responses, errors by name.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-/// Latencies are recorded from a nanosecond to a hundred seconds, three digits exact.
+/// Latencies are recorded from a nanosecond to a hundred seconds, with three significant digits.
 const LATENCY_NS_MAX: u64 = 100_000_000_000;
 const DIGITS: u8 = 3;
 
-/// The outcome of one turn, or of several.
+/// The counts of one measurement, or of several.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
-    /// Nanoseconds, of good answers, of refusals and of requests that came to nothing. What was never sent, or had no answer
-    /// when the turn was given up, is in it with the time it had waited: see `unended`.
+    /// Latencies in nanoseconds of all responses and failed requests. A request that was never sent, or had
+    /// no response at the end of the drain time, counts with the time that it had waited: see `unended`.
     pub(super) latency: Histogram<u64>,
-    /// Good answers that came within the measured time.
+    /// Successful responses within the measured time.
     pub(super) answered: u64,
-    /// Bytes of good answers' bodies.
+    /// Bytes of successful responses' bodies.
     pub(super) body_bytes: u64,
-    /// Answers that are not good, and requests without one, by name.
+    /// Errors and requests without a response, by name.
     pub(super) faults: BTreeMap<String, u64>,
-    /// Requests that were to be sent in the measured time and were not, because all connections were busy.
+    /// Requests that were due in the measured time and not sent, because all connections were busy.
     pub(super) unsent: u64,
-    /// Requests that were sent and had no answer when the turn was given up.
+    /// Requests that had no response at the end of the drain time.
     pub(super) unanswered: u64,
     pub(super) measured: Duration,
-    /// Requests sent, those of the warm-up too.
+    /// Requests sent, including the warm-up.
     pub(super) sent: u64,
-    /// Processor time of the server during all of them; zero when it is not known.
+    /// CPU time of the server during all of them; zero if unknown.
     pub(super) server_time: Duration,
-    /// Processor time of the threads that send, and how much of it they could have taken.
+    /// CPU time of the sending threads, and how much they could have used.
     pub(super) sending: Sending,
 }
 
-/// How busy the generator itself was: near all of its time, the rate is its own limit and not the server's.
+/// How busy the load generator was. Near 100 % the rate is the generator's limit and not the server's.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sending {
     pub(super) spent: Duration,
@@ -42,7 +42,7 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// The share in hundredths, if it is known.
+    /// The percentage, if it is known.
     pub(super) fn percent(self) -> Option<u64> {
         let there = u64::try_from(self.there.as_millis()).ok()?;
         u64::try_from(self.spent.as_millis()).ok()?.saturating_mul(100).checked_div(there)
@@ -66,7 +66,7 @@ impl Tally {
         }
     }
 
-    /// Counts a good answer that came within the measured time, whenever its request was due.
+    /// Counts a successful response within the measured time, whenever its request was due.
     pub(super) fn good(&mut self, body_bytes: usize) {
         self.answered += 1;
         self.body_bytes += u64::try_from(body_bytes).unwrap_or(u64::MAX);
@@ -81,9 +81,9 @@ impl Tally {
     }
 
     pub(super) fn add(&mut self, other: &Self) {
-        // Both have the same bounds.
+        // Both histograms have the same bounds.
         let added = self.latency.add(&other.latency);
-        debug_assert!(added.is_ok(), "histograms of one form add up");
+        debug_assert!(added.is_ok(), "histograms with the same bounds can be added");
         self.answered += other.answered;
         self.body_bytes += other.body_bytes;
         self.unsent += other.unsent;
@@ -98,13 +98,13 @@ impl Tally {
         }
     }
 
-    /// Good answers in a second.
+    /// Successful responses per second.
     pub(super) fn rate(&self) -> u64 {
         let millis = u64::try_from(self.measured.as_millis()).unwrap_or(u64::MAX).max(1);
         self.answered.saturating_mul(1000) / millis
     }
 
-    /// The server's processor time for one request in nanoseconds, if it is known.
+    /// The server's CPU time per request in nanoseconds, if it is known.
     pub(super) fn server_ns(&self) -> Option<u64> {
         (!self.server_time.is_zero()).then(|| nanoseconds(self.server_time).checked_div(self.sent)).flatten()
     }
@@ -113,7 +113,7 @@ impl Tally {
         self.faults.values().sum()
     }
 
-    /// Requests whose latencies are longer than what is recorded of them.
+    /// Requests whose real latency is longer than the recorded one.
     pub(super) fn unended(&self) -> u64 {
         self.unsent + self.unanswered
     }

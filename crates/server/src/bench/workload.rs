@@ -1,4 +1,4 @@
-//! What is sent: the items of the table, and the bodies of requests for each kind of work.
+//! The workload: the items of the table and the request bodies of each kind of work.
 
 use std::fmt::Write as _;
 
@@ -16,9 +16,9 @@ pub(super) struct DataSet {
     pub(super) table: String,
     /// A multiple of the partition's size.
     pub(super) items: u64,
-    /// As DynamoDB counts an item.
+    /// Size as DynamoDB counts it.
     pub(super) item_bytes: usize,
-    /// Whether reads ask for strong consistency.
+    /// Whether reads are strongly consistent.
     pub(super) consistent: bool,
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum Kind {
     GetItem,
     /// Replace one item.
     PutItem,
-    /// Count up one attribute, if the item exists.
+    /// Increment one attribute, if the item exists.
     UpdateItem,
-    /// Ten items of one partition from a random place on.
+    /// Ten items of one partition, from a random position.
     #[value(name = "query-10")]
     Query10,
     /// All hundred items of one partition.
@@ -46,7 +46,7 @@ pub(crate) enum Kind {
     Mixed,
 }
 
-/// One request, and what its answer must be.
+/// A request and its expected response.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) target: &'static str,
@@ -54,30 +54,30 @@ pub(super) struct Call {
     pub(super) expected: Expected,
 }
 
-/// What the size of a good answer's body tells without reading it.
+/// What the size of a successful response's body shows without parsing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     Anything,
-    /// Whole items of so many bytes together; JSON is longer than that.
+    /// Complete items of this total size. Their JSON is longer.
     Items {
         bytes: usize,
     },
-    /// Nothing was left to send again.
+    /// No unprocessed items.
     NothingLeft,
 }
 
-/// What an answer has at most that leaves no item unprocessed.
+/// Maximum size of a response without unprocessed items.
 const NOTHING_LEFT_BYTES_MAX: usize = 100;
 
 impl Expected {
-    /// How an answer of this size is not what was asked for.
+    /// Why a response of this size is not the expected one; `None` if it can be.
     pub(super) fn fault(self, body_bytes: usize) -> Option<String> {
         match self {
             Self::Items { bytes } if body_bytes < bytes => {
-                Some(format!("answered well, but with fewer than the {bytes} bytes of items asked for"))
+                Some(format!("succeeded, but with fewer than the {bytes} bytes of the requested items"))
             }
             Self::NothingLeft if body_bytes > NOTHING_LEFT_BYTES_MAX => {
-                Some("answered well, but with items left unprocessed".to_owned())
+                Some("succeeded, but with unprocessed items".to_owned())
             }
             Self::Anything | Self::Items { .. } | Self::NothingLeft => None,
         }
@@ -113,7 +113,7 @@ impl Kind {
         }
     }
 
-    /// What one step of this kind does; a mix chooses anew each time.
+    /// The work of one request of this kind; the mix chooses anew each time.
     pub(super) fn step(self, chooser: &mut Chooser) -> Step {
         match self {
             Self::GetItem => Step::Get,
@@ -135,7 +135,7 @@ impl Kind {
     }
 }
 
-/// One request's work, in the words that the DynamoDB API and the bare store share.
+/// The work of one request, in terms that the DynamoDB API and the bare store share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Get,
@@ -146,12 +146,12 @@ pub(super) enum Step {
     Transact { items: u64 },
 }
 
-/// The partition and the place in it of one item.
+/// An item's partition and its position there.
 pub(super) const fn place(item: u64) -> (u64, u64) {
     (item / PARTITION_ITEMS, item % PARTITION_ITEMS)
 }
 
-/// Items of different partitions, none twice, beginning with this one.
+/// Distinct items of different partitions, beginning with this one.
 pub(super) fn strided(first: u64, count: u64, items: u64) -> impl Iterator<Item = u64> {
     let stride = (items / count).max(1);
     (0..count.min(items)).map(move |step| (first + step * stride) % items)
@@ -254,7 +254,7 @@ impl DataSet {
         call("DynamoDB_20120810.TransactWriteItems", body, Expected::Anything)
     }
 
-    /// Appends the item as JSON; its note fills it up to the wanted size.
+    /// Appends the item as JSON; its `note` pads it to the configured size.
     fn push_item(&self, body: &mut String, item: u64, version: u64) {
         let (partition, sort) = place(item);
         push(
@@ -270,12 +270,12 @@ impl DataSet {
     }
 }
 
-/// What an item takes beside its note: names 26, keys 19 and 9, status 7, total 4, version 3.
+/// Size of an item without its note: names 26, keys 19 and 9, status 7, total 4, version 3.
 const FIXED_BYTES: usize = 68;
-/// What notes are made of.
+/// The alphabet of notes.
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 .";
 
-/// Letters of which nothing repeats, so that a store that compresses has no advantage over one that does not.
+/// Random letters, so that a store that compresses has no advantage.
 pub(super) fn letters(seed: u64) -> impl Iterator<Item = u8> {
     let mut random = SmallRng::seed_from_u64(seed);
     std::iter::repeat_with(move || random.random::<u64>().to_le_bytes()).flatten().map(|byte| {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_sends_requests_that_are_understood() {
+    fn every_kind_sends_valid_requests() {
         let mut chooser = Chooser::new(1000, Spread::Uniform, 1);
         for kind in Kind::ALL {
             for _ in 0..200 {

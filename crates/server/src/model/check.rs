@@ -1,4 +1,4 @@
-//! `keywright model check`: a model executed and judged.
+//! `keywright model check`: executes and lints a model.
 
 use std::path::{Path, PathBuf};
 
@@ -10,9 +10,9 @@ use super::format::{Format, one_of};
 use super::progress::Bar;
 use crate::banner;
 
-/// Creates a model's tables in memory, loads its data, executes every pattern as one request and compares what comes out
-/// with what is expected. Fails when a pattern is not one GetItem or Query, an expectation is not met, or a rule finds an
-/// error.
+/// Creates a model's tables in memory, loads its data, runs every access pattern as one request and compares
+/// the result with the expected one. Fails if a pattern is not one GetItem or Query, an expectation is not
+/// met, or a rule reports an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     /// The model file
@@ -31,8 +31,8 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {
     drop(bar);
     let file = arguments.model.display().to_string();
     let checked = checked.map_err(|faults| {
-        let told: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
-        told.join("\n")
+        let messages: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
+        messages.join("\n")
     })?;
     let text = match arguments.format {
         Format::Text => report::text(&checked, &file),
@@ -41,5 +41,5 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), String> {
         Format::Markdown => report::markdown(&checked),
     };
     banner::say(text.trim_end());
-    if checked.passes() { Ok(()) } else { Err(format!("{file}: the check fails")) }
+    if checked.passes() { Ok(()) } else { Err(format!("{file}: the check failed")) }
 }

@@ -1,4 +1,4 @@
-//! `keywright model cost`: what a model costs each month, from measured capacity × rate × a dated price file.
+//! `keywright model cost`: the monthly cost of a model, from metered capacity, rates and a dated price file.
 
 use std::path::{Path, PathBuf};
 
@@ -14,52 +14,55 @@ use super::format::{Format, one_of};
 use super::progress::during;
 use crate::banner;
 
-/// Prices a model: each pattern on each table and index, storage, features, and the billing modes from the cheapest.
+/// Prices a model: each pattern on each table and index, storage, features, and the billing modes from the
+/// cheapest.
 #[derive(Debug, Args)]
 pub(crate) struct CostArguments {
     /// The model file
     model: PathBuf,
-    /// A built-in price file such as us-east-1@2024-10, or the path of one [default: what the model names, else today's]
+    /// A built-in price file such as us-east-1@2024-10, or the path of one [default: the model's, else the
+    /// newest]
     #[arg(long, value_name = "PRICES")]
     prices: Option<String>,
-    /// Hours of a month
+    /// Hours per month
     #[arg(long, value_name = "HOURS", default_value_t = 730, value_parser = clap::value_parser!(u32).range(1..=744))]
     month_hours: u32,
     /// Count a gigabyte as 10^9 bytes instead of 2^30
     #[arg(long)]
     decimal_gigabytes: bool,
-    /// Take the free tier off
+    /// Subtract the free tier
     #[arg(long)]
     free_tier: bool,
-    /// Percent of provisioned units used on average, where the model does not say
+    /// Average utilisation of provisioned capacity in percent, if the model does not give it
     #[arg(long, value_name = "PERCENT", default_value_t = 70, value_parser = clap::value_parser!(u8).range(1..=100))]
     used: u8,
-    /// GetRecords calls a second on each stream by readers other than function triggers, which are free
+    /// GetRecords calls per second on each stream, without those of Lambda triggers, which are free
     #[arg(long, value_name = "CALLS", default_value_t = 0)]
     stream_reads: u32,
-    /// Every change is also sent to a Kinesis stream
+    /// Also send every change to a Kinesis stream
     #[arg(long)]
     change_capture: bool,
     /// Full backups kept of each table
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     backups: u32,
-    /// Restores of each table a month
+    /// Restores of each table per month
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     restores: u32,
-    /// Full exports of each table a month
+    /// Full exports of each table per month
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     exports: u32,
-    /// How to print it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Json, Format::Markdown]))]
     format: Format,
 }
 
-/// Lists prices with their sources and dates, or makes a price file from AWS's published offer file of a region.
+/// Lists prices with their sources and dates, or makes a price file from AWS's published offer file of a
+/// region.
 #[derive(Debug, Args)]
 pub(crate) struct PricesArguments {
-    /// A downloaded index.json to make a price file from
+    /// Create a price file from this downloaded index.json
     offer: Option<PathBuf>,
-    /// The price file to list: a built-in one by its name, or a path
+    /// The price file to list: the name of a built-in one, or a path
     #[arg(long, value_name = "PRICES", conflicts_with = "offer")]
     prices: Option<String>,
 }
@@ -115,10 +118,12 @@ pub(crate) fn run_prices(arguments: &PricesArguments) -> Result<(), String> {
     Ok(())
 }
 
-/// Every price with where and when it was read.
+/// Every price with its source and date.
 fn listed(prices: &Prices) -> String {
-    let mut lines =
-        vec![format!("{}; built in are {}.", prices.name, Prices::names().join(", ")), String::new()];
+    let mut lines = vec![
+        format!("{}; built-in price files: {}.", prices.name, Prices::names().join(", ")),
+        String::new(),
+    ];
     for (item, price) in &prices.items {
         let doubt = if price.verified { "" } else { " (not confirmed by a primary source)" };
         let name = item.name();
@@ -128,7 +133,7 @@ fn listed(prices: &Prices) -> String {
     lines.join("\n")
 }
 
-/// A built-in price file by name, or the file of that path.
+/// The built-in price file of this name, or the file at this path.
 pub(super) fn prices(name: Option<&str>) -> Result<Prices, String> {
     let name = name.unwrap_or(TODAY);
     if Path::new(name).is_file() {
@@ -138,7 +143,7 @@ pub(super) fn prices(name: Option<&str>) -> Result<Prices, String> {
     Prices::built_in(name).map_err(|fault| fault.to_string())
 }
 
-/// Faults of a model, one a line.
+/// The model's errors, one per line.
 pub(super) fn shown(path: &Path, faults: &[keywright_model::Fault]) -> String {
     let name = path.display().to_string();
     faults.iter().map(|fault| fault.in_file(&name)).collect::<Vec<_>>().join("\n")

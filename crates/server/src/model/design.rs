@@ -1,4 +1,5 @@
-//! `keywright model design`: the cheapest keys for a model's entities and patterns, proved by running them.
+//! `keywright model design`: finds the cheapest keys for a model's entities and patterns, and runs them as a
+//! proof.
 
 mod text;
 
@@ -21,29 +22,30 @@ use super::progress::during;
 use super::{cost, files};
 use crate::banner;
 
-/// Finds the cheapest keys and indexes that answer every pattern with one request, shows that fewer indexes do not do,
-/// and runs the design on generated items. Entities need a count and `unique` (or keys), patterns a rate.
+/// Finds the cheapest keys and indexes that answer every pattern with one request, shows why fewer indexes
+/// are not enough, and runs the design on generated items. Entities need a count and `unique` (or keys),
+/// patterns a rate.
 #[derive(Debug, Args)]
 pub(crate) struct DesignArguments {
     /// The model file
     model: PathBuf,
-    /// Only this table [default: each]
+    /// Only this table [default: all]
     #[arg(long, value_name = "TABLE")]
     table: Option<String>,
     /// A built-in price file, or the path of one
     #[arg(long, value_name = "PRICES")]
     prices: Option<String>,
-    /// At most so many global secondary indexes
+    /// Maximum number of global secondary indexes
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = clap::value_parser!(u8).range(0..=20))]
     indexes: u8,
-    /// What the model has stays: keys, indexes, class. Only what is missing is designed
+    /// Keep the keys, indexes and table classes that the model has, and design only what is missing
     #[arg(long)]
     keep: bool,
-    /// Also say what each pattern costs and forces, what each key is for, the next best designs, and at which rates another
-    /// design is cheaper
+    /// Also show what each pattern costs and which indexes it needs, the purpose of each key, the next best
+    /// designs, and the rates at which another design is cheaper
     #[arg(long)]
     explain: bool,
-    /// Write the model with its keys here
+    /// Write the model with its keys to this file
     #[arg(short, long, value_name = "MODEL")]
     output: Option<PathBuf>,
     /// Overwrite the output if it exists
@@ -74,7 +76,7 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         banner::say(&line);
     }
     if found.len() > 1 {
-        banner::say(&format!("All tables together: {} a month.", own.bill.total()));
+        banner::say(&format!("All tables: {} a month.", own.bill.total()));
     }
     report_run(arguments, &own.model)?;
     let checked = billing.report_check(&own);
@@ -83,20 +85,22 @@ pub(crate) fn run(arguments: &DesignArguments) -> Result<(), String> {
         banner::say(notice);
     }
     if has_comments(&arguments.model)? {
-        banner::say("The comments of the model are not in what is written.");
+        banner::say("The written model does not keep the comments of the original.");
     }
     files::write(output, &own.text, arguments.force)?;
     checked
 }
 
-/// Whether a model's file has comments, which its model does not know. What came from standard input is gone.
+/// Whether a model's file has comments, which the parsed model does not have. Standard input cannot be read
+/// again.
 fn has_comments(path: &Path) -> Result<bool, String> {
     let is_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" # ");
     Ok(path != Path::new("-") && files::read(path)?.lines().any(is_comment))
 }
 
-/// Every table's design and their bill. What the solver weighs are declared sizes and the bill is of what runs, so that of two
-/// designs that are close the one with fewer global indexes is taken where it does as much and its bill is no higher.
+/// Every table's design and their bill. The solver compares declared sizes, while the bill measures a run. Of
+/// two close designs the one with fewer global indexes is taken if it does as much and its bill is not
+/// higher.
 fn cheapest(arguments: &DesignArguments, billing: &Billing<'_>) -> Result<(Vec<Designed>, Billed), String> {
     let mut most = BTreeMap::new();
     loop {
@@ -115,7 +119,7 @@ fn cheapest(arguments: &DesignArguments, billing: &Billing<'_>) -> Result<(Vec<D
     }
 }
 
-/// Every table's design, and the model with all of them; with at most so many global indexes where that is said of a table.
+/// Every table's design, and the model with all of them. `most` limits the global indexes of some tables.
 fn designed(
     arguments: &DesignArguments,
     original: &Model,
@@ -143,7 +147,7 @@ fn designed(
     if found.is_empty() { Err("the model has no such table".to_owned()) } else { Ok((model, found)) }
 }
 
-/// What designs of a model are billed by.
+/// The inputs of a designed model's bill.
 struct Billing<'a> {
     path: &'a Path,
     original: &'a Model,
@@ -161,14 +165,16 @@ impl Billing<'_> {
         files::read(&self.path.parent().unwrap_or(Path::new("")).join(name))
     }
 
-    /// What `check` finds wrong with what is written, so that nobody learns it only then.
+    /// Reports the errors of `model check` in the written model.
     fn report_check(&self, own: &Billed) -> Result<(), String> {
         let read_file = |name: &str| self.read(name);
         let checked = during("checking the design", || check(&own.model, &read_file, &mut |_| {}))
             .map_err(|faults| cost::shown(self.path, &faults))?;
         for finding in checked.findings.iter().filter(|own| own.severity == Severity::Error) {
             let Finding { rule, subject, text, fix, .. } = finding;
-            banner::say(&format!("The check of it finds an error, {rule} of {subject}: {text}; {fix}."));
+            banner::say(&format!(
+                "`model check` reports an error in the design, {rule} of {subject}: {text}; {fix}."
+            ));
         }
         let mut failed = Vec::new();
         for pattern in &checked.report.patterns {
@@ -177,13 +183,13 @@ impl Billing<'_> {
                 Outcome::Unmet(reasons) | Outcome::NoPlan(reasons) => reasons.join("; "),
                 Outcome::Failed(reason) => reason.clone(),
             };
-            banner::say(&format!("In the check of it {} fails: {reasons}.", pattern.id));
+            banner::say(&format!("In `model check` of the design {} fails: {reasons}.", pattern.id));
             failed.push(pattern.id.as_str());
         }
         if failed.is_empty() {
             Ok(())
         } else {
-            Err(format!("{} cannot be shown to work on the model's data", failed.join(", ")))
+            Err(format!("{} could not be verified on the model's data", failed.join(", ")))
         }
     }
 
@@ -196,7 +202,7 @@ impl Billing<'_> {
         })
     }
 
-    /// What the bill is with another design of one of the tables.
+    /// The change of the bill with another design of one of the tables.
     fn beside(&self, found: &[Designed], place: usize, other: &Design, than: &Billed) -> Beside {
         let priced = || -> Result<Money, String> {
             let (mut model, mut embedded) = (self.original.clone(), Vec::new());
@@ -215,25 +221,25 @@ impl Billing<'_> {
     }
 }
 
-/// What another design costs beside the one that is written.
+/// What another design costs, compared with the written one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Beside {
-    /// So much more a month.
+    /// More per month.
     More(Money),
-    /// Its bill would lack what did not run, so that it is no price; and why.
+    /// It has no price, because something did not run; the reason.
     Unpriced(String),
 }
 
 /// The prices of the designs with fewer indexes.
 #[derive(Debug, Clone, Default)]
 struct Besides {
-    /// Of the cheapest.
+    /// The cheapest design.
     fewer: Option<Beside>,
-    /// Of the cheapest with one item for each record.
+    /// The cheapest design with one item per record.
     fewer_same: Option<Beside>,
 }
 
-/// Says what a table's design is and what it costs.
+/// Prints a table's design and its cost.
 fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed) {
     let Some(own) = found.get(place) else { return };
     let of = |other: &Option<Box<Design>>| Some(billing.beside(found, place, other.as_ref()?, billed));
@@ -249,7 +255,7 @@ fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed)
         own.tables.contains(&table.name) && matches!(table.billing, model::Billing::Provisioned { .. })
     };
     if billed.model.tables.iter().any(|table| provisioned(&table)) {
-        banner::say("It is billed as provisioned; designs were compared at on-demand prices.");
+        banner::say("The bill is for provisioned capacity; designs were compared at on-demand prices.");
     }
     for line in unlisted(billing.original, &own.design) {
         banner::say(&line);
@@ -262,14 +268,14 @@ fn say(billing: &Billing<'_>, found: &[Designed], place: usize, billed: &Billed)
         let names: Vec<&str> = reading.names.iter().map(String::as_str).collect();
         let (pattern, names, monthly) = (&reading.pattern, names.join(", "), reading.monthly);
         banner::say(&format!(
-            "{pattern} has to read {names} before it, for {monthly} a month, as keys that it sets are made of it; it is refused if that \
-             has changed since."
+            "{pattern} must first read {names}, for {monthly} a month, because keys that it sets contain it; it is refused if that \
+             has changed in between."
         ));
     }
     for pattern in unordered(&billed.model, &own.design) {
         banner::say(&format!(
-            "{pattern} asks for an order, and neither a range nor `order` says of what, so that its items come in an order \
-             that means nothing: write `order: {{by: ATTRIBUTE, direction: desc}}`."
+            "{pattern} has an order, but neither a range nor `order` names the attribute, so its items come in an arbitrary \
+             order: write `order: {{by: ATTRIBUTE, direction: desc}}`."
         ));
     }
 }
@@ -284,11 +290,11 @@ fn report_run(arguments: &DesignArguments, model: &Model) -> Result<(), String> 
     let wrong: Vec<&Verified> = verified.iter().filter(|own| !own.agrees()).collect();
     let right = verified.len() - wrong.len();
     banner::say(&format!(
-        "\nRun on generated items: {right} of {} reads return what a plain evaluation finds, at the predicted units.",
+        "\nVerified on generated items: {right} of {} reads return the expected items at the predicted units.",
         verified.len()
     ));
     for own in &wrong {
-        let failed = own.failed.as_deref().unwrap_or("the answers differ");
+        let failed = own.failed.as_deref().unwrap_or("the results differ");
         banner::say(&format!(
             "{}: {failed}: {} items for {} expected, {} of other entities, {} half units for {} predicted",
             own.pattern, own.returned, own.expected, own.strangers, own.measured.0, own.predicted.0
@@ -299,27 +305,27 @@ fn report_run(arguments: &DesignArguments, model: &Model) -> Result<(), String> 
     if wrong.is_empty() & report_writes(&writes) {
         Ok(())
     } else {
-        Err("the design does not do what was predicted".to_owned())
+        Err("the design does not behave as predicted".to_owned())
     }
 }
 
-/// Whether all writes did what was predicted.
+/// Whether all writes behaved as predicted.
 fn report_writes(writes: &[VerifiedWrite]) -> bool {
     if writes.is_empty() {
         return true;
     }
     let wrong: Vec<&VerifiedWrite> = writes.iter().filter(|own| !own.agrees()).collect();
-    // A write that was refused has changed nothing, and so shows nothing.
+    // A refused write has changed nothing and shows nothing.
     let right: Vec<&VerifiedWrite> = writes.iter().filter(|own| own.agrees() && !own.refused).collect();
     let reads: usize = right.iter().map(|own| own.reads.len()).sum();
     banner::say(&format!(
-        "{} of {} writes leave every key and second item current at the predicted units; {reads} reads after them return what they should.",
+        "{} of {} writes keep every key and derived item up to date at the predicted units; {reads} reads after them return the expected items.",
         right.len(),
         writes.len()
     ));
     for own in writes.iter().filter(|own| own.refused) {
         banner::say(&format!(
-            "{}: not shown, as its condition does not hold on the generated items.",
+            "{}: not verified, because its condition does not hold on the generated items.",
             own.pattern
         ));
     }
@@ -336,7 +342,7 @@ fn report_writes(writes: &[VerifiedWrite]) -> bool {
             banner::say(&format!("{id}: {measured} half units for {predicted} predicted"));
         }
         for read in own.reads.iter().filter(|read| !read.agrees()) {
-            let failed = read.failed.as_deref().unwrap_or("the answers differ");
+            let failed = read.failed.as_deref().unwrap_or("the results differ");
             banner::say(&format!(
                 "{} after {id}: {failed}: {} items for {} expected, {} of other entities, {} half units for {} predicted",
                 read.pattern, read.returned, read.expected, read.strangers, read.measured.0, read.predicted.0

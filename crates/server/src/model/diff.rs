@@ -9,22 +9,23 @@ use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
-/// Compares two models: entities, patterns, indexes and tables that were added, removed or changed, and the steps from
-/// one to the other that a running application survives, with what they read, write and cost once. Fails when there is
-/// something to do for which no plan can be made.
+/// Compares two models: lists entities, patterns, indexes and tables that were added, removed or changed, and
+/// plans the steps of a migration without downtime, with their capacity and cost. Fails if a change needs a
+/// plan and none can be made.
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// The model as it was: a model file, or a file that `import` reads
+    /// The old model: a model file, or a file that `import` reads
     before: PathBuf,
-    /// The model as it shall be
+    /// The new model
     after: PathBuf,
-    /// A built-in price file such as us-east-1@2024-10, or the path of one [default: what the model names, else today's]
+    /// A built-in price file such as us-east-1@2024-10, or the path of one [default: the model's, else the
+    /// newest]
     #[arg(long, value_name = "PRICES")]
     prices: Option<String>,
-    /// Write units a second that the jobs of the plan may use, with three times as many read units
+    /// Write units per second that the plan's jobs may use; they may use three times as many read units
     #[arg(long, value_name = "UNITS", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     rate: u64,
-    /// How to print it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Markdown, Format::Json]))]
     format: Format,
 }
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), String> {
     }
     match difference.plan.extent {
         Extent::Whole => Ok(()),
-        Extent::Part => Err("the plan is not whole: it leaves out what cannot be told".to_owned()),
+        Extent::Part => Err("the plan is incomplete: some changes could not be planned".to_owned()),
         Extent::None => Err("no plan could be made".to_owned()),
     }
 }
@@ -53,7 +54,7 @@ struct Loaded {
     prices: Option<String>,
 }
 
-/// A model with its items, run once.
+/// A model with its items, run once. A model that does not run is compared as written.
 fn load(path: &Path) -> Result<Loaded, String> {
     let (model, items) = files::load(path)?;
     let folder = path.parent().unwrap_or(Path::new(""));

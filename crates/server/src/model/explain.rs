@@ -1,4 +1,4 @@
-//! `keywright model explain`: a rule in words.
+//! `keywright model explain`: explains a rule.
 
 use clap::Args;
 use keywright_model::did_you_mean;
@@ -6,7 +6,7 @@ use keywright_workbench::lint::{RULES, explain, rule};
 
 use crate::banner;
 
-/// Explains a rule: why it is there, what to do, and its source. Without a rule, lists them all.
+/// Explains a rule: its reason, the fix, and the source. Without a rule, lists all rules.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
     /// The rule's id, such as L002

@@ -1,4 +1,4 @@
-//! `keywright model export`: a model file to the formats of other tools.
+//! `keywright model export`: converts a model file to the formats of other tools.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use keywright_model::exchange::of_model::of_model;
 use keywright_model::exchange::workbench_json::Document;
 use keywright_model::{self as model, DataSource, Model};
 
-use super::files::{self, beside};
+use super::files::{self, with_ending};
 use crate::{banner, environment};
 
 /// Writes a model as a NoSQL Workbench document, CreateTable JSON, a script for the AWS command line, or a
@@ -24,18 +24,18 @@ pub(crate) struct ExportArguments {
     /// Write here [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The Workbench document the model came from, whose other content is kept [default: MODEL.workbench.json beside the
-    /// model, as `import` writes it]
+    /// The Workbench document the model was imported from, whose other content is kept [default:
+    /// MODEL.workbench.json next to the model, as `import` writes it]
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// Do not look for a document beside the model
+    /// Do not look for a document next to the model
     #[arg(long, conflicts_with = "base")]
     no_base: bool,
     /// Write the template as JSON instead of YAML
     #[arg(long)]
     json: bool,
-    /// Write global tables with a replica in each of these regions [default: the region of the stack and the `replicas` of
-    /// each table]
+    /// Write global tables with a replica in each of these regions [default: the region of the stack and the
+    /// `replicas` of each table]
     #[arg(long, value_name = "REGION", value_delimiter = ',', value_parser = region)]
     regions: Vec<String>,
     /// Overwrite files that exist
@@ -45,9 +45,9 @@ pub(crate) struct ExportArguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// NoSQL Workbench JSON; patterns and the like go to a second file beside it
+    /// NoSQL Workbench JSON; access patterns and the like go to a second file next to it
     Workbench,
-    /// The CreateTable request; a list of them for several tables
+    /// The CreateTable request; a list of requests for several tables
     CreateTable,
     /// A shell script for the AWS command line
     Cli,
@@ -59,7 +59,7 @@ enum Format {
 pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
     refuse_idle(arguments)?;
     let side = arguments.output.as_deref().filter(|_| arguments.to == Format::Workbench);
-    let side = side.map(|path| beside(path, "keywright.yaml"));
+    let side = side.map(|path| with_ending(path, "keywright.yaml"));
     for path in arguments.output.iter().chain(&side) {
         files::may_write(path, arguments.force)?;
     }
@@ -67,23 +67,23 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
     let target = target(arguments, &made)?;
     let draft = of_model(&made, &items);
     let exported = export(&draft, &target).map_err(|faults| files::faults(&arguments.model, &faults))?;
-    let beside = side.as_deref().map(|side| (side, without_data(&made)));
+    let side_file = side.as_deref().map(|side| (side, without_data(&made)));
     match &arguments.output {
         Some(path) => {
             let first = (path.as_path(), exported.text.as_str());
-            let second = beside.as_ref().map(|(side, text)| (*side, text.as_str()));
+            let second = side_file.as_ref().map(|(side, text)| (*side, text.as_str()));
             let together: Vec<(&Path, &str)> = std::iter::once(first).chain(second).collect();
             files::write_all(&together, arguments.force)?;
         }
         None => banner::say(exported.text.trim_end()),
     }
-    for told in &exported.told {
-        banner::note(told);
+    for note in &exported.told {
+        banner::note(note);
     }
     match (arguments.to, &side) {
         (Format::Workbench, Some(side)) => {
             banner::note(&format!(
-                "{} keeps patterns, counts and whatever else the document cannot hold; `keywright model import` finds it there.",
+                "{} keeps patterns, counts and everything else that the document cannot hold; `keywright model import` reads it.",
                 side.display()
             ));
             Ok(())
@@ -96,22 +96,25 @@ pub(crate) fn run(arguments: &ExportArguments) -> Result<(), String> {
     }
 }
 
-/// Options that mean nothing in the format that was asked for.
+/// Rejects options that the chosen format does not have.
 fn refuse_idle(arguments: &ExportArguments) -> Result<(), String> {
     let template = arguments.to == Format::CloudFormation;
     if arguments.json && !template {
-        return Err("--json goes with `--to cloudformation`; the other formats have one form each".to_owned());
+        return Err("--json needs `--to cloudformation`; the other formats have one form each".to_owned());
     }
     if !arguments.regions.is_empty() && !template {
-        return Err("--regions goes with `--to cloudformation`, which has global tables; elsewhere the model's `replicas` say it".to_owned());
+        return Err(
+            "--regions needs `--to cloudformation`; for the other formats set `replicas` in the model"
+                .to_owned(),
+        );
     }
     if (arguments.base.is_some() || arguments.no_base) && arguments.to != Format::Workbench {
-        return Err("--base and --no-base go with `--to workbench`".to_owned());
+        return Err("--base and --no-base need `--to workbench`".to_owned());
     }
     Ok(())
 }
 
-/// A region by its form, as new ones are opened every year: `eu-west-1`, `us-gov-east-1`.
+/// Accepts a region by its form, because new ones open every year: `eu-west-1`, `us-gov-east-1`.
 fn region(text: &str) -> Result<String, String> {
     let parts: Vec<&str> = text.split('-').collect();
     let lower = |part: &&str| part.len() > 1 && part.bytes().all(|letter| letter.is_ascii_lowercase());
@@ -125,7 +128,7 @@ fn region(text: &str) -> Result<String, String> {
         }
         None => false,
     };
-    if formed { Ok(text.to_owned()) } else { Err("a region reads like eu-west-1".to_owned()) }
+    if formed { Ok(text.to_owned()) } else { Err("a region has the form eu-west-1".to_owned()) }
 }
 
 fn target(arguments: &ExportArguments, made: &Model) -> Result<Target, String> {
@@ -148,7 +151,7 @@ fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, S
     if let Some(path) = &arguments.base {
         return parsed(path).map(Some);
     }
-    let path = beside(&arguments.model, "workbench.json");
+    let path = with_ending(&arguments.model, "workbench.json");
     if arguments.no_base || !path.exists() {
         return Ok(None);
     }
@@ -157,33 +160,33 @@ fn base(arguments: &ExportArguments, made: &Model) -> Result<Option<Document>, S
     let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
     if let Some(other) = files::another(made, &draft.name, &tables) {
         return Err(format!(
-            "{path} is beside {model} and is the document of another model: {other}. --base {path} takes it all the same, --no-base leaves it out",
+            "{path}, next to {model}, is the document of another model: {other}. --base {path} uses it anyway, --no-base ignores it",
             path = path.display(),
             model = arguments.model.display()
         ));
     }
     banner::note(&format!(
-        "What the model does not say is taken from {} (--no-base leaves it out).",
+        "Content that the model does not have is taken from {} (--no-base ignores it).",
         path.display()
     ));
     Ok(Some(document))
 }
 
-/// What a document on standard output leaves behind, as there is no place beside it.
+/// The note for a document on standard output, which has no second file.
 fn left_out(made: &Model) -> String {
     let patterns = made.patterns.len();
     format!(
-        "Left out: {patterns} patterns with their rates and expectations, counts, sizes, templates of indexes and whatever else a document cannot hold. \
-         With -o FILE they are kept beside it, and `import` puts them back."
+        "Left out: {patterns} patterns with their rates and expectations, counts, sizes, index templates and everything else \
+         that a document cannot hold. -o FILE keeps them in a second file next to it, which `import` reads."
     )
 }
 
-/// The model without its data, for `import` to put back what a Workbench document cannot hold.
+/// The model without its data, from which `import` restores what a Workbench document cannot hold.
 fn without_data(made: &Model) -> String {
     model::write(&Model { data: DataSource::default(), ..made.clone() })
 }
 
-/// Now, as the Workbench writes it: `Apr 25, 2023, 05:37 PM`.
+/// The current time as the Workbench writes it: `Apr 25, 2023, 05:37 PM`.
 fn workbench_date() -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -203,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn regions_are_told_by_their_form() {
+    fn regions_are_recognised_by_their_form() {
         for text in ["eu-west-1", "us-gov-east-1", "ap-southeast-5", "mx-central-1", "us-isob-east-1"] {
             assert_eq!(region(text).as_deref(), Ok(text));
         }

@@ -1,6 +1,6 @@
-//! What a live endpoint says about its tables: descriptions, settings and a sample of items.
+//! Reads table descriptions, settings and a sample of items from a live endpoint.
 //!
-//! A plain client of the public API: one connection, one request at a time, every request signed.
+//! A client of the public API: one connection, one request at a time, every request signed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -32,25 +32,25 @@ const DATE: HeaderName = HeaderName::from_static("x-amz-date");
 const TOKEN: HeaderName = HeaderName::from_static("x-amz-security-token");
 const JSON: &str = "application/x-amz-json-1.0";
 
-/// Items asked for at once; the service answers with at most 1 MB anyway.
+/// Items per request; the service returns at most 1 MB anyway.
 const PAGE_ITEMS_MAX: u64 = 500;
 
-/// More than the largest answer of the service, whose pages hold 1 MB of items.
+/// More than the service's largest response, whose pages hold 1 MB of items.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 
-/// An endpoint that does not answer a request in this time will not answer it at all.
+/// Timeout of a request.
 const ANSWER_TIME_MAX: Duration = Duration::from_mins(1);
 
-/// Tables that one import takes; a model of more is nothing a person reads.
+/// Maximum number of tables of one import; nobody reads a larger model.
 const TABLES_MAX: usize = 1000;
 
-/// Where the tables are.
+/// The endpoint that has the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     secure: bool,
     host: String,
     port: u16,
-    /// As the `host` header says it.
+    /// The value of the `host` header.
     authority: String,
 }
 
@@ -66,7 +66,7 @@ impl FromStr for Endpoint {
             _ => return Err(help.to_owned()),
         };
         if uri.path_and_query().is_some_and(|path| path.as_str() != "/") {
-            return Err(format!("an endpoint has no path; {help}"));
+            return Err(format!("an endpoint cannot have a path; {help}"));
         }
         let authority = uri.authority().ok_or(help)?;
         Ok(Self {
@@ -84,13 +84,13 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Who asks.
+/// The credentials and region of the requests.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct Credentials {
-    /// The access key that signs the requests
+    /// Access key that signs the requests
     #[arg(long, value_name = "ID", env = "AWS_ACCESS_KEY_ID", default_value = "local")]
     access_key_id: String,
-    /// Its secret
+    /// Secret of the access key
     #[arg(
         long,
         value_name = "SECRET",
@@ -99,15 +99,15 @@ pub(crate) struct Credentials {
         hide_env_values = true
     )]
     secret_access_key: String,
-    /// The token of temporary credentials
+    /// Session token of temporary credentials
     #[arg(long, value_name = "TOKEN", env = "AWS_SESSION_TOKEN", hide_env_values = true)]
     session_token: Option<String>,
-    /// The region the requests are signed for
+    /// Region of the signature
     #[arg(long, value_name = "NAME", env = "AWS_REGION", default_value = "us-east-1")]
     region: String,
 }
 
-/// Describes and samples tables: those named, or all.
+/// Describes and samples the named tables, or all.
 pub(super) fn tables(
     endpoint: &Endpoint,
     credentials: &Credentials,
@@ -135,9 +135,9 @@ trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Why an operation gave nothing.
+/// Why an operation failed.
 struct Refusal {
-    /// The exception's name, where the endpoint answered with one.
+    /// The exception's name, if the endpoint responded with one.
     kind: String,
     text: String,
 }
@@ -175,7 +175,7 @@ impl Client {
         };
         let (sender, connection) =
             http1::handshake(TokioIo::new(stream)).await.map_err(|error| explain(&error))?;
-        // The sender reports how a conversation ended; the driver's own result says nothing more.
+        // The sender reports errors; the driver's own result adds nothing.
         tokio::spawn(async move { drop(connection.await) });
         let signer =
             Signer::new(&credentials.access_key_id, &credentials.secret_access_key, &credentials.region);
@@ -213,7 +213,7 @@ impl Client {
         let mut unanswered = Vec::new();
         let mut answers = Vec::new();
         for operation in ["DescribeTimeToLive", "DescribeContinuousBackups"] {
-            // Not every endpoint knows these settings; without them they count as off, and that is told.
+            // Not every endpoint supports these settings. Without them they count as off, and a note says so.
             let answer = self.ask(operation, &request).await;
             answers.push(answer.map_err(|refusal| unanswered.push(refusal.text)).ok());
         }
@@ -230,7 +230,8 @@ impl Client {
         ] {
             match self.ask(operation, request).await {
                 Ok(answer) => besides.push((operation.to_owned(), answer)),
-                // What an endpoint does not know or does not have is not there; what it hides may be.
+                // Unsupported or absent settings count as absent. A setting that access control hides may
+                // exist, so it is reported.
                 Err(refusal) if refusal.kind == "AccessDeniedException" => unanswered.push(refusal.text),
                 Err(_) => {}
             }
@@ -266,13 +267,13 @@ impl Client {
     }
 
     async fn ask(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
-        let late = |_| format!("{operation}: no answer in {} seconds", ANSWER_TIME_MAX.as_secs());
+        let late = |_| format!("{operation}: no response within {} seconds", ANSWER_TIME_MAX.as_secs());
         timeout(ANSWER_TIME_MAX, self.answer(operation, body)).await.map_err(late)?
     }
 
     async fn answer(&mut self, operation: &str, body: &Json) -> Result<Json, Refusal> {
         let request = self.request(operation, body)?;
-        let broke = |error: &dyn fmt::Display| format!("{operation}: no whole answer: {error}");
+        let broke = |error: &dyn fmt::Display| format!("{operation}: incomplete response: {error}");
         let response = self.sender.send_request(request).await.map_err(|error| broke(&error))?;
         let status = response.status();
         let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX);
@@ -323,12 +324,12 @@ impl Client {
     }
 }
 
-/// Trusts whom the system trusts.
+/// Trusts the system's certificate authorities.
 fn connector() -> Result<TlsConnector, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if roots.is_empty() {
-        return Err("this system has no certificates to trust an https endpoint by".to_owned());
+        return Err("this system has no root certificates, which an https endpoint needs".to_owned());
     }
     let config = ClientConfig::builder().with_root_certificates(roots).with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))
@@ -339,7 +340,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_are_read_and_shown_alike() {
+    fn endpoints_are_parsed_and_printed_alike() {
         for text in ["http://localhost:8000", "https://dynamodb.us-east-1.amazonaws.com", "http://[::1]:8000"]
         {
             let endpoint: Endpoint = text.parse().expect("an endpoint");

@@ -1,4 +1,4 @@
-//! Model files and those beside them, read and written for the commands.
+//! Reads and writes model files and the files that go with them.
 
 use std::fs;
 use std::io::Read as _;
@@ -31,22 +31,22 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
     Ok(text)
 }
 
-/// Whether a file may be written: one that exists only if asked to. Of files that go together all are asked about before
-/// the first is written.
+/// Fails if a file exists and may not be overwritten. For files that are written together, check all before
+/// writing the first.
 pub(super) fn may_write(path: &Path, force: bool) -> Result<(), String> {
     if path.exists() && !force {
-        return Err(format!("{} exists; --force overwrites it", path.display()));
+        return Err(format!("{} exists; pass --force to overwrite it", path.display()));
     }
     Ok(())
 }
 
-/// Writes a file; one that exists only if asked to.
+/// Writes a file; an existing one only if `force` is set.
 pub(super) fn write(path: &Path, text: &str, force: bool) -> Result<(), String> {
     write_all(&[(path, text)], force)
 }
 
-/// Writes files that go together: all of them or none. Each is written beside its place first and takes it when all are
-/// whole.
+/// Writes several files: all of them or none. Each is written to a temporary file first, and all are renamed
+/// when all are complete.
 pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), String> {
     for (path, _) in files {
         may_write(path, force)?;
@@ -54,7 +54,7 @@ pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), Stri
     let mut waiting: Vec<(PathBuf, PathBuf)> = Vec::new();
     let written = files.iter().try_for_each(|(path, text)| {
         let explain = |error: std::io::Error| format!("cannot write {}: {error}", path.display());
-        // What is no file, such as a terminal, takes what it gets at once; a link stays a link.
+        // A target that is not a file, such as a terminal, is written directly; a link stays a link.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         if place.exists() && !place.is_file() {
             return fs::write(&place, text).map_err(explain);
@@ -74,26 +74,26 @@ pub(super) fn write_all(files: &[(&Path, &str)], force: bool) -> Result<(), Stri
     });
     if placed.is_err() {
         for (partial, _) in &waiting {
-            // What was never begun is not there either.
+            // A temporary file that was never created cannot be removed.
             let _ = fs::remove_file(partial);
         }
     }
     placed
 }
 
-/// Where a file is written until it is whole: in the same folder, as a name can be taken at once only within a disk.
+/// The temporary file: in the same folder, because a rename is atomic only within a file system.
 fn partial(place: &Path) -> PathBuf {
     let name = place.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     place.with_file_name(format!(".{name}.{}.partial", std::process::id()))
 }
 
-/// The file beside another with the same name and another ending: `shop.workbench.json` for `shop.yaml`.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+/// The file next to another one with a different extension: `shop.workbench.json` for `shop.yaml`.
+pub(super) fn with_ending(path: &Path, ending: &str) -> PathBuf {
     path.with_extension(ending)
 }
 
-/// Whether a document and a model that lie beside each other by their files' names are of two designs, and then how the
-/// document differs: its name is another, or none of its tables is the model's.
+/// How a document differs from the model whose name it has: another model name, or no table in common. `None`
+/// if they belong together.
 pub(super) fn another(model: &Model, name: &str, tables: &[&str]) -> Option<String> {
     let shared = model.tables.iter().any(|table| tables.contains(&table.name.as_str()));
     let empty = model.tables.is_empty() || tables.is_empty();
@@ -115,12 +115,12 @@ fn listed(tables: &[&str]) -> String {
 pub(super) fn read_model(path: &Path) -> Result<Model, String> {
     model::parse(&read(path)?).map_err(|faults| {
         let file = path.display().to_string();
-        let told: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
-        told.join("\n")
+        let messages: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
+        messages.join("\n")
     })
 }
 
-/// A model and its items as they are stored, from a model file or a file that `import` reads.
+/// A model and its stored items, from a model file or a file that `import` reads.
 pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
     let text = read(path)?;
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("model");
@@ -135,8 +135,8 @@ pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let samples = data::load(&model, &|name: &str| read(&folder.join(name))).map_err(|faults| {
         let file = path.display().to_string();
-        let told: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
-        told.join("\n")
+        let messages: Vec<String> = faults.iter().map(|fault| fault.in_file(&file)).collect();
+        messages.join("\n")
     })?;
     let mut items = Items::new();
     for sample in samples {
@@ -145,8 +145,8 @@ pub(super) fn load(path: &Path) -> Result<(Model, Items), String> {
     Ok((model, items))
 }
 
-/// Faults of a file, one a line.
+/// The errors of a file, one per line.
 pub(super) fn faults(path: &Path, faults: &[ExchangeFault]) -> String {
-    let told: Vec<String> = faults.iter().map(|fault| format!("{}: {fault}", path.display())).collect();
-    told.join("\n")
+    let messages: Vec<String> = faults.iter().map(|fault| format!("{}: {fault}", path.display())).collect();
+    messages.join("\n")
 }

@@ -1,9 +1,9 @@
-//! How commands print: one list of formats, of which each command has some.
+//! The output formats of all commands; each command supports some.
 
 use clap::ValueEnum;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 
-/// A form of output.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
     /// For people at a terminal.
@@ -16,9 +16,9 @@ pub(super) enum Format {
     Markdown,
 }
 
-/// Reads one of the formats that a command has.
+/// Parses one of the formats that a command supports.
 pub(super) fn one_of(formats: &'static [Format]) -> impl TypedValueParser<Value = Format> {
     let names = formats.iter().filter_map(ValueEnum::to_possible_value);
     PossibleValuesParser::new(names)
-        .try_map(|name| Format::from_str(&name, false).map_err(|_| "no output format has this name"))
+        .try_map(|name| Format::from_str(&name, false).map_err(|_| "there is no output format of this name"))
 }

@@ -1,4 +1,5 @@
-//! `keywright model heat`: what the busiest partition keys of a model receive, and how many shards a rate of writes needs.
+//! `keywright model heat`: the load of a model's busiest partition keys, and the number of shards that a
+//! write rate needs.
 
 use std::path::PathBuf;
 
@@ -9,17 +10,18 @@ use super::format::{Format, one_of};
 use super::{cost, files};
 use crate::banner;
 
-/// Says what the busiest key of each table and index receives at the peak, of the 1000 write and 3000 read units a second
-/// that a partition gives, and over how many shards it must be spread; or the shards that a rate of writes needs.
+/// Shows the peak load of the busiest key of each table and index, compared with the 1000 write and 3000 read
+/// units per second of a partition, and over how many shards it must be spread; or the shards that a write
+/// rate needs.
 #[derive(Debug, Args)]
 pub(crate) struct HeatArguments {
     /// The model file
     #[arg(required_unless_present = "writes")]
     model: Option<PathBuf>,
-    /// No model: only the shards for so many write units a second on one key
+    /// Without a model: the shards for this many write units per second on one key
     #[arg(long, value_name = "UNITS", conflicts_with = "model")]
     writes: Option<u64>,
-    /// How to print it
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Json, Format::Markdown]))]
     format: Format,
 }
@@ -43,7 +45,7 @@ pub(crate) fn run(arguments: &HeatArguments) -> Result<(), String> {
     };
     banner::say(printed.trim_end());
     if !silent.is_empty() && arguments.format != Format::Json {
-        banner::say(&format!("\nWithout a rate, and so not counted: {}.", silent.join(", ")));
+        banner::say(&format!("\nNot counted, because they have no rate: {}.", silent.join(", ")));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `keywright model import`: a file of another tool, or live tables, to a model file.
+//! `keywright model import`: creates a model file from a file of another tool, or from live tables.
 
 use std::path::{Path, PathBuf};
 
@@ -11,23 +11,23 @@ use keywright_model::exchange::workbench_json::Document;
 use keywright_model::{self as model, Model};
 
 use super::fetch::{self, Credentials, Endpoint};
-use super::files::{self, beside};
+use super::files::{self, with_ending};
 use crate::banner;
 
-/// Makes a model file from a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation template, or
-/// from the tables of a live endpoint.
+/// Creates a model file from a NoSQL Workbench document, CreateTable or DescribeTable JSON, a CloudFormation
+/// template, or the tables of a live endpoint.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
     /// The file to read; `-` reads standard input
     #[arg(conflicts_with = "endpoint")]
     file: Option<PathBuf>,
-    /// Describe and sample the tables of this endpoint instead, such as `http://localhost:8000`
+    /// Describe and sample the tables of this endpoint, such as `http://localhost:8000`
     #[arg(long, value_name = "URL")]
     endpoint: Option<Endpoint>,
     /// Only these tables of the endpoint
     #[arg(long = "table", value_name = "NAME", requires = "endpoint")]
     tables: Vec<String>,
-    /// Items of each table to look at; they are read with Scan, which costs read units
+    /// Number of items to sample from each table; Scan reads them and costs read units
     #[arg(long, value_name = "ITEMS", default_value_t = 500, value_parser = clap::value_parser!(u64).range(0..=100_000), requires = "endpoint")]
     sample: u64,
     #[command(flatten)]
@@ -35,14 +35,14 @@ pub(crate) struct ImportArguments {
     /// Write the model here [default: standard output]
     #[arg(short, long, value_name = "MODEL")]
     output: Option<PathBuf>,
-    /// What the model is called where the source does not say [default: the file's name]
+    /// Name of the model, if the source has none [default: the file's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Take patterns, counts and whatever else a NoSQL Workbench document cannot say from this model [default:
-    /// FILE.keywright.yaml beside the document, as `export` writes it]
+    /// Take patterns, counts and everything else that a NoSQL Workbench document cannot hold from this model
+    /// [default: FILE.keywright.yaml next to the document, as `export` writes it]
     #[arg(long, value_name = "MODEL", conflicts_with = "endpoint")]
     side: Option<PathBuf>,
-    /// Do not look for a model beside the document
+    /// Do not look for a model next to the document
     #[arg(long, conflicts_with_all = ["side", "endpoint"])]
     no_side: bool,
     /// Overwrite files that exist
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ImportArguments) -> Result<(), String> {
         (Some(endpoint), _) => import_live(arguments, endpoint),
         (None, Some(file)) => import_file(arguments, file),
         (None, None) => Err(
-            "name the file to read, or the tables' --endpoint such as http://localhost:8000 (`keywright model import --help`)"
+            "name a file, or pass --endpoint, for example --endpoint http://localhost:8000 (see `keywright model import --help`)"
                 .to_owned(),
         ),
     }
@@ -68,7 +68,7 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
     let side = side(arguments, file, &text)?;
     let imported = import(name, &text, side.as_ref()).map_err(|faults| files::faults(file, &faults))?;
     let base = match (&imported.source, &arguments.output) {
-        (Source::Workbench(_), Some(output)) => Some(beside(output, "workbench.json")),
+        (Source::Workbench(_), Some(output)) => Some(with_ending(output, "workbench.json")),
         _ => None,
     };
     let base = base.filter(|base| !same_file(base, file));
@@ -89,27 +89,27 @@ fn import_file(arguments: &ImportArguments, file: &Path) -> Result<(), String> {
     )?;
     if let Some((base, _)) = kept {
         banner::note(&format!(
-            "{} keeps what the model does not say; `keywright model export --to workbench` puts it back.",
+            "{} keeps the content that the model cannot hold; `keywright model export --to workbench` restores it.",
             base.display()
         ));
     }
     Ok(())
 }
 
-/// The model that says what a Workbench document cannot. One that was not asked for and cannot be read is no reason to
-/// fail; one of another design is, as nobody would see that it is not this one's.
+/// The model that holds what a Workbench document cannot. An unreadable model that was found by its name is
+/// skipped with a note. One of another design is an error, because nobody would notice the mix.
 fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<Model>, String> {
     if let Some(path) = &arguments.side {
         if !takes_a_side(text) {
             return Err(format!(
-                "--side goes with NoSQL Workbench documents; {} is none, and its entities would have to be those of {}",
+                "--side needs a NoSQL Workbench document; {} is not one, and its entities would have to be those of {}",
                 file.display(),
                 path.display()
             ));
         }
         return files::read_model(path).map(Some);
     }
-    let path = beside(file, "keywright.yaml");
+    let path = with_ending(file, "keywright.yaml");
     if arguments.no_side || !path.exists() || !takes_a_side(text) {
         return Ok(None);
     }
@@ -120,19 +120,19 @@ fn side(arguments: &ImportArguments, file: &Path, text: &str) -> Result<Option<M
             let tables: Vec<&str> = draft.tables.iter().map(|table| table.definition.name.as_str()).collect();
             if let Some(other) = files::another(&model, &draft.name, &tables) {
                 return Err(format!(
-                    "{path} is beside {file} and is of another design: {other}. --side {path} takes it all the same, --no-side leaves it out",
+                    "{path}, next to {file}, has another design: {other}. --side {path} uses it anyway, --no-side ignores it",
                     path = path.display(),
                     file = file.display()
                 ));
             }
             banner::note(&format!(
-                "Patterns, counts and the like are taken from {} (--no-side leaves it out).",
+                "Patterns, counts and the like are taken from {} (--no-side ignores it).",
                 path.display()
             ));
             Ok(Some(model))
         }
         Err(fault) => {
-            banner::note(&format!("{} is left out: {fault}", path.display()));
+            banner::note(&format!("{} is ignored: {fault}", path.display()));
             Ok(None)
         }
     }
@@ -149,24 +149,24 @@ fn import_live(arguments: &ImportArguments, endpoint: &Endpoint) -> Result<(), S
         return Err(format!("{endpoint} has no tables"));
     }
     let name = arguments.name.as_deref().unwrap_or("imported");
-    let told = |faults: Vec<ExchangeFault>| {
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
-        told.join("\n")
+    let joined = |faults: Vec<ExchangeFault>| {
+        let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        messages.join("\n")
     };
-    let draft = live::draft(name, &fetched).map_err(told)?;
+    let draft = live::draft(name, &fetched).map_err(joined)?;
     let made = to_model(&draft);
-    readable(&made.model).map_err(told)?;
+    readable(&made.model).map_err(joined)?;
     for note in fetched.iter().flat_map(live::notes).chain(made.notes) {
         banner::note(&note);
     }
     write_model(arguments, &made.model, None)
 }
 
-/// Writes the model, with the file that goes with it.
+/// Writes the model and the Workbench document that goes with it.
 fn write_model(
     arguments: &ImportArguments,
     made: &Model,
-    beside: Option<(&Path, &str)>,
+    second: Option<(&Path, &str)>,
 ) -> Result<(), String> {
     let text = model::write(made);
     let Some(path) = &arguments.output else {
@@ -174,7 +174,7 @@ fn write_model(
         return Ok(());
     };
     let together: Vec<(&Path, &str)> =
-        std::iter::once((path.as_path(), text.as_str())).chain(beside).collect();
+        std::iter::once((path.as_path(), text.as_str())).chain(second).collect();
     files::write_all(&together, arguments.force)?;
     let entities: Vec<&str> = made.entities.iter().map(|entity| entity.name.as_str()).collect();
     banner::note(&format!(

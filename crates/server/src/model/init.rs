@@ -1,4 +1,4 @@
-//! `keywright model init`: a model to start from.
+//! `keywright model init`: writes a model to start from.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use crate::banner;
 /// Writes a commented model that passes its check.
 #[derive(Debug, Args)]
 pub(crate) struct InitArguments {
-    /// The file to write; `-` is standard output
+    /// The file to write; `-` writes to standard output
     #[arg(default_value = "model.yaml")]
     file: PathBuf,
-    /// Overwrite a file that exists
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }

@@ -1,4 +1,4 @@
-//! `keywright model …`: data models checked, converted and compared.
+//! `keywright model …`: commands on data models.
 //!
 //! Each command reads files, calls the workbench library and prints what it returns; one file per command.
 
@@ -44,7 +44,7 @@ enum Command {
     Prices(cost::PricesArguments),
 }
 
-/// Does what the command line asks. An error is a sentence for the person at the terminal.
+/// Runs the command. An error is a message for the person at the terminal.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<(), String> {
     match &arguments.command {
         Command::Check(arguments) => check::run(arguments),

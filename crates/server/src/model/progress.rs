@@ -1,22 +1,23 @@
-//! How far a long command is: a bar on standard error, and only if that is a terminal.
+//! Progress of a long command: a bar on standard error, if that is a terminal.
 //!
-//! It knows what a run says of itself; it decides nothing. Standard output stays data, and nothing is said by colour.
+//! It shows what a run reports and decides nothing. It writes nothing to standard output and gives no
+//! information by colour alone.
 
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use keywright_workbench::run::Progress;
 
-/// Shorter work shows nothing: a bar that flashes past tells nobody anything.
+/// Shorter work shows no bar.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// A bar that is gone when it is dropped.
+/// A progress bar, cleared when it is dropped.
 pub(super) struct Bar {
     bar: ProgressBar,
 }
 
 impl Bar {
-    /// The draw target looks whether standard error is a terminal and stays silent if not.
+    /// Indicatif draws nothing if standard error is not a terminal.
     pub(super) fn new() -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
         if let Ok(style) = ProgressStyle::with_template("{msg} [{bar:30}] {human_pos}/{human_len}") {
@@ -25,7 +26,7 @@ impl Bar {
         Self { bar }
     }
 
-    /// Shows where a run is.
+    /// Shows the progress of a run.
     pub(super) fn show(&self, progress: Progress<'_>) {
         let (message, done, of) = match progress {
             Progress::Loading { done, of } => ("loading items".to_owned(), done, of),
@@ -35,7 +36,7 @@ impl Bar {
         self.at(&message, whole(done), whole(of));
     }
 
-    /// Shows how much of something is done.
+    /// Shows how many of `of` are done.
     pub(super) fn at(&self, message: &str, done: u64, of: u64) {
         if self.bar.is_hidden() || self.bar.elapsed() < QUIET {
             return;
@@ -46,7 +47,7 @@ impl Bar {
     }
 }
 
-/// Says what is being done while work lasts whose length nobody knows.
+/// Shows what is being done during work of unknown length.
 pub(super) fn during<T>(message: &str, work: impl FnOnce() -> T) -> T {
     let Bar { bar } = &Bar::new();
     if let Ok(style) = ProgressStyle::with_template("{msg} …") {

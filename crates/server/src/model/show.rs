@@ -11,8 +11,9 @@ use super::files;
 use super::format::{Format, one_of};
 use crate::banner;
 
-/// Shows a model: patterns, entities, keys, indexes, denormalisation, validation (the six steps of modelling), its item
-/// collections, what the numbers advise, and a checklist. A model that does not pass its check is shown as well.
+/// Shows a model: patterns, entities, keys, indexes, denormalisation and validation (the six steps of
+/// modelling), its item collections, advice from its numbers, and a checklist. A model that fails its check
+/// is shown as well.
 #[derive(Debug, Args)]
 pub(crate) struct ShowArguments {
     /// The model file
@@ -20,19 +21,20 @@ pub(crate) struct ShowArguments {
     /// What to show [default: the six steps, in order]
     #[arg(value_name = "VIEW", value_parser = view_parser())]
     views: Vec<View>,
-    /// Mark, in the item collections, what this pattern reads and returns
+    /// In the item collections, mark what this pattern reads and returns
     #[arg(long, value_name = "ID")]
     pattern: Option<String>,
-    /// How to print it; Markdown draws entities as a Mermaid diagram
+    /// Output format; Markdown draws entities as a Mermaid diagram
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = one_of(&[Format::Text, Format::Markdown]))]
     format: Format,
 }
 
-/// A view by its name on the command line.
+/// Parses the name of a view.
 fn view_parser() -> impl TypedValueParser<Value = View> {
     let names = VIEWS.map(|view| PossibleValue::new(view.name()).help(view.about()));
-    PossibleValuesParser::new(names)
-        .try_map(|name| VIEWS.into_iter().find(|view| view.name() == name).ok_or("no view has this name"))
+    PossibleValuesParser::new(names).try_map(|name| {
+        VIEWS.into_iter().find(|view| view.name() == name).ok_or("there is no view of this name")
+    })
 }
 
 pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
@@ -60,7 +62,7 @@ pub(crate) fn run(arguments: &ShowArguments) -> Result<(), String> {
     Ok(())
 }
 
-/// A pattern to mark is one of the model's, and there is a view that marks it.
+/// Checks that the model has the pattern to mark and that a chosen view marks it.
 fn check_pattern(arguments: &ShowArguments, model: &Model) -> Result<(), String> {
     let Some(id) = &arguments.pattern else { return Ok(()) };
     let known: Vec<&str> = model.patterns.iter().map(|pattern| pattern.id.as_str()).collect();
@@ -70,9 +72,7 @@ fn check_pattern(arguments: &ShowArguments, model: &Model) -> Result<(), String>
         return Err(format!("{}: there is no pattern `{id}`{hint}", arguments.model.display()));
     }
     if !arguments.views.is_empty() && !arguments.views.contains(&View::Collections) {
-        return Err(
-            "--pattern marks what a pattern reads in the view `collections`; add it to the views".to_owned()
-        );
+        return Err("--pattern needs the view `collections`; add it to the views".to_owned());
     }
     Ok(())
 }

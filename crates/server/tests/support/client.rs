@@ -8,7 +8,7 @@ use aws_sdk_dynamodb::types::{
     Projection, ProjectionType, ScalarAttributeType,
 };
 
-/// Who asks, and where.
+/// Access key and region of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Caller<'a> {
     pub access_key_id: &'a str,
@@ -22,7 +22,7 @@ impl Default for Caller<'_> {
     }
 }
 
-/// A client that tries once: a fault is a fault.
+/// A client without retries, so that every error shows.
 pub fn client(endpoint: &str, caller: Caller<'_>) -> Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version(BehaviorVersion::latest())

@@ -1,6 +1,4 @@
-//! Pseudo-random numbers: the seed alone decides a run.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! Pseudo-random numbers that depend only on a seed.
 
 pub struct Dice(u64);
 
@@ -15,7 +13,7 @@ impl Dice {
     }
 }
 
-/// A number from the environment, or this one.
+/// A number from an environment variable, or the default.
 pub fn wanted(variable: &str, otherwise: u64) -> u64 {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }

@@ -1,36 +1,35 @@
-//! What a disk may hold after a loss of power, from a recording of what a program did with its files.
+//! Derives what a disk can hold after a loss of power from a recording of a program's file operations.
 //!
-//! Everything under one folder is followed: what each file and each folder holds, which changes of them were synced, and
-//! which were not. From that, the folder as it may be found after a loss of power at any line of the recording: all that was
-//! synced, and of the rest what a seed decides.
+//! It follows everything under one folder: the contents of each file and folder, and which changes were
+//! synced. From that it builds the folder as it can be found after a loss of power at any line of the
+//! recording: everything that was synced, and of the rest what a seed decides.
 //!
-//! Files in the recording whose changes nobody here understands (mapped and written, copied by the kernel) stop the test.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! A file operation that it cannot interpret (mapped writes, copies by the kernel) fails the test.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::dice::Dice;
-use crate::strace::{Argument, Call, End, Trace};
+use crate::support::dice::Dice;
+use crate::support::strace::{Argument, Call, End, Trace};
 
 const SECTOR_BYTES: u64 = 512;
 const BLOCK_BYTES: usize = 65_536;
 
-/// How a disk may forget.
+/// What a disk guarantees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
-    /// No more than POSIX promises: a file's bytes are safe once the file was synced, a name once its folder was. All else may be
-    /// there or not, in any order, in pieces of sectors; only a rename happens as one.
+    /// Only what POSIX guarantees: a file's bytes are safe after a sync of the file, a name after a sync of
+    /// its folder. Anything else can survive or not, in any order, in pieces of sectors; only a rename is
+    /// atomic.
     Strict,
-    /// As file systems with a journal of names do it (ext4, XFS): names change in one order for the whole disk, and syncing
-    /// anything brings all earlier names along. The bytes of files are as above.
+    /// Like file systems with a metadata journal (ext4, XFS): names change in one order for the whole disk,
+    /// and any sync makes all earlier names safe. File contents are as above.
     Journaled,
 }
 
-/// Syncs that a careless store leaves out.
+/// Syncs that a faulty store leaves out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forgotten {
     Journals,
@@ -40,7 +39,7 @@ pub enum Forgotten {
 
 type Node = usize;
 
-/// Bytes from the beginning, and zeroes up to `length`.
+/// The bytes up to the last one that is not zero, and the length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Content {
     bytes: Vec<u8>,
@@ -89,12 +88,12 @@ enum Bytes {
     Length(u64),
 }
 
-/// One change of names.
+/// One change of a name.
 #[derive(Clone, Debug)]
 struct Naming {
     begun: usize,
     ended: usize,
-    /// What has to be synced for it to last.
+    /// The folder that must be synced to make it safe.
     folder: Node,
     what: Names,
 }
@@ -133,7 +132,7 @@ fn apply(folders: &mut Folders, naming: &Naming) {
     }
 }
 
-/// What a descriptor stands for. Copies of a descriptor share it.
+/// An open file description. Duplicated descriptors share it.
 #[derive(Debug)]
 struct Opened {
     node: Node,
@@ -141,14 +140,14 @@ struct Opened {
     appends: bool,
 }
 
-/// A folder and all that happened to it.
+/// A folder's initial contents and all recorded changes.
 #[derive(Clone, Debug)]
 pub struct Recording {
     root: PathBuf,
-    /// As it was before: files, and the names in each folder.
+    /// The initial contents: files, and the names in each folder.
     files: BTreeMap<Node, Content>,
     folders: Folders,
-    /// The name that each node had first.
+    /// The first name of each node.
     names: Vec<String>,
     changes: Vec<Change>,
     namings: Vec<Naming>,
@@ -157,7 +156,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Notes what the folder holds before the program is started; that is on the disk.
+    /// Reads the folder before the program is started; these contents count as synced.
     pub fn begin(root: &Path) -> Self {
         let mut recording = Self {
             root: root.to_owned(),
@@ -194,7 +193,7 @@ impl Recording {
         self.names.len() - 1
     }
 
-    /// Follows the program.
+    /// Applies the trace of the program.
     pub fn follow(&mut self, trace: &Trace) {
         self.lines = trace.lines;
         let mut follower = Follower {
@@ -209,7 +208,7 @@ impl Recording {
         }
     }
 
-    /// The same, as if syncing these did nothing.
+    /// The same recording without these syncs.
     pub fn without_syncs(&self, forgotten: Forgotten) -> Self {
         let mut recording = self.clone();
         recording.syncs.retain(|sync| {
@@ -224,14 +223,14 @@ impl Recording {
         recording
     }
 
-    /// The line from which on nothing is promised if the power is lost before this line: where the last sync of a journal began
-    /// that was done by then.
+    /// The line from which nothing is guaranteed if the power is lost before `line`: where the last completed
+    /// sync of a journal began.
     pub fn synced_through(&self, line: usize) -> usize {
         let done = self.syncs.iter().filter(|sync| sync.ended < line && is_journal(&self.names[sync.node]));
         done.map(|sync| sync.begun).max().unwrap_or(0)
     }
 
-    /// How many tables were written, lists of them replaced, journals begun, and files removed.
+    /// Counts of written tables, replaced manifests, new journals and removed files.
     pub fn summary(&self) -> String {
         let count =
             |wanted: &dyn Fn(&Naming) -> bool| self.namings.iter().filter(|naming| wanted(naming)).count();
@@ -247,7 +246,7 @@ impl Recording {
         )
     }
 
-    /// Lines around which it matters when the power is lost: before and after each sync, each change of names, and in between.
+    /// A random line near which a loss of power matters: around a sync, a change of names, or anywhere.
     pub fn moment(&self, dice: &mut Dice) -> usize {
         let pick = |dice: &mut Dice, length: usize| {
             usize::try_from(dice.roll(u64::try_from(length.max(1)).unwrap())).unwrap()
@@ -263,7 +262,7 @@ impl Recording {
         }
     }
 
-    /// A folder as it may be found if the power is lost before this line.
+    /// A folder as it can be found after a loss of power before this line.
     pub fn image(&self, line: usize, model: Model, dice: &mut Dice) -> Image {
         let synced = self.synced(line);
         let folders = self.surviving_names(line, model, &synced, dice);
@@ -273,7 +272,7 @@ impl Recording {
         image
     }
 
-    /// For each node the line before which everything done to it is safe.
+    /// For each node, the line before which all its changes are safe.
     fn synced(&self, line: usize) -> HashMap<Node, usize> {
         let mut synced = HashMap::new();
         for sync in self.syncs.iter().filter(|sync| sync.ended < line) {
@@ -295,7 +294,7 @@ impl Recording {
             Model::Strict => naming.ended < synced.get(&naming.folder).copied().unwrap_or(0),
             Model::Journaled => naming.ended < last_sync,
         };
-        // Names that are changed in one order for the whole disk are one group.
+        // In the journaled model all names form one group, because they change in one order.
         let group = |naming: &Naming| if model == Model::Journaled { 0 } else { naming.folder };
         let happened = || self.namings.iter().filter(|naming| naming.begun < line);
         let doubtful = happened().filter(|naming| !is_safe(naming)).map(group);
@@ -335,27 +334,27 @@ fn is_journal(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "jnl")
 }
 
-/// What is left of a change.
+/// How much of a change survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Whole,
     Lost,
-    /// Its beginning, to any byte.
+    /// A prefix of any length.
     Beginning,
-    /// Any of its sectors.
+    /// Any subset of its sectors.
     Sectors,
 }
 
-/// Decides which of the doubtful changes of each file or folder survive.
+/// Decides which unsynced changes of each file or folder survive.
 struct Lotteries {
     model: Model,
-    /// How many doubtful changes each has.
+    /// Number of unsynced changes of each node.
     doubtful: HashMap<Node, u64>,
     begun: HashMap<Node, Lottery>,
 }
 
 enum Lottery {
-    /// So many; then perhaps the beginning of one; then none.
+    /// The first `left` changes, then perhaps a prefix of the next one, then none.
     First {
         left: u64,
         beginning: bool,
@@ -466,7 +465,7 @@ impl Image {
             };
             let file = fs::File::create(&path).unwrap();
             file.set_len(content.length).unwrap();
-            // Long stretches of zeroes need no room.
+            // Zeroes at the end take no space.
             for (block, bytes) in (0..).zip(content.bytes.chunks(BLOCK_BYTES)) {
                 if bytes.iter().any(|byte| *byte != 0) {
                     file.write_all_at(bytes, block * u64::try_from(BLOCK_BYTES).unwrap()).unwrap();
@@ -475,7 +474,7 @@ impl Image {
         }
     }
 
-    /// The bytes of a file, if it is there.
+    /// The bytes of a file, if it exists.
     pub fn read(&self, path: &Path) -> Option<Vec<u8>> {
         let content = self.0.get(path)?.as_ref()?;
         let mut bytes = content.bytes.clone();
@@ -484,10 +483,10 @@ impl Image {
     }
 }
 
-/// Goes through a recording with the program's own view of its files.
+/// Replays a recording with the program's own view of its files.
 struct Follower<'a> {
     recording: &'a mut Recording,
-    /// As the program sees them.
+    /// The folders as the program sees them.
     folders: Folders,
     lengths: HashMap<Node, u64>,
     descriptors: HashMap<i64, usize>,
@@ -530,7 +529,7 @@ impl Follower<'_> {
             (_, "unlinkat") => self.unlink(&call.arguments[1].clone(), call.number(0), call),
             (_, "rename") => self.rename((0, None), (1, None), call),
             (_, "renameat" | "renameat2") => self.rename((1, call.number(0)), (3, call.number(2)), call),
-            // Done at their beginning, or nothing to do with files.
+            // Handled at their beginning, or not about files.
             (
                 _,
                 "write" | "writev" | "pwrite64" | "close" | "fcntl" | "accept4" | "recvfrom" | "sendto"
@@ -552,7 +551,7 @@ impl Follower<'_> {
         self.opened.get_mut(*opened)
     }
 
-    /// The folder and the name in it that a path stands for; `None` for paths elsewhere.
+    /// The folder and name of a path; `None` for paths outside the root.
     fn resolve(&self, path: &Argument, relative_to: Option<i64>) -> Option<(Node, String)> {
         let path = PathBuf::from(String::from_utf8(path.bytes().to_vec()).unwrap());
         let (start, path) = if path.is_absolute() {
@@ -584,7 +583,7 @@ impl Follower<'_> {
         };
         let flags = call.arguments.iter().map(Argument::word).find(|word| word.starts_with("O_")).unwrap();
         let descriptor = call.result.unwrap();
-        // A number may be in use for something else by now.
+        // The descriptor's number can be reused by now.
         self.descriptors.remove(&descriptor);
         let Some((folder, name)) = self.resolve(path, relative_to) else { return };
         let existing = self.lookup(folder, &name);

@@ -1,27 +1,25 @@
-//! What clients asked and what they were told, from a recording of the server's sockets.
+//! Requests and acknowledgements, from a recording of the server's sockets.
 //!
-//! A write counts as acknowledged from the line at which the server began to hand its answer to the operating system. It
-//! knows requests as far as the workload of `ledger` makes them.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! A write counts as acknowledged from the line at which the server began to send its response. Only requests
+//! of the workload in `ledger` are known.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use serde_json::Value;
 
-use crate::ledger::{Place, generation_of, place_of};
-use crate::strace::{Call, End, Trace};
+use crate::support::ledger::{Place, generation_of, place_of};
+use crate::support::strace::{Call, End, Trace};
 
-/// What a request asks for.
+/// The content of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Request {
     Table,
     Stream,
     Rows(Vec<(Place, u64)>),
     Other,
 }
 
-impl Asked {
+impl Request {
     fn read(head: &str, body: &Value) -> Self {
         let target = head.lines().find_map(|line| {
             let (name, value) = line.split_once(':')?;
@@ -42,16 +40,16 @@ impl Asked {
     }
 }
 
-/// A connection while it is followed.
+/// The state of a connection.
 #[derive(Default)]
 struct Connection {
     unread: Vec<u8>,
-    unanswered: VecDeque<Asked>,
+    unanswered: VecDeque<Request>,
 }
 
 impl Connection {
-    /// Takes whole requests off what was received.
-    fn take_requests(&mut self) -> Vec<Asked> {
+    /// Removes complete requests from the received bytes.
+    fn take_requests(&mut self) -> Vec<Request> {
         let mut taken = Vec::new();
         while let Some(end) = self.unread.windows(4).position(|window| window == b"\r\n\r\n") {
             let head = String::from_utf8(self.unread[..end].to_vec()).unwrap();
@@ -64,21 +62,21 @@ impl Connection {
                 break;
             }
             let body = serde_json::from_slice(&self.unread[end + 4..whole]).unwrap_or_default();
-            let asked = Asked::read(&head, &body);
-            self.unanswered.push_back(asked.clone());
-            taken.push(asked);
+            let request = Request::read(&head, &body);
+            self.unanswered.push_back(request.clone());
+            taken.push(request);
             self.unread.drain(..whole);
         }
         taken
     }
 }
 
-/// Requests that were carried out, by the line at which their answer went out.
+/// Acknowledged requests, by the line at which their response was sent.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    told: Vec<(usize, Asked)>,
-    /// All that was asked.
-    asked: Vec<Asked>,
+    acknowledged: Vec<(usize, Request)>,
+    /// All requests.
+    requests: Vec<Request>,
 }
 
 impl History {
@@ -97,7 +95,7 @@ impl History {
                 }
                 (End::Ended, "recvfrom", Some(connection)) if call.succeeded() => {
                     connection.unread.extend_from_slice(call.arguments[1].bytes());
-                    history.asked.extend(connection.take_requests());
+                    history.requests.extend(connection.take_requests());
                 }
                 (End::Begun, "sendto" | "write" | "writev" | "sendmsg", Some(connection)) => {
                     history.answer(connection, call);
@@ -113,26 +111,26 @@ impl History {
         if !answer.starts_with(b"HTTP/1.1 ") {
             return;
         }
-        let asked = connection.unanswered.pop_front().expect("an answer follows its request");
+        let request = connection.unanswered.pop_front().expect("an answer follows its request");
         if answer.starts_with(b"HTTP/1.1 200") {
-            self.told.push((call.begun, asked));
+            self.acknowledged.push((call.begun, request));
         }
     }
 
-    fn before(&self, line: usize) -> impl Iterator<Item = &Asked> {
-        self.told.iter().filter(move |(told, _)| *told < line).map(|(_, asked)| asked)
+    fn before(&self, line: usize) -> impl Iterator<Item = &Request> {
+        self.acknowledged.iter().filter(move |(answered, _)| *answered < line).map(|(_, request)| request)
     }
 
-    /// Whether a request of this kind was answered well before this line.
-    pub fn was_told(&self, wanted: &Asked, line: usize) -> bool {
-        self.before(line).any(|asked| asked == wanted)
+    /// Whether a request of this kind was acknowledged before this line.
+    pub fn was_acknowledged(&self, wanted: &Request, line: usize) -> bool {
+        self.before(line).any(|request| request == wanted)
     }
 
-    /// For each key the greatest generation acknowledged before this line.
+    /// The greatest generation of each key acknowledged before this line.
     pub fn acknowledged(&self, line: usize) -> BTreeMap<Place, u64> {
         let mut greatest = BTreeMap::new();
-        for asked in self.before(line) {
-            let Asked::Rows(rows) = asked else { continue };
+        for request in self.before(line) {
+            let Request::Rows(rows) = request else { continue };
             for (place, generation) in rows {
                 let known = greatest.entry(place.clone()).or_insert(0);
                 *known = (*known).max(*generation);
@@ -141,14 +139,14 @@ impl History {
         greatest
     }
 
-    /// Whether this was ever asked to be written.
-    pub fn was_asked(&self, place: &Place, generation: u64) -> bool {
+    /// Whether a request ever wrote this generation.
+    pub fn was_requested(&self, place: &Place, generation: u64) -> bool {
         let row = (place.clone(), generation);
-        self.asked.iter().any(|asked| matches!(asked, Asked::Rows(rows) if rows.contains(&row)))
+        self.requests.iter().any(|request| matches!(request, Request::Rows(rows) if rows.contains(&row)))
     }
 
-    /// How many writes were acknowledged.
+    /// Number of acknowledged writes.
     pub fn writes(&self) -> usize {
-        self.told.iter().filter(|(_, asked)| matches!(asked, Asked::Rows(_))).count()
+        self.acknowledged.iter().filter(|(_, request)| matches!(request, Request::Rows(_))).count()
     }
 }

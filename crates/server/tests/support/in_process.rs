@@ -1,6 +1,5 @@
-//! The database without sockets: JSON in, JSON out, over any store; and the same calls over HTTP, without an SDK.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! The database without sockets, JSON in and JSON out, over any store; and the same calls over HTTP without
+//! an SDK.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -15,13 +14,13 @@ use keywright_store::Store;
 use keywright_wire::{Operation, decode, render, render_error};
 use serde_json::Value;
 
-/// What came back.
+/// The outcome of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
     Good(Value),
     /// The error's name, and its body.
     Fault(String, Value),
-    /// Nothing, or the server's own failure: the request may or may not have been carried out.
+    /// No response, or an internal error: the request may have been executed or not.
     Unknown(String),
 }
 
@@ -29,7 +28,7 @@ impl Answer {
     pub fn good(self) -> Value {
         match self {
             Self::Good(body) => body,
-            other => panic!("a good answer was expected, not {other:?}"),
+            other => panic!("expected success, got {other:?}"),
         }
     }
 
@@ -44,7 +43,7 @@ impl Answer {
     }
 }
 
-/// Asks until it is ready: what runs in process waits for nothing that comes from elsewhere.
+/// Polls until ready. Nothing in process waits for external events.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
@@ -54,19 +53,19 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Something that answers DynamoDB requests.
+/// Executes DynamoDB requests.
 #[allow(async_fn_in_trait, reason = "these run on one thread")]
 pub trait Api {
     async fn call(&self, operation: &str, body: &Value) -> Answer;
 }
 
-/// Something that answers requests about streams too.
+/// Executes requests to DynamoDB Streams too.
 #[allow(async_fn_in_trait, reason = "these run on one thread")]
 pub trait StreamsApi: Api {
     async fn call_streams(&self, operation: &str, body: &Value) -> Answer;
 }
 
-/// Time stands still; random numbers count up: the same calls give the same answers.
+/// A fixed time and counting random numbers: the same calls give the same answers.
 #[derive(Default)]
 struct StillEnv(AtomicU64);
 
@@ -90,7 +89,7 @@ pub struct InProcess<S: Store> {
 impl<S: Store> InProcess<S> {
     pub async fn open(store: S) -> Result<Self, String> {
         let engine = Engine::open(store, Arc::new(StillEnv::default()), EngineConfig::default()).await;
-        // Whom a server without credentials takes everyone for.
+        // The caller of every request to a server without credentials.
         let caller = Caller { account: AccountId::from("123456789012"), region: Region::from("us-east-1") };
         engine.map(|engine| Self { engine, caller }).map_err(|error| format!("{error:?}"))
     }
@@ -123,7 +122,7 @@ impl<S: Store> StreamsApi for InProcess<S> {
     }
 }
 
-/// Sends to `host:port`, one connection for each request under way.
+/// An HTTP client of `host:port` with one connection per concurrent request.
 pub struct Http {
     authority: String,
     idle: std::sync::Mutex<Vec<hyper::client::conn::http1::SendRequest<Full<Bytes>>>>,
@@ -135,16 +134,16 @@ impl Http {
     }
 
     async fn exchange(&self, target: String, body: &Value) -> Result<(u16, Bytes), String> {
-        let told = |error: &dyn std::fmt::Display| error.to_string();
+        let text = |error: &dyn std::fmt::Display| error.to_string();
         let idle = self.idle.lock().unwrap().pop().filter(|idle| !idle.is_closed());
         let mut sender = if let Some(sender) = idle {
             sender
         } else {
             let stream =
-                tokio::net::TcpStream::connect(&self.authority).await.map_err(|error| told(&error))?;
+                tokio::net::TcpStream::connect(&self.authority).await.map_err(|error| text(&error))?;
             let (sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
                 .await
-                .map_err(|error| told(&error))?;
+                .map_err(|error| text(&error))?;
             tokio::spawn(driver);
             sender
         };
@@ -159,11 +158,11 @@ impl Http {
                  SignedHeaders=host;x-amz-date;x-amz-target, Signature=00",
             )
             .body(Full::new(Bytes::from(body.to_string())))
-            .map_err(|error| told(&error))?;
-        sender.ready().await.map_err(|error| told(&error))?;
-        let response = sender.send_request(request).await.map_err(|error| told(&error))?;
+            .map_err(|error| text(&error))?;
+        sender.ready().await.map_err(|error| text(&error))?;
+        let response = sender.send_request(request).await.map_err(|error| text(&error))?;
         let status = response.status().as_u16();
-        let body = response.into_body().collect().await.map_err(|error| told(&error))?.to_bytes();
+        let body = response.into_body().collect().await.map_err(|error| text(&error))?.to_bytes();
         self.idle.lock().unwrap().push(sender);
         Ok((status, body))
     }

@@ -1,8 +1,7 @@
-//! A workload whose writes can be told apart afterwards, and what must hold of them whatever happened to the server.
+//! A workload whose writes are distinguishable, and the invariants that must hold after any failure of the
+//! server.
 //!
-//! It does not know what happens to the server, nor how it is asked: over HTTP or in process.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! It does not know how the server fails, nor whether it is reached over HTTP or in process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,8 +13,8 @@ use aws_sdk_dynamodb::types::{AttributeValue, Put, StreamSpecification, StreamVi
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::in_process::{Answer, StreamsApi};
 use crate::support::client::{Caller, client};
+use crate::support::in_process::{Answer, StreamsApi};
 
 pub const TABLE: &str = "Tab";
 const WRITERS: u64 = 4;
@@ -31,7 +30,7 @@ fn s(text: String) -> AttributeValue {
     AttributeValue::S(text)
 }
 
-/// The item of one write: `generation` shows which write of the key it is.
+/// The item of one write; `generation` identifies the write.
 pub fn row(pk: &str, number: u64, generation: u64, padding: &str) -> Item {
     HashMap::from([
         ("pk".to_owned(), s(pk.to_owned())),
@@ -52,20 +51,20 @@ pub fn place_of(item: &Value) -> Place {
     (text("pk"), text("sk"))
 }
 
-/// Clients that write until they are told to stop, and what was acknowledged to them.
+/// Clients that write until they are stopped, and the writes acknowledged to them.
 #[derive(Default)]
 pub struct Workload {
     clock: AtomicU64,
     done: AtomicBool,
     padding_bytes_max: u64,
-    /// For each key the greatest generation.
+    /// The greatest generation of each key.
     acknowledged: Mutex<BTreeMap<Place, u64>>,
-    /// How often which error came instead.
+    /// Counts of errors by name.
     refused: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Workload {
-    /// Generations begin here; rows are as long as this and more.
+    /// Generations start at `first`; rows have at least this much padding.
     pub fn new(first_generation: u64, padding_bytes_max: u64) -> Arc<Self> {
         Arc::new(Self { clock: AtomicU64::new(first_generation), padding_bytes_max, ..Self::default() })
     }
@@ -82,7 +81,7 @@ impl Workload {
         self.refused.lock().unwrap().clone()
     }
 
-    /// Begins to write to this endpoint.
+    /// Starts the writers on this endpoint.
     pub fn start(self: &Arc<Self>, endpoint: &str) -> JoinSet<()> {
         self.done.store(false, Ordering::Relaxed);
         let mut writers = JoinSet::new();
@@ -101,7 +100,7 @@ impl Workload {
         "p".repeat(usize::try_from(generation * 37 % (self.padding_bytes_max + 1)).unwrap())
     }
 
-    /// Writes until it is told to stop: single puts, and pairs in one transaction.
+    /// Writes until stopped: single puts, and pairs in one transaction.
     async fn write(self: Arc<Self>, client: Client, writer: u64) {
         while !self.done.load(Ordering::Relaxed) {
             let generation = self.clock.fetch_add(1, Ordering::Relaxed);
@@ -156,11 +155,11 @@ pub async fn enable_stream(client: &Client) {
 fn good(answer: Answer) -> Result<Value, String> {
     match answer {
         Answer::Good(body) => Ok(body),
-        other => Err(format!("a good answer was expected, not {other:?}")),
+        other => Err(format!("expected success, got {other:?}")),
     }
 }
 
-/// All items of the table, or of an index of it.
+/// All items of the table or of an index.
 pub async fn scan(api: &impl StreamsApi, index: Option<&str>) -> Result<Table, String> {
     let mut asked = json!({"TableName": TABLE});
     if let Some(index) = index {
@@ -181,13 +180,13 @@ pub async fn scan(api: &impl StreamsApi, index: Option<&str>) -> Result<Table, S
     }
 }
 
-/// Every acknowledged write is there, or a later one of the same key; transactions are whole; the indexes are what the
-/// table is.
+/// Every acknowledged write or a later one of the same key is found, transactions are whole, and the indexes
+/// agree with the table.
 pub async fn check(api: &impl StreamsApi, acknowledged: &BTreeMap<Place, u64>) -> Result<Table, String> {
     let table = scan(api, None).await?;
     for (key, wanted) in acknowledged {
         let Some(found) = table.get(key) else {
-            return Err(format!("{key:?} was acknowledged with {wanted} and is gone"));
+            return Err(format!("{key:?} was acknowledged with {wanted} and is lost"));
         };
         if generation_of(found) < *wanted {
             return Err(format!("{key:?} went back from {wanted} to {}", generation_of(found)));
@@ -197,7 +196,7 @@ pub async fn check(api: &impl StreamsApi, acknowledged: &BTreeMap<Place, u64>) -
     Ok(table)
 }
 
-/// Transactions are whole, and the indexes are what the table is.
+/// Transactions are whole, and the indexes agree with the table.
 pub async fn check_whole(api: &impl StreamsApi, table: &Table) -> Result<(), String> {
     for ((pk, sk), item) in table {
         for (side, other_side) in [("left", "right"), ("right", "left")] {
@@ -210,18 +209,18 @@ pub async fn check_whole(api: &impl StreamsApi, table: &Table) -> Result<(), Str
     }
     for index in INDEXES {
         if scan(api, Some(index)).await? != *table {
-            return Err(format!("{index} is not what the table is"));
+            return Err(format!("{index} does not agree with the table"));
         }
     }
     Ok(())
 }
 
-/// The stream's history, if the table has one, ends in what the table holds.
+/// The stream's history, if the table has a stream, ends in the table's contents.
 pub async fn check_stream(api: &impl StreamsApi, table: &Table) -> Result<(), String> {
     check_stream_and(api, table, &mut |_, _| {}).await
 }
 
-/// As `check_stream`, and hands over every record's key and change.
+/// Like `check_stream`, and passes every record's key and change to a callback.
 pub async fn check_stream_and(
     api: &impl StreamsApi,
     table: &Table,
@@ -232,12 +231,12 @@ pub async fn check_stream_and(
     if replayed_stream(api, arn, note).await? == *table {
         Ok(())
     } else {
-        Err("the stream's history is not the table's".to_owned())
+        Err("the stream's history does not end in the table's contents".to_owned())
     }
 }
 
-/// The table as its stream tells it: every image applied in order, shard by shard, parents first. Each image must fit the
-/// one before.
+/// The table according to its stream: every image applied in order, shard by shard, parents first. Each image
+/// must fit the one before.
 async fn replayed_stream(
     api: &impl StreamsApi,
     arn: &Value,

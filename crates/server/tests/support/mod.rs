@@ -1,9 +1,22 @@
-//! A real server process for tests, on a free port, stopped when dropped.
+//! What the test programs share. Here: a real server process on a free port, stopped when dropped.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
 pub mod client;
+pub mod dice;
+#[cfg(target_os = "linux")]
+pub mod disk;
+#[cfg(target_os = "linux")]
+pub mod history;
+pub mod in_process;
+pub mod ledger;
+pub mod machine;
+pub mod naive;
 pub mod raw;
+pub mod register;
+pub mod snapshot;
+#[cfg(target_os = "linux")]
+pub mod strace;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -14,7 +27,7 @@ pub fn model_command(folder: &Path, arguments: &[&str]) -> Output {
     model_command_to(folder, arguments, Stdio::piped())
 }
 
-/// The same with a standard output of one's own.
+/// Like `model_command`, with this standard output.
 pub fn model_command_to(folder: &Path, arguments: &[&str], output: Stdio) -> Output {
     let child = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .current_dir(folder)
@@ -27,7 +40,7 @@ pub fn model_command_to(folder: &Path, arguments: &[&str], output: Stdio) -> Out
     child.unwrap().wait_with_output().unwrap()
 }
 
-/// Adds a key to a credentials file: its id and its secret, read from what the command says.
+/// Adds a key to a credentials file. Returns its id and its secret, parsed from the command's output.
 pub fn add_key(file: &Path, more: &[&str]) -> (String, String) {
     let added = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .args(["credentials", "--file", file.to_str().unwrap(), "add"])
@@ -47,12 +60,12 @@ pub fn add_key(file: &Path, more: &[&str]) -> (String, String) {
 pub struct Server {
     process: Child,
     pub endpoint: String,
-    /// What it printed before it was ready.
+    /// The banner.
     pub banner: String,
 }
 
 impl Server {
-    /// Starts with these arguments on a free port and waits until it listens.
+    /// Starts the server with these arguments on a free port and waits until it listens.
     pub fn start(arguments: &[&str]) -> Self {
         Self::try_start(arguments).unwrap_or_else(|fault| panic!("the server did not start: {fault}"))
     }
@@ -65,12 +78,12 @@ impl Server {
         Self::start(&["--data", folder.to_str().unwrap()])
     }
 
-    /// As `start`, but hands back what the server wrote to standard error if it ends instead of listening.
+    /// Like `start`, but returns the server's standard error if it ends instead of listening.
     pub fn try_start(arguments: &[&str]) -> Result<Self, String> {
         Self::run(Command::new(env!("CARGO_BIN_EXE_keywright")), arguments)
     }
 
-    /// On this folder, where no file may grow beyond so many KiB: writing past it fails as on a full disk.
+    /// Starts the server on this folder with a limit on file sizes: writing past it fails as on a full disk.
     #[cfg(unix)]
     pub fn on_full_disk(folder: &Path, file_kib_max: u64) -> Result<Self, String> {
         let mut shell = Command::new("bash");
@@ -79,7 +92,7 @@ impl Server {
         Self::run(shell, &["--data", folder.to_str().unwrap()])
     }
 
-    /// Run by another program, whose arguments end where the name of the program that it runs is expected.
+    /// Starts the server by another program, to whose arguments the server's command is appended.
     pub fn under(mut runner: Command, arguments: &[&str]) -> Result<Self, String> {
         runner.arg(env!("CARGO_BIN_EXE_keywright"));
         Self::run(runner, arguments)
@@ -105,7 +118,7 @@ impl Server {
             let output = process.wait_with_output().unwrap();
             return Err(String::from_utf8_lossy(&output.stderr).into_owned());
         };
-        // The rest of the banner; the pipe stays open so that the server never writes to a closed one.
+        // Reads the rest of the banner. The pipe stays open, so that the server never writes to a closed one.
         for line in lines.by_ref().map_while(Result::ok) {
             banner.push_str(&line);
             banner.push('\n');
@@ -126,7 +139,7 @@ impl Server {
         self.endpoint.split("//").nth(1).unwrap()
     }
 
-    /// The memory that the process holds, in MiB.
+    /// Resident memory of the process, in MiB.
     #[cfg(target_os = "linux")]
     pub fn resident_mib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
@@ -140,7 +153,7 @@ impl Server {
         self.process.wait().unwrap();
     }
 
-    /// Sends a signal to the process that a runner runs, and waits for the runner.
+    /// Sends a signal to the server under a runner, and waits for the runner.
     #[cfg(unix)]
     pub fn end_under(mut self, signal: &str) {
         let id = self.id();
@@ -150,7 +163,7 @@ impl Server {
         self.process.wait().unwrap();
     }
 
-    /// Asks the process to stop and returns whether it ended well.
+    /// Stops the process and returns whether it exited cleanly.
     pub fn stop(mut self) -> bool {
         let signalled = Command::new("kill").arg(self.id().to_string()).status().unwrap();
         assert!(signalled.success());
@@ -160,7 +173,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Already gone after `kill` or `stop`.
+        // Already ended after `kill` or `stop`.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,4 +1,4 @@
-//! HTTP over raw sockets, byte by byte where a test wants it.
+//! HTTP over raw sockets, with control over every byte.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -49,7 +49,7 @@ impl Connection {
         request.push_str("\r\n");
         let stream = self.stream.get_mut();
         stream.write_all(request.as_bytes()).unwrap();
-        // A server that refuses a body early may close before all of it is sent.
+        // A server that refuses a body early can close the connection before all of it is sent.
         let _ = stream.write_all(body);
         self.read()
     }
@@ -78,7 +78,7 @@ impl Connection {
         Answer { status, headers, body }
     }
 
-    /// A well-formed request of an operation.
+    /// Sends a well-formed request of an operation.
     pub fn call(&mut self, operation: &str, body: &[u8]) -> Answer {
         let target = format!("DynamoDB_20120810.{operation}");
         self.send("POST", &signed(&target), body)

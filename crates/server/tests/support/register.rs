@@ -1,10 +1,8 @@
-//! Changes of every kind that can be told apart afterwards, what was acknowledged of them, and what must hold of a table and
-//! its stream whatever happened to the server in between.
+//! Distinguishable changes of every kind, a register of those that were acknowledged, and the invariants of a
+//! table and its stream after any failure of the server.
 //!
-//! Every change has a number of its own, greater than all earlier ones, which what it writes carries as its generation. Each key
-//! has one writer, so that its changes come one after the other. It does not know what happens to the server.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! Every change has a unique, rising number, which the item that it writes holds as its generation. Each key
+//! has one writer, so its changes are sequential. This module does not know how the server fails.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,9 +15,9 @@ use aws_sdk_dynamodb::types::{
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::dice::Dice;
-use crate::ledger::{Item, Place, TABLE, Table, generation_of, row};
 use crate::support::client::{Caller, client};
+use crate::support::dice::Dice;
+use crate::support::ledger::{Item, Place, TABLE, Table, generation_of, row};
 
 const WRITERS: u64 = 4;
 /// Sort keys of each partition.
@@ -27,31 +25,31 @@ const KEYS: u64 = 20;
 /// All keys of a partition.
 const BATCH: u64 = 20;
 
-/// What a change leaves behind.
+/// The state of the key after a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Left {
     Item,
     Nothing,
 }
 
-/// One key's changes by their numbers.
+/// The changes of one key, by number.
 #[derive(Clone, Debug, Default)]
 struct Key {
     tried: BTreeMap<u64, Left>,
     acknowledged: BTreeSet<u64>,
-    /// Generations that acknowledged deletes removed, as they said or as the key's only writer knows.
+    /// Generations removed by acknowledged deletes, as their responses say or as the key's only writer knows.
     removed: BTreeSet<u64>,
 }
 
 impl Key {
-    /// The generation that it holds for certain: the last change was acknowledged and left an item.
+    /// The generation that the key certainly has: the last change was acknowledged and left an item.
     fn certain(&self) -> Option<u64> {
         let (last, left) = self.tried.last_key_value()?;
         (*left == Left::Item && self.acknowledged.contains(last)).then_some(*last)
     }
 
-    /// Whether this can be what the key holds: the effect of the last acknowledged change, or of a later one whose answer did
-    /// not come.
+    /// Whether the key can have this generation: from the last acknowledged change, or from a later one
+    /// without a response.
     fn may_hold(&self, found: Option<u64>) -> bool {
         let last = self.acknowledged.last().copied();
         if let Some(generation) = found {
@@ -63,7 +61,7 @@ impl Key {
     }
 }
 
-/// What was tried and what was acknowledged, of all keys.
+/// The attempted and the acknowledged changes of all keys.
 #[derive(Default)]
 pub struct Register {
     clock: AtomicU64,
@@ -90,14 +88,14 @@ impl Register {
         self.keys.lock().unwrap().entry(place.clone()).or_default().acknowledged.insert(number);
     }
 
-    /// How many changes of single keys were acknowledged, and how many tried.
+    /// Numbers of acknowledged and of attempted changes.
     pub fn counts(&self) -> (usize, usize) {
         let keys = self.keys.lock().unwrap();
         let sum = |count: fn(&Key) -> usize| keys.values().map(count).sum();
         (sum(|key| key.acknowledged.len()), sum(|key| key.tried.len()))
     }
 
-    /// Begins to write to this endpoint.
+    /// Starts the writers on this endpoint.
     pub fn start(self: &Arc<Self>, endpoint: &str, seed: u64) -> JoinSet<()> {
         self.done.store(false, Ordering::Relaxed);
         let mut writers = JoinSet::new();
@@ -173,7 +171,7 @@ impl Register {
         }
     }
 
-    /// A batch is no transaction: each of its puts is there or not.
+    /// A batch is not a transaction: each of its puts can fail on its own.
     async fn put_batch(&self, client: &Client, writer: u64, sort: u64) {
         let places: Vec<Place> = (0..BATCH).map(|more| place("many", writer, (sort + more) % KEYS)).collect();
         let tried: Vec<(u64, &Place)> =
@@ -235,7 +233,8 @@ impl Register {
         good
     }
 
-    /// Every key holds what its last acknowledged change left, or a later one's effect, and nothing that nobody wrote.
+    /// Every key has the state of its last acknowledged change or of a later attempt, and no other keys
+    /// exist.
     pub fn check_table(&self, table: &Table) -> Result<(), String> {
         let keys = self.keys.lock().unwrap();
         for (place, key) in keys.iter() {
@@ -248,12 +247,12 @@ impl Register {
             }
         }
         match table.keys().find(|place| !keys.contains_key(*place)) {
-            Some(place) => Err(format!("{place:?} is there, and nobody wrote it")),
+            Some(place) => Err(format!("{place:?} exists, and nobody wrote it")),
             None => Ok(()),
         }
     }
 
-    /// Every acknowledged change is in the stream, each once, and nothing that nobody tried.
+    /// Every acknowledged change is in the stream exactly once, and no change that was never attempted.
     pub fn check_history(&self, history: &History) -> Result<(), String> {
         for (place, key) in self.keys.lock().unwrap().iter() {
             let written = |number: &&u64| key.tried.get(*number) == Some(&Left::Item);
@@ -264,7 +263,7 @@ impl Register {
                 .find(|number| history.written.get(&(place.clone(), **number)) != Some(&1));
             if let Some(number) = missing {
                 return Err(format!(
-                    "{place:?}: the stream does not have {number} once, which was acknowledged"
+                    "{place:?}: the acknowledged change {number} is not in the stream exactly once"
                 ));
             }
             let kept =
@@ -280,16 +279,16 @@ impl Register {
             keys.get(place).is_some_and(|key| key.tried.get(number) == Some(&Left::Item))
         };
         match history.written.keys().find(|change| !tried(change)) {
-            Some(change) => Err(format!("the stream has {change:?}, which nobody tried")),
+            Some(change) => Err(format!("the stream has {change:?}, which nobody attempted")),
             None => Ok(()),
         }
     }
 }
 
-/// What a stream tells, record by record.
+/// The changes in a stream's records.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// Generations that were written, and how often.
+    /// Written generations and their counts.
     pub written: BTreeMap<(Place, u64), u64>,
     pub removed: BTreeSet<(Place, u64)>,
 }

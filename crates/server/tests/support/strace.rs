@@ -1,38 +1,38 @@
-//! Runs a program under `strace` and reads what it wrote down: one call after the other, with the line at which each began
-//! and the one at which it ended.
+//! Runs a program under `strace` and parses the recording: one call after the other, with the lines at which
+//! each began and ended.
 //!
-//! The lines are in an order that keeps cause before effect: a thread goes on after a call only once the call's end is written
-//! down, and a call's beginning is written down before the kernel acts on it. It does not know what the calls mean.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! The order of the lines keeps causality: a thread continues after a call only when the call's end has been
+//! written, and a call's beginning is written before the kernel acts on it. This module does not know what
+//! the calls mean.
 
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Everything that changes files, folders, or which of them a descriptor stands for, and what is said over sockets. Calls that
-/// would change files in a way that nobody here understands are written down too, so that they are noticed.
+/// All calls that change files, folders or descriptors, or that use sockets. Calls that `disk` cannot
+/// interpret are recorded too, so that they are noticed.
 const CALLS: &str = "open,openat,openat2,creat,close,dup,dup2,dup3,fcntl,lseek,read,readv,\
     write,writev,pwrite64,pwritev,pwritev2,ftruncate,truncate,fallocate,\
     rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat,symlink,symlinkat,\
     fsync,fdatasync,sync,syncfs,sync_file_range,msync,mmap,copy_file_range,sendfile,splice,io_uring_setup,\
     accept4,recvfrom,sendto,sendmsg";
 
-/// Whether processes may be traced here. If not, it says what is passed over, past the harness, which would keep it to itself.
+/// Whether processes can be traced here. If not, it prints which tests are skipped directly to standard
+/// error, because the harness hides the output of passing tests.
 pub fn is_allowed(tests: &str) -> bool {
     let mut tried = Command::new("strace");
     tried.args(["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "true"]);
     tried.stdout(Stdio::null()).stderr(Stdio::null());
     let allowed = tried.status().is_ok_and(|status| status.success());
     if !allowed {
-        let notice = format!("{tests}: passed over, because strace is not installed or may not trace here\n");
+        let notice = format!("{tests}: skipped, because strace is not installed or may not trace here\n");
         std::io::stderr().write_all(notice.as_bytes()).unwrap();
     }
     allowed
 }
 
-/// `strace` writing to this file, to which the program and its arguments are to be added.
+/// `strace` that writes to this file; the program and its arguments are appended.
 pub fn recorder(trace: &Path) -> Command {
     let mut strace = Command::new("strace");
     strace.args(["-f", "--seccomp-bpf", "-qq", "-xx", "-s", "100000000", "-e", "signal=none"]);
@@ -40,7 +40,8 @@ pub fn recorder(trace: &Path) -> Command {
     strace
 }
 
-/// `strace` that lets the calls of this name on this file fail with this error, from each thread's `first`-th one on.
+/// `strace` that makes calls of this name on this file fail with this error, from each thread's `first`-th
+/// call on.
 pub fn saboteur(call: &str, file: &Path, error: &str, first: u64) -> Command {
     let mut strace = Command::new("strace");
     strace.args(["-f", "-qq", "-o", "/dev/null", "-P"]).arg(file);
@@ -56,9 +57,9 @@ pub fn saboteur(call: &str, file: &Path, error: &str, first: u64) -> Command {
 /// One argument of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// A string or buffer; the strings of a list or structure in one piece.
+    /// A string or buffer; the concatenated strings of a list or structure.
     Bytes(Vec<u8>),
-    /// Anything else, as written.
+    /// Anything else, verbatim.
     Word(String),
 }
 
@@ -94,7 +95,8 @@ pub struct Call {
     pub arguments: Vec<Argument>,
     /// Line at which it began.
     pub begun: usize,
-    /// Line at which it ended, the same one if nothing came between; `None` if the process ended in it.
+    /// Line at which it ended, the same if nothing came in between; `None` if the process ended during the
+    /// call.
     pub ended: Option<usize>,
     /// Negative if it failed.
     pub result: Option<i64>,
@@ -105,7 +107,7 @@ impl Call {
         self.result.is_some_and(|result| result >= 0)
     }
 
-    /// The number at this place among the arguments.
+    /// The numeric argument at this position.
     pub fn number(&self, place: usize) -> Option<i64> {
         self.arguments.get(place).and_then(Argument::number)
     }
@@ -122,7 +124,7 @@ pub enum End {
 #[derive(Debug, Default)]
 pub struct Trace {
     pub calls: Vec<Call>,
-    /// Beginnings and ends in their order, by the call's place in `calls`.
+    /// Beginnings and ends in order, by the call's index in `calls`.
     pub ends: Vec<(End, usize)>,
     pub lines: usize,
 }
@@ -134,7 +136,7 @@ impl Trace {
 
     pub fn parse(text: &str) -> Self {
         let mut trace = Self::default();
-        // What was written of calls that are under way: by thread, the call's place and the text of its arguments so far.
+        // Unfinished calls by thread: the call's index and its arguments so far.
         let mut open: HashMap<&str, (usize, &str)> = HashMap::new();
         for (line, written) in text.lines().enumerate() {
             trace.lines = line + 1;
@@ -173,8 +175,8 @@ impl Trace {
     }
 }
 
-/// The arguments, and the result that follows them: `) = 18`, with several blanks if it is aligned. No string holds a
-/// parenthesis, because every byte of them is written as a number.
+/// The arguments and the result after them: `) = 18`, with more blanks if it is aligned. Strings contain no
+/// parentheses, because every byte of them is written as a number.
 fn split_result(written: &str) -> (&str, Option<i64>) {
     for (place, _) in written.match_indices(')') {
         let (arguments, rest) = written.split_at(place);
@@ -186,7 +188,7 @@ fn split_result(written: &str) -> (&str, Option<i64>) {
     (written, None)
 }
 
-/// Arguments are divided by commas outside of brackets and strings.
+/// Splits arguments at commas outside brackets and strings.
 fn arguments(written: &str) -> Vec<Argument> {
     let mut found = Vec::new();
     let mut depth = 0_usize;
@@ -217,7 +219,7 @@ fn argument(written: &str) -> Argument {
         return Argument::Word(written.to_owned());
     }
     assert!(!written.contains("\"..."), "a string was cut short in the recording");
-    // Between the quotation marks stand the strings, every byte as `\x` and two digits.
+    // Quoted strings, every byte as `\x` and two digits.
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok()).unwrap();
     let strings = written.split('"').skip(1).step_by(2);
     let bytes = strings

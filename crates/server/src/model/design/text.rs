@@ -1,4 +1,5 @@
-//! What `keywright model design` says: keys, costs by the bill of what is written, proof and explanation.
+//! The text output of `keywright model design`: keys, costs by the bill of the written model, proof and
+//! explanation.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -15,17 +16,17 @@ use keywright_workbench::run::Note;
 use super::super::progress::during;
 use super::{Beside, Besides, Designed, sentences};
 
-/// Rates between these hundredths of what is declared should not change a design.
+/// A design should not change while a rate is between these percentages of the declared one.
 const STABLE_PERCENT_MIN: u64 = 50;
-/// See the least.
+/// See `STABLE_PERCENT_MIN`.
 const STABLE_PERCENT_MAX: u64 = 200;
 
 fn slot(problem: &Problem, slot: Slot) -> String {
-    let other = if slot == Slot::Copy { "2nd item" } else { "table" };
+    let other = if slot == Slot::Copy { "derived" } else { "table" };
     index_name(&problem.kept, slot).unwrap_or_else(|| other.to_owned())
 }
 
-/// What a table's design is, and what it costs by the bill of the written model.
+/// A table's design, and its cost by the bill of the written model.
 pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &Prices) -> String {
     let (design, problem) = (&own.design, &own.design.problem);
     let sums = billed.bill.parts(|name| own.tables.iter().any(|table| table == name));
@@ -51,13 +52,17 @@ pub(super) fn text(own: &Designed, besides: &Besides, billed: &Billed, prices: &
     lines.join("\n")
 }
 
-/// Whose cost is not in the sum, as they did not run.
+/// The patterns whose cost is missing in the sum, because they did not run.
 fn left_out(billed: &Billed) -> String {
     let patterns = billed.left_out();
-    if patterns.is_empty() { String::new() } else { format!(" without {}, not run", patterns.join(", ")) }
+    if patterns.is_empty() {
+        String::new()
+    } else {
+        format!(" without {}, which did not run", patterns.join(", "))
+    }
 }
 
-/// What the bill rests on that the model does not say; what many patterns leave out is said once.
+/// Assumptions of the bill that the model does not state. One that many patterns need is printed once.
 pub(super) fn left_open(bill: &Bill) -> Vec<String> {
     let sizeless =
         |note: &Note| if let Note::NoAverage { pattern, .. } = note { Some(pattern.clone()) } else { None };
@@ -72,7 +77,7 @@ pub(super) fn left_open(bill: &Bill) -> Vec<String> {
     };
     let mut said = open(&rest);
     said.push(format!(
-        "{} do not say how much they return and are metered on the sample: write `returns: {{avg: 10}}`.",
+        "{} have no `returns` and are metered on the sample: write `returns: {{avg: 10}}`.",
         patterns.join(", ")
     ));
     said
@@ -87,13 +92,14 @@ fn kinds(sums: &Parts) -> String {
         format!("indexes {}", sums.indexes),
     ];
     if sums.unused > Money::ZERO {
-        said.push(format!("units nobody uses {}", sums.unused));
+        said.push(format!("unused capacity {}", sums.unused));
     }
     said.extend(sums.features.iter().map(|(name, monthly)| format!("{name} {monthly}")));
     said.join(", ")
 }
 
-/// What each pattern takes and costs, reads where they are asked and writes wherever they write.
+/// The units and cost of each pattern: reads on the table or index that they use, writes on all that they
+/// change.
 fn costs(own: &Designed, model: &Model, bill: &Bill) -> Vec<String> {
     let mut said = Vec::new();
     for pattern in &model.patterns {
@@ -121,30 +127,32 @@ fn counted(number: usize, what: &str, plural: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}{plural}") }
 }
 
-/// Why there are not fewer indexes, in words that hold: what is called impossible is so with everything the designer knows.
+/// Why there are not fewer indexes. "Cannot" is said only of what is impossible with everything that the
+/// designer supports.
 fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
     let (gsis, by, with, same) = match proof {
         Proof::NoIndexes => return "No index is needed.".to_owned(),
-        Proof::AllKept => return "All of them exist and stay.".to_owned(),
+        Proof::AllKept => return "All indexes exist already and stay.".to_owned(),
         Proof::Impossible { gsis, entities, unless } => return impossible(*gsis, entities, unless),
         Proof::Possible { gsis, by, with, same } => (gsis, by, with, same),
     };
+    let gsis = counted(*gsis, "global secondary index", "es");
     let by = besides.fewer.clone().unwrap_or(Beside::More(*by));
     let unwritten = |name: &&str| !problem.writes.iter().any(|write| write.entity == **name);
     let second: BTreeSet<&str> =
         with.second_items.iter().map(|(name, _)| name.as_str()).filter(unwritten).collect();
     if with.is_empty() {
-        return format!("With {gsis} it is possible and {}.", beside(&by));
+        return format!("With {gsis} there is a design; it {}.", beside(&by));
     }
     let means = means(with);
     let said = match same {
-        Same::NotAsked => format!("With {gsis} it is possible with {means}, and {}.", beside(&by)),
+        Same::NotAsked => format!("With {gsis} there is a design with {means}; it {}.", beside(&by)),
         Same::Dearer(dearer) => {
             let dearer = besides.fewer_same.clone().unwrap_or(Beside::More(*dearer));
-            format!("With {gsis} it is possible and {}; with {means} it {}.", beside(&dearer), beside(&by))
+            format!("With {gsis} there is a design; it {}. With {means} it {}.", beside(&dearer), beside(&by))
         }
         Same::Impossible(entities) => format!(
-            "With {gsis}, one item for each record and no local index it is impossible: {} cannot. With {means} it is possible, and {}.",
+            "With {gsis}, and without derived items and local indexes, the patterns of {} cannot be answered. With {means} they can; that {}.",
             entities.join(", "),
             beside(&by)
         ),
@@ -152,15 +160,18 @@ fn proof(proof: &Proof, besides: &Besides, problem: &Problem) -> String {
     let mut said = vec![said];
     if !second.is_empty() {
         let names = second.into_iter().collect::<Vec<_>>().join(", ");
-        said.push(format!("No write of {names} is declared, which would keep them."));
+        said.push(format!("The model declares no write of {names} that would maintain them."));
     }
     if matches!(by, Beside::More(by) if by <= Money::ZERO) && with.local_indexes > 0 {
-        said.push("Nothing says how large its collections grow, and a local index allows 10 GB.".to_owned());
+        said.push(
+            "The model does not say how large the item collections grow; a local index limits them to 10 GB."
+                .to_owned(),
+        );
     }
     said.join(" ")
 }
 
-/// What another design costs, after `it` or `and`.
+/// What another design costs, as the end of a sentence.
 fn beside(other: &Beside) -> String {
     match other {
         Beside::More(by) => match by.cmp(&Money::ZERO) {
@@ -175,37 +186,39 @@ fn beside(other: &Beside) -> String {
 }
 
 fn impossible(gsis: usize, entities: &[String], unless: &[Unless]) -> String {
-    let entities = entities.join(", ");
+    let (gsis, entities) = (counted(gsis, "global secondary index", "es"), entities.join(", "));
     if unless.is_empty() {
         return format!(
-            "With {gsis} it is impossible to answer every pattern with one request, even with second items, \
-             local indexes and lists: {entities} cannot."
+            "With {gsis} not every pattern can be answered with one request, even with derived items, local indexes \
+             and embedded lists: the patterns of {entities} cannot."
         );
     }
     let unless: Vec<String> = unless.iter().map(ToString::to_string).collect();
     format!(
-        "With {gsis} it is impossible to answer every pattern with one request, even with second items, as \
-         long as updates and deletes know of an item what identifies it, what their `example` names and what their `if` asks to be \
-         equal: {entities} cannot; {}.",
+        "With {gsis} not every pattern can be answered with one request, even with derived items, as long as updates \
+         and deletes know only an item's identity, the attributes of their `example` and those that their `if` \
+         compares: the patterns of {entities} cannot; {}.",
         unless.join("; ")
     )
 }
 
 fn means(with: &Without) -> String {
-    let items =
-        with.second_items.iter().map(|(entity, by)| format!("second items of {entity} by {}", by.join(", ")));
+    let items = with
+        .second_items
+        .iter()
+        .map(|(entity, by)| format!("derived items of {entity} by {}", by.join(", ")));
     let locals = (with.local_indexes > 0).then(|| counted(with.local_indexes, "local index", "es"));
     let lists = with.embedded.iter().map(|own| format!("{} kept as a list in {}", own.child, own.parent));
     items.chain(locals).chain(lists).collect::<Vec<_>>().join(", ")
 }
 
-/// What is not one table whose indexes hold everything.
+/// Deviations from one table whose indexes project everything.
 fn shapes(design: &Design) -> Vec<String> {
     let problem = &design.problem;
     let mut lines: Vec<String> = design
         .embedded
         .iter()
-        .map(|own| format!("{} is kept in the list `{}` of its {}: no element has a key, a condition or an expiry of its own.", own.child, own.list, own.parent))
+        .map(|own| format!("{} is kept in the list `{}` of its {}: its elements have no key, condition or expiry of their own.", own.child, own.list, own.parent))
         .collect();
     for table in &design.tables {
         let names = table.entities.iter().filter_map(|place| problem.entities.get(*place));
@@ -248,13 +261,13 @@ pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, Strin
     let problem = &own.design.problem;
     let mut lines = vec![
         String::new(),
-        "What follows compares designs by the designer's estimate of each; only what stands above is billed."
+        "The following compares designs by the designer's estimates; only the costs above are bills."
             .to_owned(),
     ];
     lines.extend(steps(&explanation));
     for own in &explanation.patterns {
         let forced = if own.forces {
-            format!("; it forces an index: without it {}", own.gsis_without)
+            format!(" and need {}", counted(own.gsis_without, "global secondary index", "es"))
         } else {
             String::new()
         };
@@ -270,23 +283,23 @@ pub(super) fn explained(own: &Designed, prices: &Prices) -> Result<String, Strin
     for own in &explanation.runners_up {
         let keys: Vec<String> = own.keys.iter().map(|own| key(problem, own)).collect();
         let instead = if keys.is_empty() { "fewer keys".to_owned() } else { keys.join("; ") };
-        lines.push(format!("A next best design costs {} more a month: {instead}.", own.more));
+        lines.push(format!("Another design costs {} more a month: {instead}.", own.more));
     }
     if explanation.runners_up.is_empty() {
         lines.push("There is no other design.".to_owned());
     }
     for own in &explanation.break_evens {
         let (pattern, percent) = (&own.pattern, own.percent);
-        lines.push(format!("If {pattern} came {percent} % as often, another design would be cheaper."));
+        lines.push(format!("At {percent} % of the rate of {pattern} another design would be cheaper."));
     }
     lines.push(stability(&explanation));
     if explanation.break_evens.is_empty() {
-        lines.push("No rate, alone taken to nought or 1024 times, changes the design.".to_owned());
+        lines.push("No change of a single rate, to zero or up to 1024 times, changes the design.".to_owned());
     }
     Ok(lines.join("\n"))
 }
 
-/// Whether the design is the same when rates are half or twice what is declared.
+/// Whether the design stays the same when rates are halved or doubled.
 fn stability(explanation: &Explanation) -> String {
     let within = |percent: u64| (STABLE_PERCENT_MIN..=STABLE_PERCENT_MAX).contains(&percent);
     let near: Vec<String> = explanation
@@ -296,32 +309,32 @@ fn stability(explanation: &Explanation) -> String {
         .map(|own| format!("{} at {} %", own.pattern, own.percent))
         .collect();
     let alone = if near.is_empty() {
-        "Any one rate can be half or twice as high and the design is the same".to_owned()
+        "Halving or doubling any single rate does not change the design".to_owned()
     } else {
-        format!("Between half and twice the rate another design is cheaper for {}", near.join(", "))
+        format!("Between half and twice its rate another design is cheaper for {}", near.join(", "))
     };
     let together: Vec<String> = explanation.together.iter().map(|percent| format!("{percent} %")).collect();
     if together.is_empty() {
-        format!("{alone}; with all rates at half or at twice it is the same.")
+        format!("{alone}; halving or doubling all rates together does not change the design.")
     } else {
-        format!("{alone}; with all rates at {} it is another.", together.join(" and at "))
+        format!("{alone}; with all rates at {} another design is cheaper.", together.join(" and at "))
     }
 }
 
-/// Each pattern alone, commonalities grouped, groups simplified; and the two measures.
+/// The steps of the method (each pattern alone, common keys grouped, groups simplified) and two measures.
 fn steps(explanation: &Explanation) -> Vec<String> {
     let steps = &explanation.steps;
     let yes = |it: bool| if it { "yes" } else { "no" };
     vec![
         format!(
-            "{} patterns, solved one by one, want {} different keys; the design has {} keys in {} places.",
+            "{} patterns, each on its own, need {} different keys; the design has {} keys in {} places (table and indexes).",
             steps.alone.len(),
             steps.grouped,
             steps.keys,
             steps.slots
         ),
         format!(
-            "All patterns on keys or indexes: {}. The simplest that does it at this cost: {}.",
+            "All patterns use keys or indexes: {}. This is the simplest design at this cost: {}.",
             yes(steps.all_indexed),
             yes(steps.simplest)
         ),

@@ -1,4 +1,4 @@
-//! One write, or a check, and how each kind of request writes it.
+//! A write or a condition check, and its form in each kind of request.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub enum Action {
         rest: Item,
         condition: Option<Condition>,
     },
-    /// No two of the changes touch one attribute.
+    /// The changes touch different attributes.
     Update {
         key: Key,
         changes: Vec<Update>,
@@ -84,7 +84,7 @@ impl Action {
         json!({operation.trim_end_matches("Item"): body})
     }
 
-    /// `None` for what no batch can hold.
+    /// `None` for actions that a batch cannot contain.
     pub fn batch_request(&self) -> Option<Value> {
         match self {
             Self::Put { key, rest, .. } => Some(json!({"PutRequest": {"Item": whole(key, rest)}})),
@@ -93,7 +93,7 @@ impl Action {
         }
     }
 
-    /// The action without its condition as a statement of PartiQL; `None` for what it cannot write.
+    /// The action without its condition as a PartiQL statement; `None` if PartiQL cannot express it.
     pub fn statement(&self) -> Option<Value> {
         let at = |key: &Key| vec![json!({"S": key.0}), json!({"S": key.1})];
         let (text, parameters) = match self {

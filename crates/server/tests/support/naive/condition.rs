@@ -10,7 +10,7 @@ pub enum Condition {
     TextIs(&'static str, String),
     TextIn(&'static str, Vec<String>),
     BeginsWith(&'static str, String),
-    /// A part of the text, or an element of the set.
+    /// A substring, or an element of the set.
     Contains(&'static str, String),
     /// The attribute `n`.
     LessThan(i64),
@@ -19,7 +19,7 @@ pub enum Condition {
     LongerThan(usize),
     /// `m.a`.
     NestedIs(i64),
-    /// An attribute against another one: `n` and `m.a`.
+    /// Compares two attributes: `n` and `m.a`.
     NestedIsGreater,
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
@@ -53,7 +53,7 @@ impl Condition {
         }
     }
 
-    /// Against an item with its key; `None`: there is none.
+    /// Evaluates against an item with its key, or against no item (`None`).
     pub fn holds(&self, key: &Key, item: Option<&Item>) -> bool {
         let attribute = |name: &str| {
             let item = item?;
@@ -63,20 +63,20 @@ impl Condition {
                 other => item.get(other).cloned(),
             }
         };
-        let told = |name: &str| attribute(name).and_then(|value| Some(value["S"].as_str()?.to_owned()));
+        let text_of = |name: &str| attribute(name).and_then(|value| Some(value["S"].as_str()?.to_owned()));
         let n = || number_of(&attribute("n")?);
         let nested = || number_of(&attribute("m")?["M"]["a"]);
         match self {
             Self::Exists(name) => attribute(name).is_some(),
             Self::OfType(name, kind) => attribute(name).is_some_and(|value| value.get(*kind).is_some()),
-            Self::TextIs(name, wanted) => told(name).as_ref() == Some(wanted),
-            Self::TextIn(name, wanted) => told(name).is_some_and(|found| wanted.contains(&found)),
-            Self::BeginsWith(name, prefix) => told(name).is_some_and(|found| found.starts_with(prefix)),
+            Self::TextIs(name, wanted) => text_of(name).as_ref() == Some(wanted),
+            Self::TextIn(name, wanted) => text_of(name).is_some_and(|found| wanted.contains(&found)),
+            Self::BeginsWith(name, prefix) => text_of(name).is_some_and(|found| found.starts_with(prefix)),
             Self::Contains(name, part) => {
                 let in_set = |value: serde_json::Value| {
                     value["SS"].as_array().is_some_and(|set| set.iter().any(|one| one == part.as_str()))
                 };
-                told(name).is_some_and(|found| found.contains(part)) || attribute(name).is_some_and(in_set)
+                text_of(name).is_some_and(|found| found.contains(part)) || attribute(name).is_some_and(in_set)
             }
             Self::LessThan(bound) => n().is_some_and(|n| n < *bound),
             Self::Between(least, greatest) => n().is_some_and(|n| (*least..=*greatest).contains(&n)),
@@ -90,7 +90,7 @@ impl Condition {
         }
     }
 
-    /// Whether it names an attribute that a filter on this index may not: a key of what is read.
+    /// Whether it names a key attribute of the index that is read, which a filter may not.
     pub fn names(&self, name: &str) -> bool {
         match self {
             Self::Exists(own)

@@ -1,7 +1,5 @@
-//! The naive table: a map of items, and every read a walk over all of them. Beside it, how each request is written for the
-//! service, natively and as a statement of PartiQL.
-
-#![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
+//! The naive table: a map of items that every read scans. Also the requests that both tables get, natively
+//! and as PartiQL statements.
 
 pub mod action;
 pub mod condition;
@@ -21,7 +19,7 @@ use reading::Reading;
 use update::Update;
 
 pub type Key = (String, String);
-/// Attributes beside the key, as the API writes values.
+/// Attributes other than the key, as the API writes values.
 pub type Item = BTreeMap<String, Value>;
 
 pub const CONDITION_FAILED: &str = "ConditionalCheckFailedException";
@@ -64,7 +62,7 @@ impl Naive {
         self.0.get(key).map(|rest| whole(key, rest))
     }
 
-    /// Does it, or names the error.
+    /// Executes the action, or returns the error's name.
     pub fn apply(&mut self, action: &Action) -> Result<(), &'static str> {
         let key = action.key();
         if !action.condition().is_none_or(|condition| condition.holds(key, self.0.get(key))) {
@@ -83,7 +81,7 @@ impl Naive {
         Ok(())
     }
 
-    /// As a statement of PartiQL does it: an INSERT replaces nothing, an UPDATE makes nothing.
+    /// Executes the action as a PartiQL statement: an INSERT replaces nothing, an UPDATE creates nothing.
     pub fn apply_statement(&mut self, action: &Action) -> Result<(), &'static str> {
         let there = self.0.contains_key(action.key());
         match action {
@@ -94,13 +92,13 @@ impl Naive {
     }
 
     fn update(&mut self, key: &Key, changes: &[Update]) -> Result<(), &'static str> {
-        // Taking away alone makes no item.
+        // An update that only removes creates no item.
         if changes.iter().all(Update::takes_away) && !self.0.contains_key(key) {
             return Ok(());
         }
         let there = self.0.contains_key(key);
         let mut item = self.0.get(key).cloned().unwrap_or_default();
-        // Without an item, there is nothing that could be missing below an attribute either.
+        // Without an item a path below an attribute is not an error either.
         for change in changes.iter().filter(|change| there || !matches!(change, Update::RemoveNested)) {
             change.apply(&mut item)?;
         }
@@ -108,7 +106,7 @@ impl Naive {
         Ok(())
     }
 
-    /// All items that the reading answers, and how many it looked at.
+    /// All items that the read returns, and the number of items scanned.
     pub fn read(&self, reading: &Reading) -> (Vec<Value>, u64) {
         let (hash, sort) = reading.key_names();
         let mut rows: Vec<(&Key, &Item, Value)> = self

@@ -1,4 +1,4 @@
-//! The database beside its naive double: each request goes to both, and what they answer must be the same.
+//! The database and its naive model: both get each request, and their answers must be the same.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -11,21 +11,21 @@ use super::projection::{self, Shown};
 use super::random::Op;
 use super::reading::Reading;
 use super::{CONDITION_FAILED, DUPLICATE, Key, Naive, VALIDATION, key_json};
-use crate::in_process::{Answer, Api as _, InProcess, block_on};
+use crate::support::in_process::{Answer, Api as _, InProcess, block_on};
 
-/// What is done wrong on purpose on the way to the database, to see whether it is found out.
+/// A fault planted between the test and the database, which the test must detect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
     Nothing,
-    /// Deletes forget their condition.
+    /// Deletes lose their condition.
     Unconditional,
     /// The global index is read in the other direction.
     Backwards,
-    /// A batch forgets its last request.
+    /// A batch loses its last request.
     ShortBatch,
     /// Filters on the local index are left out.
     Unfiltered,
-    /// Sets are replaced where something is added to them.
+    /// ADD replaces a set instead of adding to it.
     Replaced,
 }
 
@@ -102,7 +102,7 @@ fn create_table() -> Value {
     })
 }
 
-/// What the service calls a fault inside a transaction or a batch of statements.
+/// The service's code of an error inside a transaction or a batch of statements.
 fn code_of(fault: &str) -> &'static str {
     match fault {
         CONDITION_FAILED => "ConditionalCheckFailed",
@@ -217,7 +217,7 @@ impl<S: Store> Pair<S> {
         let answer = good(self.call("TransactGetItems", &json!({"TransactItems": gets})))?;
         let found = answer["Responses"].as_array().cloned().unwrap_or_default();
         let found: Vec<_> = found.iter().map(|one| one.get("Item").cloned()).collect();
-        // Here an item of which nothing is shown is told as one that is not there.
+        // Here an item with an empty projection is reported like a missing item.
         let expected = |key| shown(self.naive.item_json(key), projection).filter(|item| item != &json!({}));
         let expected: Vec<_> = keys.iter().map(expected).collect();
         same("TransactGetItems", &found, &expected)
@@ -291,7 +291,7 @@ impl<S: Store> Pair<S> {
         let mut after = self.naive.clone();
         let mut codes: Vec<&str> =
             actions.iter().map(|action| apply(&mut after, action).err().map_or("None", code_of)).collect();
-        // Only the first of these is told, and no other reason beside it.
+        // Only the first of these is reported, and no other reason.
         if let Some(first) = codes.iter().position(|code| *code == "ValidationError") {
             codes = (0..codes.len())
                 .map(|place| if place == first { "ValidationError" } else { "None" })
@@ -367,12 +367,12 @@ fn compare(reading: &Reading, found: &[Value], expected: &[Value]) -> Outcome {
     same("the order of a query", &order(found), &order(expected))
 }
 
-/// Those of the actions that PartiQL can write, and their statements.
+/// The actions that PartiQL can express, with their statements.
 fn statements(actions: &[Action]) -> (Vec<Action>, Vec<Value>) {
     actions.iter().filter_map(|action| Some((action.clone(), action.statement()?))).unzip()
 }
 
-/// The attributes that a write answers.
+/// The attributes that a write returns.
 fn returned(action: &Action, wanted: &str, before: &Naive, after: &Naive) -> Option<Value> {
     let key = action.key();
     let touched = |naive: &Naive| {

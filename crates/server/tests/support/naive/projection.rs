@@ -21,7 +21,7 @@ pub fn text(projection: &[Shown]) -> String {
     projection.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// What is left of an item.
+/// The projected part of an item.
 pub fn apply(projection: &[Shown], item: &Value) -> Value {
     let mut left = Map::new();
     let mut elements: Vec<(usize, Value)> = Vec::new();

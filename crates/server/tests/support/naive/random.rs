@@ -1,4 +1,4 @@
-//! Random requests, small enough that they meet: fifteen keys, few values.
+//! Random requests over so few keys and values that they interact.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use super::{Item, Key, number, text};
 /// One request.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A single write, and which values it asks for.
+    /// A single write and its `ReturnValues`.
     Write(Action, &'static str),
     Statement(Action),
     Get(Key, Option<Vec<Shown>>),
@@ -53,7 +53,7 @@ pub fn ops() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Which values a write can be asked for.
+/// The `ReturnValues` that a write supports.
 fn values_of(action: &Action) -> &'static [&'static str] {
     match action {
         Action::Update { .. } => &["NONE", "ALL_OLD", "ALL_NEW", "UPDATED_OLD", "UPDATED_NEW"],
@@ -65,7 +65,7 @@ fn keys() -> impl Strategy<Value = Key> {
     (0..3_u8, 0..5_u8).prop_map(|(pk, sk)| (format!("p{pk}"), format!("s{sk}")))
 }
 
-/// Several keys, none twice.
+/// Several distinct keys.
 fn several(max: usize) -> impl Strategy<Value = Vec<Key>> {
     proptest::collection::btree_set(keys(), 1..=max).prop_map(|keys| keys.into_iter().collect())
 }
@@ -112,7 +112,7 @@ fn perhaps_condition() -> impl Strategy<Value = Option<Condition>> {
 }
 
 fn rests() -> impl Strategy<Value = Item> {
-    let told = || proptest::option::of(values().prop_map(text));
+    let optional_text = || proptest::option::of(values().prop_map(text));
     let n = proptest::option::of((-3..5_i64).prop_map(number));
     let list = proptest::option::of(
         (0..3_i64).prop_map(|length| json!({"L": (0..length).map(number).collect::<Vec<_>>()})),
@@ -121,7 +121,7 @@ fn rests() -> impl Strategy<Value = Item> {
     let map = proptest::option::of(proptest::option::of(0..3_i64).prop_map(|a| {
         a.map_or_else(|| json!({"M": {"b": text("v0")}}), |a| json!({"M": {"a": number(a), "b": text("v0")}}))
     }));
-    (told(), told(), n, list, set, map).prop_map(|(g, l, n, t, u, m)| {
+    (optional_text(), optional_text(), n, list, set, map).prop_map(|(g, l, n, t, u, m)| {
         let pairs = [("g", g), ("l", l), ("n", n), ("t", t), ("u", u), ("m", m)];
         pairs.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     })
@@ -145,7 +145,7 @@ fn updates() -> impl Strategy<Value = Update> {
     ]
 }
 
-/// No two of one attribute.
+/// Changes of different attributes.
 fn changes() -> impl Strategy<Value = Vec<Update>> {
     proptest::collection::vec(updates(), 1..4).prop_map(|mut changes| {
         let mut touched = BTreeSet::new();

@@ -22,12 +22,12 @@ pub struct Reading {
     pub segments: u32,
 }
 
-/// Places are small numbers, each of which stands for a value of the sort key that is read.
+/// Bounds are small numbers that stand for values of the sort key.
 #[derive(Clone, Copy, Debug)]
 pub enum Range {
     Compared(&'static str, u8),
     Between(u8, u8),
-    /// For numbers, which have no beginnings, the same as nothing.
+    /// For numbers, which have no prefix, no condition at all.
     Prefix(u8),
 }
 
@@ -172,12 +172,12 @@ impl Reading {
         body
     }
 
-    /// The reading that a SELECT makes of this one.
+    /// The equivalent read for a SELECT.
     pub fn as_statement(&self) -> Self {
         Self { filter: None, projection: None, count_only: false, segments: 1, ..self.clone() }
     }
 
-    /// What decides an item's place in a Query's answer.
+    /// The value by which a Query sorts an item.
     pub fn order_of(&self, item: &Value) -> (i64, String) {
         order(&item[self.key_names().1])
     }

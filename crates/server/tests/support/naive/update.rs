@@ -1,4 +1,4 @@
-//! Clauses of an update: their text, what they do to an item, and which attribute or part of one they touch.
+//! Update clauses: their text, their effect, and the attribute or path that they change.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ pub enum Update {
     Set(&'static str, Value),
     /// To `n`.
     Add(i64),
-    /// From `n`, by arithmetic: a fault if it is not there.
+    /// From `n`, by arithmetic; an error if it does not exist.
     Subtract(i64),
-    /// `n`, if it is not there.
+    /// `n`, if it does not exist.
     SetUnlessThere(i64),
-    /// To the list `t`; a fault if it is not there.
+    /// To the list `t`; an error if it does not exist.
     Append(i64),
-    /// `m.a`; a fault if `m` is not there.
+    /// `m.a`; an error if `m` does not exist.
     SetNested(i64),
     RemoveNested,
     Remove(&'static str),
@@ -27,7 +27,7 @@ pub enum Update {
     DeleteFromSet(BTreeSet<String>),
 }
 
-/// The keyword that a clause stands behind.
+/// The section of a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     Set,
@@ -37,7 +37,7 @@ enum Section {
 }
 
 impl Update {
-    /// The top-level attribute it touches.
+    /// The top-level attribute that it changes.
     pub fn attribute(&self) -> &'static str {
         match self {
             Self::Set(name, _) | Self::Remove(name) => name,
@@ -48,7 +48,7 @@ impl Update {
         }
     }
 
-    /// Whether it makes no item where there is none.
+    /// Whether it creates no item where there is none.
     pub fn takes_away(&self) -> bool {
         matches!(self, Self::Remove(_) | Self::RemoveNested | Self::DeleteFromSet(_))
     }
@@ -93,7 +93,7 @@ impl Update {
         words.into_iter().filter_map(section).collect::<Vec<_>>().join(" ")
     }
 
-    /// The clause of a PartiQL UPDATE and its parameters, for those that it can write.
+    /// The clause of a PartiQL UPDATE and its parameters, if PartiQL can express it.
     pub fn statement_clause(&self) -> Option<(String, Vec<Value>)> {
         match self {
             Self::Set(name, value) => Some((format!("SET {name} = ?"), vec![value.clone()])),
@@ -152,7 +152,7 @@ impl Update {
         Ok(())
     }
 
-    /// What `UPDATED_OLD` and `UPDATED_NEW` show of an item for this clause.
+    /// The part of an item that `UPDATED_OLD` and `UPDATED_NEW` return for this clause.
     pub fn shown(&self, item: &Item) -> Option<Value> {
         let whole = item.get(self.attribute())?;
         match self {
@@ -167,7 +167,7 @@ fn set_of(item: &Item) -> BTreeSet<String> {
     set["SS"].as_array().unwrap().iter().map(|one| one.as_str().unwrap().to_owned()).collect()
 }
 
-/// A set that became empty is no attribute.
+/// An empty set is removed.
 fn keep_set(item: &mut Item, set: &BTreeSet<String>) {
     if set.is_empty() {
         item.remove("u");

@@ -1,36 +1,29 @@
-//! Long random sequences of all operations answer as a naive table does: a map of items, and every read a walk over it.
-//! A sequence that does not is shrunk to its smallest form. `KEYWRIGHT_SEQUENCES` asks for more of them, `KEYWRIGHT_STEPS` for
-//! longer ones.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/naive/mod.rs"]
-mod naive;
+//! Long random sequences of all operations return the same answers as a naive table: a map of items that
+//! every read scans. A sequence that does not is shrunk. `KEYWRIGHT_SEQUENCES` sets the number of sequences,
+//! `KEYWRIGHT_STEPS` their length.
 
 use std::cell::Cell;
 
-use dice::wanted;
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 use keywright_store_local::{Durability, LocalOptions, LocalStore};
-use naive::pair::{Pair, Planted};
-use naive::random::{Op, ops};
-use naive::reading::Reading;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+
+use crate::support::dice::wanted;
+use crate::support::naive::pair::{Pair, Planted};
+use crate::support::naive::random::{Op, ops};
+use crate::support::naive::reading::Reading;
 
 const SEQUENCES_DEFAULT: u32 = 60;
 const STEPS_DEFAULT: u32 = 80;
-/// How many smaller sequences are tried.
+/// Maximum number of steps of shrinking.
 const SHRINKS_MAX: u32 = 600;
-/// A planted fault is found within so many.
+/// A planted fault must be found within this many sequences.
 const SEQUENCES_OF_PLANTED: u32 = 400;
 const STEPS_OF_PLANTED: u32 = 60;
 
-/// Runs so many sequences, each on a store of its own; the smallest that answers otherwise is the error, with what differs.
+/// Runs the sequences, each on a store of its own. The error is the smallest sequence that differs, and the
+/// difference.
 fn run<S: Store>(
     store: impl Fn() -> S,
     (sequences, steps): (u32, u32),
@@ -66,7 +59,7 @@ fn number(variable: &str, otherwise: u32) -> u32 {
     u32::try_from(wanted(variable, otherwise.into())).unwrap()
 }
 
-/// What to tell of it if all was equal.
+/// Fails on a difference; returns a line for the log.
 fn assert_equal<S: Store>(name: &str, store: impl Fn() -> S, share: u32) -> String {
     let sequences = number("KEYWRIGHT_SEQUENCES", SEQUENCES_DEFAULT).div_ceil(share);
     let steps = number("KEYWRIGHT_STEPS", STEPS_DEFAULT);
@@ -82,7 +75,7 @@ fn random_sequences_of_all_operations_answer_as_a_naive_table_does() {
     println!("{}", assert_equal("in memory", MemoryStore::new, 1));
 }
 
-/// With write buffers of a few rows, so that most of what is read comes from tables, and tables are merged.
+/// With write buffers of a few rows, so that most reads come from tables and tables are merged.
 #[test]
 fn random_sequences_on_the_durable_store_answer_as_a_naive_table_does() {
     let folders = std::cell::RefCell::new(Vec::new());
@@ -95,7 +88,7 @@ fn random_sequences_on_the_durable_store_answer_as_a_naive_table_does() {
             ..LocalOptions::default()
         };
         let store = LocalStore::open(folder.path(), options).unwrap();
-        // The last one's store is closed by now.
+        // The store of the folder before is closed by now.
         folders.replace(vec![folder]);
         store
     };

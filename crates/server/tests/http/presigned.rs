@@ -1,9 +1,6 @@
-//! Requests whose signature stands in the query, signed by the official signer and sent over HTTP.
+//! Requests with their signature in the query, made by the official signer and sent over HTTP.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 #![allow(clippy::disallowed_methods, reason = "the server that is asked has the real time")]
-
-mod support;
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -15,7 +12,8 @@ use aws_sigv4::http_request::{
     SignableBody, SignableRequest, SignatureLocation, SigningParams, SigningSettings, sign,
 };
 use aws_sigv4::sign::v4;
-use support::{Server, add_key};
+
+use crate::support::{Server, add_key};
 
 const TARGET: &str = "DynamoDB_20120810.ListTables";
 
@@ -29,7 +27,7 @@ fn key_in(file: &Path) -> Key {
     Key { access_key_id, secret }
 }
 
-/// The query of a ListTables that may be sent from `time` on for a minute.
+/// The query of a ListTables that is valid for a minute from `time` on.
 fn presigned(server: &Server, key: &Key, time: SystemTime, body: &[u8]) -> String {
     let identity =
         aws_credential_types::Credentials::new(&key.access_key_id, &key.secret, None, None, "test").into();
@@ -75,7 +73,7 @@ fn send(server: &Server, query: &str, body: &[u8]) -> String {
 }
 
 #[test]
-fn a_presigned_request_is_answered_while_it_holds_and_for_the_body_that_was_signed() {
+fn a_presigned_request_is_answered_until_it_expires_and_only_for_the_signed_body() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
     let key = key_in(&file);

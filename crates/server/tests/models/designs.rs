@@ -1,4 +1,4 @@
-//! `keywright model design` prints the bill of the model that it writes: what `keywright model cost` says of it.
+//! `keywright model design` prints the same total as `keywright model cost` for the model that it writes.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,14 +20,14 @@ fn run(arguments: &[&str], path: &Path) -> String {
     text
 }
 
-/// A sum in nano-dollars.
+/// A dollar amount in nano-dollars.
 fn nanos(text: &str) -> i128 {
     let number = text.trim_start_matches('$').replace(',', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
     format!("{whole}{fraction:0<9}").parse().expect("a sum")
 }
 
-/// What `design` says that the tables cost together.
+/// The sum of the tables' costs in the output of `design`.
 fn designed(text: &str) -> i128 {
     let sums = text.lines().filter_map(|line| {
         let (before, _) = line.split_once(" a month at ")?;
@@ -41,7 +41,7 @@ fn total(text: &str) -> i128 {
     nanos(line.trim())
 }
 
-/// Examples: a provisioned table, backups, two tables; and a model without keys.
+/// Examples with a provisioned table, backups and two tables, and a model without keys.
 const MODELS: [&str; 5] = [
     "examples/models/chat.yaml",
     "examples/models/orders.yaml",
@@ -59,7 +59,7 @@ fn the_totals_of_a_design_are_those_of_the_cost_of_the_written_model() {
         let written = output.to_str().expect("a path");
         let said = run(&["design", "-o", written], &path);
         let billed = total(&run(&["cost"], &output));
-        // What is printed in cents differs by half a cent at most for each table.
+        // Amounts printed in cents differ by at most half a cent per table.
         let tables = i128::try_from(said.matches(" a month at ").count()).expect("a number");
         let most = if tables == 1 { 0 } else { 5_000_000 * (tables + 1) };
         let said = designed(&said);

@@ -1,15 +1,11 @@
-//! HTTP as it reaches the port: what is answered before any operation, and that nothing sent ends the server.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
+//! HTTP at the port: responses that need no operation, and input that must not end the server.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use support::Server;
-use support::raw::{AUTHORIZATION, Connection, DATE, signed};
+use crate::support::Server;
+use crate::support::raw::{AUTHORIZATION, Connection, DATE, signed};
 
 #[test]
 fn every_answer_has_an_id_and_the_checksum_of_its_body() {
@@ -27,7 +23,7 @@ fn every_answer_has_an_id_and_the_checksum_of_its_body() {
 }
 
 #[test]
-fn what_is_no_request_of_the_protocol_is_told_so() {
+fn requests_of_other_protocols_get_the_services_responses() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
     let health = connection.send("GET", &[], b"");
@@ -45,7 +41,7 @@ fn what_is_no_request_of_the_protocol_is_told_so() {
 }
 
 #[test]
-fn a_page_from_elsewhere_cannot_use_an_open_database() {
+fn a_foreign_page_cannot_use_an_open_database() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
     let page = ("Origin", "https://evil.example");
@@ -62,7 +58,7 @@ fn a_page_from_elsewhere_cannot_use_an_open_database() {
 }
 
 #[test]
-fn faults_come_in_the_services_order_and_the_connection_lives_on() {
+fn errors_have_the_services_precedence_and_keep_the_connection_open() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
     let json = ("Content-Type", "application/x-amz-json-1.0");
@@ -125,7 +121,7 @@ fn nothing_a_client_sends_stops_the_server_or_its_connection() {
 }
 
 #[test]
-fn a_body_of_16_mb_is_taken_and_a_larger_one_refused() {
+fn a_body_of_16_mb_is_accepted_and_a_larger_one_refused() {
     let server = Server::in_memory();
     let body = |length: usize| {
         let start = br#"{"TableName":"none","Key":{"a":{"S":"x"}},"Ignored":""#;
@@ -141,7 +137,7 @@ fn a_body_of_16_mb_is_taken_and_a_larger_one_refused() {
 }
 
 #[test]
-fn large_answers_are_compressed_for_clients_that_ask() {
+fn large_responses_are_compressed_on_request() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
     let create = br#"{"TableName":"abc","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}"#;
@@ -167,7 +163,7 @@ fn large_answers_are_compressed_for_clients_that_ask() {
 }
 
 #[test]
-fn what_a_client_asked_for_is_known_even_if_it_did_not_wait() {
+fn a_write_whose_client_has_left_is_visible_like_any_other() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());
     let table = |number: usize| {
@@ -184,7 +180,7 @@ fn what_a_client_asked_for_is_known_even_if_it_did_not_wait() {
             body.len()
         );
         stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
-        // Some leave while the commit is under way, some before it began.
+        // Some clients leave during the commit, some before it.
         std::thread::sleep(Duration::from_micros(500 * u64::try_from(number).unwrap()));
         drop(stream);
     }
@@ -202,7 +198,7 @@ fn what_a_client_asked_for_is_known_even_if_it_did_not_wait() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how long a process takes to end is wall time")]
-fn a_head_that_never_ends_does_not_keep_the_server_from_stopping() {
+fn an_unfinished_head_does_not_delay_shutdown() {
     let server = Server::in_memory();
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: loc").unwrap();
@@ -215,7 +211,7 @@ fn a_head_that_never_ends_does_not_keep_the_server_from_stopping() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how long a process takes to end is wall time")]
-fn a_body_that_never_ends_does_not_keep_the_server_from_stopping() {
+fn an_unfinished_body_does_not_delay_shutdown() {
     let server = Server::in_memory();
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{").unwrap();

@@ -3,7 +3,7 @@ and for each index."""
 
 from shop import *
 
-TELL = {"ReturnConsumedCapacity": "INDEXES"}
+REPORT = {"ReturnConsumedCapacity": "INDEXES"}
 
 
 def figures(answer):
@@ -40,11 +40,11 @@ def r39_writes_of_one_item():
     table = indexed()
 
     def put(item):
-        return table.put_item(Item=item, **TELL)
+        return table.put_item(Item=item, **REPORT)
 
     def update(expression, **values):
         more = {"ExpressionAttributeValues": {f":{name}": value for name, value in values.items()}} if values else {}
-        return table.update_item(Key=KEY, UpdateExpression=expression, **more, **TELL)
+        return table.update_item(Key=KEY, UpdateExpression=expression, **more, **REPORT)
 
     every = {"whole": 2.0, "keys": 1.0, "some": 1.0, "local": 1.0}
     expect("a new item enters every index", put(FULL), 7.0, 2.0, every)
@@ -61,9 +61,9 @@ def r39_writes_of_one_item():
     expect("an item enters an index", update("SET g = :g", g="g1"), 4.0, 2.0, {"whole": 2.0})
     expect("the larger image counts: growing", update("SET body = :b", b="x" * 3000), 6.0, 3.0, {"whole": 3.0})
     expect("the larger image counts: shrinking", update("SET body = :b", b="x"), 6.0, 3.0, {"whole": 3.0})
-    expect("delete takes it out of every index", table.delete_item(Key=KEY, **TELL), 4.0, 1.0,
+    expect("delete takes it out of every index", table.delete_item(Key=KEY, **REPORT), 4.0, 1.0,
            {"whole": 1.0, "some": 1.0, "local": 1.0})
-    expect("delete of nothing", table.delete_item(Key=KEY, **TELL), 1.0, 1.0, {})
+    expect("delete of nothing", table.delete_item(Key=KEY, **REPORT), 1.0, 1.0, {})
     expect("an update that creates", update("SET note = :n", n="n1"), 1.0, 1.0, {})
     total = table.put_item(Item=FULL, ReturnConsumedCapacity="TOTAL")["ConsumedCapacity"]
     equal(total, {"TableName": table.name, "CapacityUnits": 7.0})
@@ -77,16 +77,16 @@ def r39_unit_borders():
     for bytes, write, strong in [(4, 1, 1), (1024, 1, 1), (1025, 2, 1), (2048, 2, 1), (4096, 4, 1), (4097, 5, 2),
                                  (8192, 8, 2), (8193, 9, 3), (409_600, 400, 100)]:
         table.delete_item(Key={"pk": "p"})
-        expect(f"put of {bytes}", table.put_item(Item=sized(bytes), **TELL), write, write, {})
+        expect(f"put of {bytes}", table.put_item(Item=sized(bytes), **REPORT), write, write, {})
         for consistent, units in [(True, strong), (False, strong / 2)]:
-            expect(f"get of {bytes}", table.get_item(Key={"pk": "p"}, ConsistentRead=consistent, **TELL), units, units, {})
-        expect(f"delete of {bytes}", table.delete_item(Key={"pk": "p"}, **TELL), write, write, {})
+            expect(f"get of {bytes}", table.get_item(Key={"pk": "p"}, ConsistentRead=consistent, **REPORT), units, units, {})
+        expect(f"delete of {bytes}", table.delete_item(Key={"pk": "p"}, **REPORT), write, write, {})
 
 
 def r39_reads_of_one_item():
     table = make_table(("pk", "sk"))
     table.put_item(Item={**KEY, "body": "x" * 9000})
-    get = lambda key=KEY, **more: table.get_item(Key=key, **more, **TELL)
+    get = lambda key=KEY, **more: table.get_item(Key=key, **more, **REPORT)
     none = {"pk": "p", "sk": "none"}
     for label, answer, units in [
         ("eventually", get(), 1.5),
@@ -103,7 +103,7 @@ def r39_pages():
     for number in range(3):
         table.put_item(Item={"pk": "p", "sk": str(number), "g": "g", "h": "h", "l": str(number), "body": "x" * 4000})
     user = Key("pk").eq("p")
-    query = lambda **more: table.query(**{"KeyConditionExpression": user, **TELL, **more})
+    query = lambda **more: table.query(**{"KeyConditionExpression": user, **REPORT, **more})
     for label, answer, units in [
         ("sizes are added, then rounded: 12,0xx bytes are three blocks", query(), 1.5),
         ("strongly", query(ConsistentRead=True), 3.0),
@@ -113,17 +113,17 @@ def r39_pages():
         ("a limit does", query(Limit=1), 0.5),
         ("nothing found", query(KeyConditionExpression=Key("pk").eq("none")), 0.5),
         ("nothing found, strongly", query(KeyConditionExpression=Key("pk").eq("none"), ConsistentRead=True), 1.0),
-        ("a scan", table.scan(**TELL), 1.5),
-        ("a scan, strongly", table.scan(ConsistentRead=True, **TELL), 3.0),
-        ("a filtered scan", table.scan(FilterExpression=Attr("body").eq("none"), **TELL), 1.5),
+        ("a scan", table.scan(**REPORT), 1.5),
+        ("a scan, strongly", table.scan(ConsistentRead=True, **REPORT), 3.0),
+        ("a filtered scan", table.scan(FilterExpression=Attr("body").eq("none"), **REPORT), 1.5),
     ]:
         expect(label, answer, units, units, {})
     by = lambda name, attribute, **more: query(
         IndexName=name, KeyConditionExpression=Key(attribute).eq(attribute), **more)
     expect("an index with everything", by("whole", "g"), 1.5, 0.0, {"whole": 1.5})
     expect("an index of keys", by("keys", "h"), 0.5, 0.0, {"keys": 0.5})
-    expect("a scan of an index", table.scan(IndexName="whole", **TELL), 1.5, 0.0, {"whole": 1.5})
-    expect("an empty index", table.scan(IndexName="some", **TELL), 0.5, 0.0, {"some": 0.5})
+    expect("a scan of an index", table.scan(IndexName="whole", **REPORT), 1.5, 0.0, {"whole": 1.5})
+    expect("an empty index", table.scan(IndexName="some", **REPORT), 0.5, 0.0, {"some": 0.5})
     expect("a local index", query(IndexName="local"), 0.5, 0.0, {"local": 0.5})
     expect("a local index, strongly", query(IndexName="local", ConsistentRead=True), 1.0, 0.0, {"local": 1.0})
     expect("a fetch reads each whole item", query(IndexName="local", Select="ALL_ATTRIBUTES"), 2.0, 1.5, {"local": 0.5})
@@ -136,7 +136,7 @@ def r39_batches():
     table = indexed()
     put = lambda item: {"PutRequest": {"Item": item}}
     delete = lambda sk: {"DeleteRequest": {"Key": {"pk": "p", "sk": sk}}}
-    write = lambda *requests: resource.batch_write_item(RequestItems={table.name: list(requests)}, **TELL)
+    write = lambda *requests: resource.batch_write_item(RequestItems={table.name: list(requests)}, **REPORT)
     body = "x" * 1100
     expect("each item is rounded", write(put({"pk": "p", "sk": "1", "b": body}), put({"pk": "p", "sk": "2", "b": body})),
            4.0, 4.0, {})
@@ -146,19 +146,19 @@ def r39_batches():
     table.put_item(Item={"pk": "p", "sk": "5", "b": "x" * 4200})
     table.put_item(Item={"pk": "p", "sk": "6", "b": "x" * 4200})
     read = lambda **more: resource.batch_get_item(RequestItems={table.name: {
-        "Keys": [{"pk": "p", "sk": sk} for sk in ("5", "6", "none")], **more}}, **TELL)
+        "Keys": [{"pk": "p", "sk": sk} for sk in ("5", "6", "none")], **more}}, **REPORT)
     expect("each item is rounded, and nothing counts", read(), 2.5, 2.5, {})
     expect("strongly", read(ConsistentRead=True), 5.0, 5.0, {})
     expect("a projection saves nothing", read(ProjectionExpression="sk"), 2.5, 2.5, {})
     other = make_table(("pk",))
-    two = resource.batch_write_item(RequestItems={table.name: [delete("5")], other.name: [put({"pk": "a"})]}, **TELL)
+    two = resource.batch_write_item(RequestItems={table.name: [delete("5")], other.name: [put({"pk": "a"})]}, **REPORT)
     equal({each["TableName"]: each["CapacityUnits"] for each in two["ConsumedCapacity"]}, {table.name: 5.0, other.name: 1.0})
 
 
 def r39_transactions():
     table = indexed()
     typed = lambda item: {name: {"S": value} for name, value in item.items()}
-    write = lambda *actions, **more: client.transact_write_items(TransactItems=list(actions), **more, **TELL)
+    write = lambda *actions, **more: client.transact_write_items(TransactItems=list(actions), **more, **REPORT)
     at = lambda sk: {"TableName": table.name, "Key": typed({"pk": "p", "sk": sk})}
     put = {"Put": {"TableName": table.name, "Item": typed(FULL)}}
     token = uuid.uuid4().hex
@@ -178,7 +178,7 @@ def r39_transactions():
     expect("a delete and a delete of nothing", write({"Delete": at("1")}, {"Delete": at("none")}), 11.0, 6.0,
            {"whole": 2.0, "keys": 1.0, "some": 1.0, "local": 1.0})
     table.put_item(Item={**KEY, "body": "x" * 4200})
-    get = client.transact_get_items(TransactItems=[{"Get": at("1")}, {"Get": {**at("none"), "ProjectionExpression": "sk"}}], **TELL)
+    get = client.transact_get_items(TransactItems=[{"Get": at("1")}, {"Get": {**at("none"), "ProjectionExpression": "sk"}}], **REPORT)
     expect("reads twice, and nothing counts", get, 6.0, 6.0, {})
     equal(get["ConsumedCapacity"][0]["ReadCapacityUnits"], 6.0)
 

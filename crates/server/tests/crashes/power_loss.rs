@@ -1,60 +1,48 @@
-//! Losses of power under the real server: what it did with its files is recorded call by call (`support/strace.rs`), the
-//! folders that a disk may hold afterwards are made from that (`support/disk.rs`), and each must open and hold what was
-//! acknowledged before, as after a kill (`support/ledger.rs`).
+//! Losses of power under the real server. `support/strace.rs` records the server's system calls on files,
+//! `support/disk.rs` derives the folders that a disk can hold after a loss of power, and each of these must
+//! open and hold every acknowledged write (`support/ledger.rs`).
 //!
-//! `KEYWRIGHT_POWER_LOSSES` asks for more, `KEYWRIGHT_SEED` for others.
+//! `KEYWRIGHT_POWER_LOSSES` sets another number, `KEYWRIGHT_SEED` another seed.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-#![allow(clippy::print_stdout, reason = "what was recorded and judged is told")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/disk.rs"]
-mod disk;
-#[path = "support/history.rs"]
-mod history;
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/ledger.rs"]
-mod ledger;
-#[path = "support/strace.rs"]
-mod strace;
-mod support;
+#![allow(clippy::print_stdout, reason = "the log says what was recorded and checked")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
-use dice::{Dice, wanted};
-use disk::{Forgotten, Image, Model, Recording};
-use history::{Asked, History};
 use hyper::body::Bytes;
-use in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
 use keywright_store::{Store as _, Transaction as _};
 use keywright_store_local::{LocalOptions, LocalStore};
-use ledger::{Place, TABLE, Table, Workload, check, check_stream, enable_stream, generation_of};
 use serde_json::json;
-use strace::Trace;
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
 use tempfile::TempDir;
 
+use crate::support::Server;
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::dice::{Dice, wanted};
+use crate::support::disk::{Forgotten, Image, Model, Recording};
+use crate::support::history::{History, Request};
+use crate::support::in_process::{Answer, Api as _, Http, InProcess, StreamsApi};
+use crate::support::ledger::{
+    Place, TABLE, Table, Workload, check, check_stream, enable_stream, generation_of,
+};
+use crate::support::strace::{self, Trace};
+
 const LOSSES_DEFAULT: u64 = 24;
-/// Losses of power looked at in each life of a server.
+/// Losses of power checked per run of a server.
 const LOSSES_PER_LIFE: u64 = 12;
-/// A server goes on in what the one before left, so often; then a new folder is begun, because streams only grow.
+/// Servers that continue on the folder of the one before; then a new folder begins, because streams only
+/// grow.
 const LIVES_PER_FOLDER: u64 = 4;
 const WRITES_PER_LIFE: u64 = 250;
 const PADDING_BYTES_MAX: u64 = 700;
-/// Small, so that tables are written and merged all the time. A folder keeps what it was made with.
+/// Small, so that tables are written and merged all the time. A folder keeps the setting it was created with.
 const WRITE_BUFFER_BYTES: u64 = 96 * 1024;
-/// The engine begins another one beyond this.
+/// The storage engine starts a new journal beyond this size.
 const JOURNAL_BYTES_MAX: usize = 64_000_000;
-/// Every so many states are opened by the binary too.
+/// One in this many states is also opened by the binary.
 const STATES_PER_BINARY: u64 = 10;
 
-/// What must be there, whatever happens.
+/// What must be found after the loss.
 #[derive(Clone, Debug, Default)]
 struct Known {
     rows: BTreeMap<Place, u64>,
@@ -62,7 +50,7 @@ struct Known {
     stream: bool,
 }
 
-/// One life of a server: what it did, and what it told.
+/// One recorded run of a server: its file operations and its acknowledgements.
 struct Life {
     recording: Recording,
     history: History,
@@ -70,15 +58,15 @@ struct Life {
 }
 
 impl Life {
-    /// What must be found if the power is lost before this line.
+    /// What must be found after a loss of power before this line.
     fn known(&self, line: usize) -> Known {
         let mut known = self.before.clone();
         for (place, generation) in self.history.acknowledged(line) {
             let before = known.rows.entry(place).or_insert(0);
             *before = generation.max(*before);
         }
-        known.table |= self.history.was_told(&Asked::Table, line);
-        known.stream |= self.history.was_told(&Asked::Stream, line);
+        known.table |= self.history.was_acknowledged(&Request::Table, line);
+        known.stream |= self.history.was_acknowledged(&Request::Stream, line);
         known
     }
 }
@@ -87,7 +75,7 @@ fn data(base: &Path) -> std::path::PathBuf {
     base.join("data")
 }
 
-/// A folder with small write buffers.
+/// A folder whose store has a small write buffer.
 fn prepared() -> TempDir {
     let base = tempfile::tempdir().unwrap();
     let options = LocalOptions { memtable_bytes: WRITE_BUFFER_BYTES, ..LocalOptions::default() };
@@ -95,7 +83,7 @@ fn prepared() -> TempDir {
     base
 }
 
-/// The same, with a journal that is about to be as long as it gets: rows were written and removed.
+/// The same with a journal that is nearly full: rows were written and deleted.
 async fn filled() -> TempDir {
     const ROW_BYTES: usize = 15_950_000;
     let base = prepared();
@@ -113,7 +101,7 @@ async fn filled() -> TempDir {
     base
 }
 
-/// Records a server that takes so many writes and is then killed, or stopped.
+/// Records a server that takes this many writes and is then killed or stopped.
 async fn record(base: &Path, before: Known, generations: u64, signal: &str, arguments: &[&str]) -> Life {
     let mut recording = Recording::begin(base);
     let scratch = tempfile::tempdir().unwrap();
@@ -140,13 +128,13 @@ async fn record(base: &Path, before: Known, generations: u64, signal: &str, argu
     Life { recording, history: History::read(&trace), before }
 }
 
-/// What was promised of the writes that were acknowledged before the power was lost.
+/// The guarantee for writes acknowledged before the loss of power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promise {
-    /// All of them are there.
+    /// All of them are found.
     All,
-    /// Those are there that were acknowledged before the last sync of the journal began; of the others, whole transactions or
-    /// nothing.
+    /// Writes acknowledged before the last sync of the journal began are found; of the others, whole
+    /// transactions or nothing.
     Synced,
 }
 
@@ -164,7 +152,7 @@ async fn judge(api: &impl StreamsApi, life: &Life, known: &Known) -> Result<Tabl
     let table = check(api, &known.rows).await?;
     for (place, item) in &table {
         let generation = generation_of(item);
-        if known.rows.get(place) != Some(&generation) && !life.history.was_asked(place, generation) {
+        if known.rows.get(place) != Some(&generation) && !life.history.was_requested(place, generation) {
             return Err(format!("{place:?} holds {generation}, which nobody wrote"));
         }
     }
@@ -172,7 +160,7 @@ async fn judge(api: &impl StreamsApi, life: &Life, known: &Known) -> Result<Tabl
     Ok(table)
 }
 
-/// Opens a folder in process and judges it.
+/// Opens a folder in this process and checks it.
 async fn judge_in_process(base: &Path, life: &Life, known: &Known) -> Result<Table, String> {
     let store = LocalStore::open(data(base), LocalOptions::default()).map_err(|fault| fault.to_string())?;
     let api = InProcess::open(store.clone()).await?;
@@ -182,7 +170,7 @@ async fn judge_in_process(base: &Path, life: &Life, known: &Known) -> Result<Tab
     judged
 }
 
-/// Opens a folder with the binary, judges it, and writes to it.
+/// Opens a folder with the binary, checks it, and writes to it.
 async fn judge_binary(base: &Path, life: &Life, known: &Known) -> Result<(), String> {
     let server = Server::try_start(&["--data", data(base).to_str().unwrap()])?;
     let http = Http::new(server.address());
@@ -197,11 +185,11 @@ async fn judge_binary(base: &Path, life: &Life, known: &Known) -> Result<(), Str
     if server.stop() { Ok(()) } else { Err("the server did not end well".to_owned()) }
 }
 
-/// What came of several losses of power in one life.
+/// The results of several losses of power in one run.
 #[derive(Default)]
 struct Judged {
     faults: Vec<String>,
-    /// A state in which all was well, and what it held.
+    /// A state that passed, and what it held.
     good: Option<(TempDir, Known)>,
 }
 
@@ -246,13 +234,13 @@ fn folder_of(image: &Image) -> TempDir {
     base
 }
 
-/// The dice and the number of losses to look at, unless nothing can be recorded here.
+/// The random generator and the number of losses to check; `None` if nothing can be recorded here.
 fn begin(share: u64) -> Option<(Dice, u64)> {
     let losses = wanted("KEYWRIGHT_POWER_LOSSES", LOSSES_DEFAULT).div_ceil(share);
     strace::is_allowed("losses of power").then(|| (Dice::new(wanted("KEYWRIGHT_SEED", 1)), losses))
 }
 
-fn tell(life: &Life) {
+fn log(life: &Life) {
     println!("recorded: {}, {} writes acknowledged", life.recording.summary(), life.history.writes());
 }
 
@@ -273,7 +261,7 @@ async fn a_loss_of_power_takes_nothing_that_was_acknowledged() {
         let (base, before) = next.unwrap_or_else(|| (prepared(), Known::default()));
         let signal = if dice.roll(3) == 0 { "TERM" } else { "KILL" };
         let life = record(base.path(), before, WRITES_PER_LIFE, signal, &[]).await;
-        tell(&life);
+        log(&life);
         let judged = judge_life(&life, LOSSES_PER_LIFE, Promise::All, &mut dice).await;
         faults.extend(judged.faults);
         left = judged.good;
@@ -286,7 +274,7 @@ async fn a_loss_of_power_while_a_folder_is_begun_leaves_one_that_opens() {
     let Some((mut dice, losses)) = begin(2) else { return };
     let base = tempfile::tempdir().unwrap();
     let life = record(base.path(), Known::default(), 10, "KILL", &[]).await;
-    tell(&life);
+    log(&life);
     let judged = judge_life(&life, losses, Promise::All, &mut dice).await;
     assert_none(&judged.faults, losses, "while a folder is begun");
 }
@@ -296,7 +284,7 @@ async fn a_loss_of_power_while_one_journal_follows_another_takes_nothing() {
     let Some((mut dice, losses)) = begin(8) else { return };
     let base = filled().await;
     let life = record(base.path(), Known::default(), WRITES_PER_LIFE, "KILL", &[]).await;
-    tell(&life);
+    log(&life);
     let judged = judge_life(&life, losses, Promise::All, &mut dice).await;
     assert_none(&judged.faults, losses, "while one journal follows another");
 }
@@ -307,7 +295,7 @@ async fn a_loss_of_power_takes_from_a_relaxed_store_only_what_was_not_synced_in_
     let relaxed = ["--durability", "relaxed"];
     for base in [prepared(), tempfile::tempdir().unwrap()] {
         let life = record(base.path(), Known::default(), WRITES_PER_LIFE, "KILL", &relaxed).await;
-        tell(&life);
+        log(&life);
         let judged = judge_life(&life, losses, Promise::Synced, &mut dice).await;
         assert_none(&judged.faults, losses, "of a relaxed store");
     }
@@ -339,8 +327,8 @@ async fn a_store_that_leaves_out_syncs_is_found_out() {
     }
 }
 
-/// A recording: a file is made and written in two calls, one of them while another thread closes something else; the file is
-/// synced, then its folder.
+/// A recording: a file is created and written by two calls, one of them interleaved with a call of another
+/// thread; the file is synced, then its folder.
 fn small_recording(base: &Path) -> Recording {
     let hexadecimal =
         |text: &str| text.bytes().map(|byte| format!("\\x{byte:02x}")).collect::<Vec<_>>().concat();
@@ -365,7 +353,7 @@ fn small_recording(base: &Path) -> Recording {
 }
 
 #[test]
-fn what_was_synced_is_there_and_of_the_rest_everything_may_happen() {
+fn synced_data_survives_and_the_rest_may_or_may_not() {
     let base = tempfile::tempdir().unwrap();
     let recording = small_recording(base.path());
     let found = |line: usize, model: Model| {
@@ -384,7 +372,8 @@ fn what_was_synced_is_there_and_of_the_rest_everything_may_happen() {
         assert_eq!(found(9, model), BTreeSet::from([whole.clone()]));
     }
     assert!(found(5, Model::Strict).contains(&Some(b"\0\0\0\0\0later".to_vec())), "writes may change places");
-    // The file is safe, its name only where names go along; the failed sync of the folder does nothing.
+    // The file's bytes are safe, its name only in the journaled model; the failed sync of the folder has no
+    // effect.
     assert_eq!(found(8, Model::Strict), BTreeSet::from([None, whole.clone()]));
     assert_eq!(found(8, Model::Journaled), BTreeSet::from([whole]));
 }

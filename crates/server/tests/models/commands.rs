@@ -1,16 +1,14 @@
-//! `keywright model init`, `check`, `explain` and `schema` as programs see them: what goes to standard output and what to
-//! standard error, and with which status they end. Standard error is a pipe here, so that a progress bar would show.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
+//! `keywright model init`, `check`, `explain` and `schema` as other programs see them: standard output,
+//! standard error and status. Standard error is a pipe here, so that a progress bar would be noticed.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use keywright_model::json::Json;
 use keywright_workbench::lint::RULES;
-use support::model_command as keywright;
+
+use crate::support::snapshot::assert_names;
+use crate::support::{model_command as keywright, model_command_to};
 
 fn streams(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -39,7 +37,7 @@ fn init_writes_a_model_that_passes_and_overwrites_nothing_unasked() {
     std::fs::write(folder.path().join("model.yaml"), "mine").unwrap();
     let again = keywright(folder.path(), &["init"]);
     assert_eq!(again.status.code(), Some(1));
-    assert!(streams(&again).1.contains("--force"), "{}", streams(&again).1);
+    assert_names(&streams(&again).1, &["model.yaml", "--force"]);
     assert_eq!(std::fs::read_to_string(folder.path().join("model.yaml")).unwrap(), "mine");
     assert!(keywright(folder.path(), &["init", "--force"]).status.success());
     let (starter, _) = streams(&keywright(folder.path(), &["init", "-"]));
@@ -68,7 +66,7 @@ fn a_check_prints_its_report_and_nothing_else_in_every_form() {
 }
 
 #[test]
-fn a_broken_model_has_no_report_and_its_faults_have_their_places() {
+fn a_broken_model_has_no_report_and_its_errors_give_their_positions() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(
         folder.path().join("shop.yaml"),
@@ -78,17 +76,16 @@ fn a_broken_model_has_no_report_and_its_faults_have_their_places() {
     let output = keywright(folder.path(), &["check", "shop.yaml"]);
     let (data, talk) = streams(&output);
     assert_eq!((output.status.code(), data.as_str()), (Some(1), ""));
-    assert!(talk.contains("shop.yaml:4:27: the type of a key attribute cannot be `X`"), "{talk}");
-    assert!(
-        talk.contains("shop.yaml:5:1: unknown field `entites` of the model; did you mean `entities`?"),
-        "{talk}"
-    );
+    let faults: Vec<&str> = talk.lines().filter(|line| line.contains("shop.yaml:")).collect();
+    assert_eq!(faults.len(), 2, "{talk}");
+    assert_names(faults[0], &["shop.yaml:4:27:", "`X`"]);
+    assert_names(faults[1], &["shop.yaml:5:1:", "`entites`", "`entities`"]);
     let missing = keywright(folder.path(), &["check", "gone.yaml"]);
-    assert!(streams(&missing).1.contains("cannot read gone.yaml"), "{}", streams(&missing).1);
+    assert_names(&streams(&missing).1, &["gone.yaml"]);
 }
 
 #[test]
-fn items_are_read_from_files_beside_the_model() {
+fn items_are_read_from_files_next_to_the_model() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("models")).unwrap();
     let model = "format: 1
@@ -104,10 +101,7 @@ data: items.json
     assert!(output.status.success(), "{:?}", streams(&output));
     std::fs::write(folder.path().join("models/items.json"), "{\"Order\": [\n{\"ids\": \"a\"}]}").unwrap();
     let (_, talk) = streams(&keywright(folder.path(), &["check", "models/shop.yaml"]));
-    assert!(
-        talk.contains("models/shop.yaml:6:7: items.json:2:9: `ids`: `Order` has no attribute `ids`"),
-        "{talk}"
-    );
+    assert_names(&talk, &["models/shop.yaml:6:7:", "items.json:2:9:", "`Order`", "`ids`"]);
 }
 
 #[test]
@@ -127,11 +121,11 @@ fn every_rule_is_explained_with_its_source_and_a_fix() {
     }
     let unknown = keywright(folder.path(), &["explain", "L099"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(streams(&unknown).1.contains("there is no rule `L099`; did you mean"), "{}", streams(&unknown).1);
+    assert_names(&streams(&unknown).1, &["`L099`"]);
 }
 
 #[test]
-fn the_schema_is_json_that_editors_take() {
+fn the_schema_is_a_json_schema() {
     let folder = tempfile::tempdir().unwrap();
     let output = keywright(folder.path(), &["schema"]);
     let (data, talk) = streams(&output);
@@ -141,7 +135,7 @@ fn the_schema_is_json_that_editors_take() {
     assert!(schema.at(&["properties", "patterns"]).is_some());
 }
 
-/// Each command that prints data, as it is called with a model.
+/// Every command that prints data, with arguments.
 const PRINTING: [&[&str]; 14] = [
     &["--help"],
     &["show", "--help"],
@@ -159,7 +153,7 @@ const PRINTING: [&[&str]; 14] = [
     &["import", "table.json"],
 ];
 
-/// A folder with what these commands read.
+/// A folder with the files that these commands read.
 fn folder_to_print_from() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     assert!(keywright(folder.path(), &["init"]).status.success());
@@ -171,25 +165,25 @@ fn folder_to_print_from() -> tempfile::TempDir {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_cannot_be_written_fails_the_command_and_is_told_once() {
+fn a_failed_write_of_the_output_fails_the_command_and_is_reported_once() {
     let folder = folder_to_print_from();
     for arguments in PRINTING {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = support::model_command_to(folder.path(), arguments, full.into());
+        let output = model_command_to(folder.path(), arguments, full.into());
         let (_, talk) = streams(&output);
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {talk}");
-        assert_eq!(talk.matches("cannot write to standard output: No space left").count(), 1, "{talk}");
+        assert_eq!(talk.matches("No space left").count(), 1, "{talk}");
     }
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_fault() {
+fn a_closed_pipe_is_not_an_error() {
     let folder = folder_to_print_from();
     for arguments in PRINTING {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let output = support::model_command_to(folder.path(), arguments, writer.into());
+        let output = model_command_to(folder.path(), arguments, writer.into());
         let (_, talk) = streams(&output);
-        assert!(output.status.success() && !talk.contains("cannot write"), "{arguments:?}: {talk}");
+        assert!(output.status.success() && !talk.contains("standard output"), "{arguments:?}: {talk}");
     }
 }

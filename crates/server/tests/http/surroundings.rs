@@ -1,17 +1,13 @@
-//! What surrounds a server: its standard error, the modes of its files, and the browsers of its machine.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
+//! The server's environment: standard error, file modes, and browsers on its machine.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 use std::time::Duration;
 
-use support::Server;
+use crate::support::Server;
 
-/// The answer to one request on a connection of its own.
+/// The response to one request on a connection of its own.
 fn answer(server: &Server, request: &str) -> String {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -21,7 +17,7 @@ fn answer(server: &Server, request: &str) -> String {
     answer
 }
 
-/// `ListTables` with these headers more.
+/// Sends `ListTables` with additional headers.
 fn list_tables(server: &Server, host: &str, more: &str) -> String {
     let head = "POST / HTTP/1.1\r\nConnection: close\r\nContent-Type: application/x-amz-json-1.0\r\n\
                 X-Amz-Target: DynamoDB_20120810.ListTables\r\nX-Amz-Date: 20261121T000000Z\r\n\
@@ -41,14 +37,14 @@ fn is_refused(answer: &str, setting: &str) -> bool {
         && !answer.to_ascii_lowercase().contains("access-control-allow")
 }
 
-/// Started by a line of bash in which `"$0" "$@"` stands for the server.
+/// Starts the server by a line of bash in which `"$0" "$@"` is the server's command.
 fn under_bash(line: &str, arguments: &[&str]) -> Server {
     let mut bash = Command::new("bash");
     bash.env("RUST_LOG", "debug").args(["-c", line]);
     Server::under(bash, arguments).unwrap()
 }
 
-/// Each of these connections leaves a line in the log.
+/// Opens connections that each log a line.
 fn make_it_log(server: &Server, lines: usize) {
     for _ in 0..lines {
         let mut stream = TcpStream::connect(server.address()).unwrap();
@@ -58,13 +54,13 @@ fn make_it_log(server: &Server, lines: usize) {
 }
 
 #[test]
-fn a_standard_error_that_cannot_be_written_stops_nothing() {
+fn an_unwritable_standard_error_does_not_stop_the_server() {
     for redirection in ["2>/dev/full", "2>&-", "2> >(true)"] {
         let server = under_bash(&format!("exec \"$0\" \"$@\" {redirection}"), &["--in-memory"]);
         make_it_log(&server, 20);
         assert!(is_served(&list_tables(&server, "localhost", "")), "{redirection}");
         assert!(server.stop(), "{redirection}");
-        // A fault that nobody gets to read still ends in the status of a fault, not in that of a panic.
+        // An error that cannot be printed still ends with the status of an error, not with that of a panic.
         let line = format!("exec \"$0\" serve --config no-such-file {redirection}");
         let status = Command::new("bash").args(["-c", &line, env!("CARGO_BIN_EXE_keywright")]).status();
         assert_eq!(status.unwrap().code(), Some(1), "{redirection}");
@@ -72,8 +68,8 @@ fn a_standard_error_that_cannot_be_written_stops_nothing() {
 }
 
 #[test]
-fn a_reader_of_standard_error_that_sleeps_stops_nothing() {
-    // Nobody reads its pipe, which takes some 600 lines.
+fn a_blocked_reader_of_standard_error_does_not_stop_the_server() {
+    // Nobody reads its pipe, which holds about 600 lines.
     let server = under_bash("exec \"$0\" \"$@\"", &["--in-memory"]);
     make_it_log(&server, 1500);
     assert!(is_served(&list_tables(&server, "localhost", "")));
@@ -82,7 +78,7 @@ fn a_reader_of_standard_error_that_sleeps_stops_nothing() {
 
 #[cfg(unix)]
 #[test]
-fn a_data_folder_belongs_to_its_owner_alone_whatever_the_umask() {
+fn a_data_folder_is_private_for_any_umask() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let folder = tempfile::tempdir().unwrap();
@@ -108,7 +104,7 @@ fn a_data_folder_belongs_to_its_owner_alone_whatever_the_umask() {
 }
 
 #[test]
-fn a_name_that_is_not_of_this_machine_does_not_reach_an_open_database_on_loopback() {
+fn a_foreign_host_name_does_not_reach_an_open_database_on_loopback() {
     let mut program = Command::new("env");
     program.arg("KEYWRIGHT_ALLOWED_HOST=db.example,other.example");
     let server = Server::under(program, &["--in-memory"]).unwrap();
@@ -117,7 +113,7 @@ fn a_name_that_is_not_of_this_machine_does_not_reach_an_open_database_on_loopbac
     }
     for host in ["evil.example:8000", "0.0.0.0:8000", "localhost\r\nHost: localhost"] {
         let refused = list_tables(&server, host, "");
-        let word = if host.contains("Host") { "more than one Host" } else { "--allowed-host" };
+        let word = if host.contains("Host") { "Host" } else { "--allowed-host" };
         assert!(is_refused(&refused, word), "{host}: {refused}");
     }
     let health =
@@ -126,7 +122,7 @@ fn a_name_that_is_not_of_this_machine_does_not_reach_an_open_database_on_loopbac
 }
 
 #[test]
-fn programs_reach_an_open_database_beyond_loopback_by_any_name_and_pages_do_not() {
+fn beyond_loopback_programs_may_use_any_host_name_and_pages_may_not() {
     let server = Server::start(&["--in-memory", "--host", "0.0.0.0", "--allow-anonymous-network"]);
     assert!(is_served(&list_tables(&server, "dynamodb:8000", "")), "as in a compose file");
     for browser in

@@ -1,15 +1,8 @@
-//! Concurrent requests are linearizable: recorded histories of reads, conditional writes and transactions, judged by a
-//! published checker. `KEYWRIGHT_HISTORIES` asks for more of them.
+//! Concurrent requests are linearizable: a published checker judges recorded histories of reads, conditional
+//! writes and transactions. `KEYWRIGHT_HISTORIES` sets their number.
 //!
-//! In process, the schedule, the store's faults and the losses of power all come from a seed; over HTTP, from the machine.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/in_process.rs"]
-mod in_process;
-mod support;
+//! In process, a seed decides the schedule, the store's failures and the losses of power; over HTTP, the
+//! machine decides.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -19,12 +12,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Wake, Waker};
 
-use dice::{Dice, wanted};
-use in_process::{Answer, Api, Http, InProcess, block_on};
 use keywright_store::faulty::{Faults, FaultyStore, Schedule};
 use serde_json::{Value, json};
 use stateright::semantics::{ConsistencyTester as _, LinearizabilityTester, SequentialSpec};
-use support::Server;
+
+use crate::support::Server;
+use crate::support::dice::{Dice, wanted};
+use crate::support::in_process::{Answer, Api, Http, InProcess, block_on};
 
 const KEYS: usize = 3;
 const CLIENTS: u64 = 3;
@@ -33,18 +27,18 @@ const HISTORIES_DEFAULT: u64 = 150;
 
 type Register = Option<u64>;
 
-/// One request on a few registers: items whose `v` is a number.
+/// One request on a few registers, which are items with a number `v`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Get(usize),
-    /// Answers what was there before.
+    /// Returns the previous value.
     Put(usize, u64),
     /// Only if the register holds this.
     PutIf(usize, Register, u64),
-    /// Counts up and answers the sum.
+    /// Increments and returns the new value.
     Add(usize),
     Delete(usize),
-    /// If the first register holds what it should: writes the second, counts up the third.
+    /// If the first register has the expected value, writes the second and increments the third.
     Transact {
         check: (usize, Register),
         put: (usize, u64),
@@ -60,7 +54,7 @@ enum Ret {
     Values([Register; KEYS]),
 }
 
-/// What the requests mean, one after the other.
+/// The sequential meaning of the requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Registers([Register; KEYS]);
 
@@ -97,7 +91,7 @@ impl SequentialSpec for Registers {
     }
 }
 
-/// How requests name the registers of one history.
+/// The keys of one history's registers.
 #[derive(Clone)]
 struct Names(String);
 
@@ -175,10 +169,10 @@ fn register(item: &Value) -> Register {
     item["v"]["N"].as_str().map(|digits| digits.parse().unwrap())
 }
 
-/// How a request ended, as far as it says.
+/// How a request ended.
 enum End {
     Returned(Ret),
-    /// Refused for another request's sake; nothing was done.
+    /// Rejected because of a conflict; it had no effect.
     Nothing,
     Unknown,
 }
@@ -240,7 +234,7 @@ fn random_op(dice: &mut Dice) -> Op {
     }
 }
 
-/// One client: one request after the other, each noted when it is sent and when it is answered.
+/// A client that sends one request at a time and records each call and return.
 async fn client(api: impl Api, names: Names, number: u64, seed: u64, history: History) {
     let mut dice = Dice::new(seed * CLIENTS + number);
     let mut id = number;
@@ -251,20 +245,21 @@ async fn client(api: impl Api, names: Names, number: u64, seed: u64, history: Hi
         match end(op, api.call(operation, &body).await) {
             End::Returned(ret) => history.borrow_mut().push(Event::Returned(id, ret)),
             End::Nothing => history.borrow_mut().push(Event::Nothing(id)),
-            // It may still take effect; whoever goes on is another.
+            // It may still take effect, so the client continues under another id.
             End::Unknown => id += CLIENTS,
         }
     }
 }
 
-/// Whether some order of the requests, each between its call and its return, explains every answer. What is wrong is
-/// wrong in a beginning of the history too, and a short one is refuted sooner: the search grows with every wrong turn.
+/// Whether some order of the requests, each between its call and its return, explains every answer. Every
+/// prefix is checked on its own: a prefix of an invalid history is refuted sooner, because the search grows
+/// with each wrong choice.
 fn is_linearizable(history: &[Event]) -> bool {
     let returns = |place: &usize| matches!(history[*place], Event::Returned(..));
     (0..history.len()).filter(returns).all(|place| is_explained(&history[..=place], history))
 }
 
-/// Whether this beginning of the whole history can be put in order.
+/// Whether a prefix of the whole history is linearizable.
 fn is_explained(beginning: &[Event], whole: &[Event]) -> bool {
     let mut tester = LinearizabilityTester::new(Registers::default());
     for (place, event) in beginning.iter().enumerate() {
@@ -295,7 +290,7 @@ impl Wake for Flag {
     }
 }
 
-/// Runs tasks on this thread, the next one always chosen by the dice; `between` is called before each step.
+/// Runs tasks on this thread in an order that the dice choose; `between` is called before each step.
 fn run_interleaved(
     tasks: Vec<Pin<Box<dyn Future<Output = ()>>>>,
     dice: &mut Dice,
@@ -318,7 +313,7 @@ fn run_interleaved(
     }
 }
 
-/// The database of a simulation; a loss of power puts a new one in its place.
+/// The database of a simulation. A loss of power replaces it.
 #[derive(Clone)]
 struct Simulated {
     current: Rc<RefCell<InProcess<FaultyStore>>>,
@@ -326,12 +321,12 @@ struct Simulated {
     remembered: Rc<RefCell<std::collections::BTreeMap<String, Answer>>>,
 }
 
-/// Faults that a checker must find.
+/// Faults that the checker must find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Planted {
-    /// Reads are answered from an earlier answer.
+    /// Reads return an earlier answer.
     StaleReads,
-    /// Some writes are acknowledged and not done.
+    /// Some writes are acknowledged and not executed.
     LostWrites,
     /// A transaction's writes become visible one by one.
     TornTransactions,
@@ -381,7 +376,7 @@ fn create_table() -> Value {
     })
 }
 
-/// One history on a store with these faults; `crashes`: a loss of power now and then.
+/// Records one history on a store with these failures; `crashes` adds losses of power.
 fn simulate(seed: u64, faults: Faults, crashes: bool, planted: Option<Planted>) -> Vec<Event> {
     let store = FaultyStore::new(seed, Faults::NONE);
     let database = block_on(InProcess::open(store.clone())).unwrap();
@@ -407,7 +402,7 @@ fn simulate(seed: u64, faults: Faults, crashes: bool, planted: Option<Planted>) 
 
 const INTERLEAVED: Faults = Faults { yield_per_mille: 400, ..Faults::NONE };
 
-/// Conflicts out of nowhere, failed reads and commits, commits whose end is not told.
+/// Spurious conflicts, failed reads and commits, and commits with an unknown outcome.
 const FAILING: Faults = Faults {
     conflict_per_mille: 60,
     read_error_per_mille: 10,
@@ -422,7 +417,7 @@ fn answers(history: &[Event]) -> usize {
 }
 
 #[test]
-fn histories_in_process_are_linearizable_whatever_the_store_does() {
+fn histories_in_process_are_linearizable_under_store_failures() {
     let histories = wanted("KEYWRIGHT_HISTORIES", HISTORIES_DEFAULT);
     for (name, faults, crashes) in [
         ("interleaved", INTERLEAVED, false),
@@ -460,7 +455,7 @@ fn the_checker_finds_a_store_that_acknowledges_before_it_syncs() {
     assert!(found > 0, "writes that were lost went unnoticed");
 }
 
-/// How many answers the histories had.
+/// Runs histories over HTTP and returns the number of their answers.
 fn over_http(server: &Server, histories: u64) -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let http = Rc::new(Http::new(server.address()));
@@ -498,7 +493,7 @@ fn histories_over_http_are_linearizable() {
     let folder = tempfile::tempdir().unwrap();
     for (name, server) in [("in memory", Server::in_memory()), ("on disk", Server::on(folder.path()))] {
         let answered = over_http(&server, histories);
-        // Whose end is not known may be anything: of a server that is there, none is.
+        // An unknown outcome fits any history, so most requests must have been answered.
         let asked = histories * CLIENTS * STEPS;
         assert!(u64::try_from(answered).unwrap() * 10 >= asked * 8, "{name}: {answered} answers of {asked}");
         println!("over HTTP, {name}: {histories} histories, {answered} answers, all linearizable");

@@ -1,8 +1,4 @@
-//! Clients that take more than their share: what they get, and what others still get meanwhile.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
+//! Clients that use more than their share, and what others still get.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,8 +6,10 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use keywright_wire::sigv4::{SignedRequest, Signer, TimeMs};
-use support::raw::{Connection, request};
-use support::{Server, add_key};
+
+use crate::support::machine::exclusive;
+use crate::support::raw::{Connection, request};
+use crate::support::{Server, add_key};
 
 const CREATE: &str = r#"{"TableName":"Tab","KeySchema":[{"AttributeName":"a","KeyType":"HASH"}],"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}],"BillingMode":"PAY_PER_REQUEST"}"#;
 const GET: &str = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}}}"#;
@@ -30,16 +28,16 @@ fn fill(server: &Server, bytes: usize) {
     assert_eq!(connection.call("PutItem", put.as_bytes()).status, 200);
 }
 
-/// Sends so many requests for the item without reading, as far as the server takes them.
+/// Sends this many requests for the item without reading, as far as the server reads them.
 fn ask_without_reading(server: &Server, times: usize) -> TcpStream {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
-    // Fails once the server takes no more of them.
+    // Fails once the server stops reading.
     let _ = stream.write_all(&request("GetItem", GET).repeat(times));
     stream
 }
 
-/// What still arrives until the connection ends.
+/// Number of bytes that still arrive until the connection is closed.
 fn rest(mut stream: TcpStream) -> usize {
     stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     let (mut bytes, mut buffer) = (0, vec![0; 1 << 16]);
@@ -54,7 +52,8 @@ fn rest(mut stream: TcpStream) -> usize {
 }
 
 #[test]
-fn an_answer_leaves_at_once_also_if_more_was_sent() {
+fn a_response_is_sent_at_once_even_if_more_input_follows() {
+    let _alone = exclusive();
     let server = Server::in_memory();
     for follows in ["\r\n", "P", "POST / HTTP/1.1\r\nHost: local"] {
         let mut connection = Connection::open(&server);
@@ -68,7 +67,7 @@ fn an_answer_leaves_at_once_also_if_more_was_sent() {
 }
 
 #[test]
-fn a_write_that_garbage_follows_is_acknowledged() {
+fn a_write_followed_by_garbage_is_acknowledged() {
     let server = Server::in_memory();
     fill(&server, 10);
     let mut connection = Connection::open(&server);
@@ -96,7 +95,8 @@ fn pipelined_requests_are_answered_in_order() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn answers_that_a_client_does_not_read_do_not_pile_up() {
+fn responses_that_a_client_does_not_read_do_not_pile_up() {
+    let _alone = exclusive();
     let server = Server::in_memory();
     fill(&server, 100_000);
     let before = server.resident_mib();
@@ -112,7 +112,7 @@ fn answers_that_a_client_does_not_read_do_not_pile_up() {
 }
 
 #[test]
-fn a_client_that_does_not_read_its_answers_is_closed() {
+fn a_client_that_does_not_read_its_responses_is_closed() {
     let server = Server::start(&["--in-memory", "--check-ms", "100"]);
     fill(&server, 100_000);
     let stream = ask_without_reading(&server, 1_000);
@@ -122,7 +122,8 @@ fn a_client_that_does_not_read_its_answers_is_closed() {
 }
 
 #[test]
-fn a_client_that_does_not_read_its_answer_does_not_keep_the_server_from_stopping() {
+fn a_client_that_does_not_read_its_response_does_not_delay_shutdown() {
+    let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());
     fill(&server, 100_000);
@@ -135,13 +136,14 @@ fn a_client_that_does_not_read_its_answer_does_not_keep_the_server_from_stopping
 
 #[test]
 fn a_new_client_is_served_when_all_connections_are_taken() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--connections-max", "8"]);
     let mut known = Connection::open(&server);
     known.still_works();
     let idle: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     let mut begun_heads: Vec<_> = (0..100).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     for stream in &mut begun_heads {
-        // Some were closed already.
+        // Some are closed already.
         let _ = stream.write_all(b"POST / HTTP/1.1\r\nHost: loc");
     }
     for _ in 0..20 {
@@ -154,7 +156,8 @@ fn a_new_client_is_served_when_all_connections_are_taken() {
 }
 
 #[test]
-fn clients_whose_bodies_never_end_make_room_too() {
+fn clients_with_unfinished_bodies_are_closed_to_make_room() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--connections-max", "8"]);
     let mut stalled: Vec<_> = (0..80).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     let bytes = request("ListTables", &"x".repeat(1_000));
@@ -167,7 +170,7 @@ fn clients_whose_bodies_never_end_make_room_too() {
 }
 
 #[test]
-fn clients_without_a_key_fill_only_half_of_the_connections() {
+fn clients_without_a_verified_request_get_half_of_the_connections() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
     add_key(&file, &[]);
@@ -182,7 +185,7 @@ fn clients_without_a_key_fill_only_half_of_the_connections() {
     assert_eq!(strangers.iter().filter(|stream| is_open(stream)).count(), 10);
 }
 
-/// The server where a process may open so many files.
+/// Starts the server with this limit of open files.
 fn with_open_files(count: usize, arguments: &[&str]) -> Result<Server, String> {
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("ulimit -n {count}; exec \"$0\" \"$@\"")]);
@@ -191,7 +194,8 @@ fn with_open_files(count: usize, arguments: &[&str]) -> Result<Server, String> {
 
 #[cfg(unix)]
 #[test]
-fn idle_connections_do_not_take_the_stores_file_descriptors() {
+fn idle_connections_leave_the_store_its_file_descriptors() {
+    let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
     let server = with_open_files(400, &["--data", folder.path().to_str().unwrap()]).unwrap();
     let idle: Vec<_> = (0..600).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
@@ -203,7 +207,7 @@ fn idle_connections_do_not_take_the_stores_file_descriptors() {
 
 #[cfg(unix)]
 #[test]
-fn a_server_that_may_open_too_few_files_says_so() {
+fn a_limit_of_too_few_open_files_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let fault = with_open_files(128, &["--data", folder.path().to_str().unwrap()]).err().unwrap();
     assert!(fault.contains("ulimit -n"), "{fault}");
@@ -211,7 +215,8 @@ fn a_server_that_may_open_too_few_files_says_so() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_large_body_whose_head_has_failed_is_not_kept() {
+fn a_large_body_with_an_invalid_head_is_not_buffered() {
+    let _alone = exclusive();
     let server = Server::in_memory();
     let before = server.resident_mib();
     let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
@@ -233,7 +238,7 @@ fn a_large_body_whose_head_has_failed_is_not_kept() {
 }
 
 #[test]
-fn a_client_that_asks_before_it_sends_learns_that_its_head_has_failed() {
+fn a_client_with_expect_continue_gets_the_error_of_its_head() {
     let server = Server::in_memory();
     let mut connection = Connection::open(&server);
     let head = "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nExpect: 100-continue\r\n\
@@ -243,7 +248,7 @@ fn a_client_that_asks_before_it_sends_learns_that_its_head_has_failed() {
 }
 
 #[test]
-fn bodies_share_a_budget_and_small_ones_do_without_it() {
+fn bodies_share_a_budget_and_small_ones_need_none() {
     let server = Server::start(&["--in-memory", "--body-budget-mib", "64", "--budget-wait-ms", "200"]);
     fill(&server, 10);
     let bytes = request("ListTables", &"x".repeat(16 * 1024 * 1024));
@@ -266,7 +271,8 @@ fn bodies_share_a_budget_and_small_ones_do_without_it() {
 }
 
 #[test]
-fn answers_that_nobody_reads_give_way_to_others() {
+fn unread_responses_do_not_starve_other_clients() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
     fill(&server, 350_000);
     let mut connection = Connection::open(&server);
@@ -291,13 +297,14 @@ fn answers_that_nobody_reads_give_way_to_others() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn failed_conditions_that_show_their_item_take_from_the_memory_for_answers() {
+fn items_of_failed_conditions_take_from_the_memory_for_responses() {
+    let _alone = exclusive();
     let server = Server::start(&["--in-memory", "--answer-budget-mib", "32"]);
     fill(&server, 390_000);
     let before = server.resident_mib();
     let update = r#"{"TableName":"Tab","Key":{"a":{"S":"k"}},"UpdateExpression":"SET c = :c","ConditionExpression":"attribute_exists(nothing)","ExpressionAttributeValues":{":c":{"S":"c"}},"ReturnValuesOnConditionCheckFailure":"ALL_OLD"}"#;
     let asked = request("UpdateItem", update).repeat(20);
-    // Each client may have an answer in the kernel's buffers and one in memory.
+    // Each client can have one response in the kernel's buffers and one in memory.
     let mut greedy: Vec<_> = (0..300).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
     for stream in &mut greedy {
         let _ = stream.write_all(&asked);
@@ -311,7 +318,7 @@ fn failed_conditions_that_show_their_item_take_from_the_memory_for_answers() {
 }
 
 #[test]
-fn one_address_gets_as_many_connections_and_requests_as_a_setting_says() {
+fn connections_and_requests_of_one_address_are_limited() {
     let server =
         Server::start(&["--in-memory", "--connections-per-address", "3", "--requests-per-address", "1"]);
     let mut first = Connection::open(&server);
@@ -329,7 +336,8 @@ fn one_address_gets_as_many_connections_and_requests_as_a_setting_says() {
 }
 
 #[test]
-fn failed_signatures_slow_down_failing_requests_and_no_others() {
+fn failed_signatures_delay_failing_requests_and_no_others() {
+    let _alone = exclusive();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
     let (id, secret) = add_key(&file, &[]);
@@ -340,8 +348,11 @@ fn failed_signatures_slow_down_failing_requests_and_no_others() {
     }
     let (status, took) = send_signed(&server, &mut wrong);
     assert!(status == 400 && took >= Duration::from_millis(160), "{took:?}");
-    let (status, took) = send_signed(&server, &mut Signer::new(&id, &secret, "us-east-1"));
-    assert!(status == 200 && took < Duration::from_millis(160), "{took:?}");
+    // The fastest of three: one can wait for a processor, while a delay would slow down all of them.
+    let mut right = Signer::new(&id, &secret, "us-east-1");
+    let tries = [(); 3].map(|()| send_signed(&server, &mut right));
+    assert!(tries.iter().all(|(status, _)| *status == 200), "{tries:?}");
+    assert!(tries.iter().any(|(_, took)| *took < Duration::from_millis(160)), "{tries:?}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "the server that is asked has the real time")]

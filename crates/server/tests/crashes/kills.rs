@@ -1,38 +1,28 @@
-//! SIGKILL at random moments, while the server serves and while it opens its folder: nothing that was acknowledged is lost.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-#[path = "support/dice.rs"]
-mod dice;
-#[path = "support/in_process.rs"]
-mod in_process;
-#[path = "support/ledger.rs"]
-mod ledger;
-#[path = "support/register.rs"]
-mod register;
-mod support;
+//! SIGKILL at random moments, while the server serves and while it opens its folder: no acknowledged write is
+//! lost.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use dice::{Dice, wanted};
-use in_process::Http;
 use keywright_store_local::{LocalOptions, LocalStore};
-use ledger::{TABLE, check_stream_and, check_whole, enable_stream, scan};
-use register::{History, Left, Register, place};
 use serde_json::json;
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
 use tempfile::TempDir;
 
-/// `KEYWRIGHT_KILLS` asks for more.
+use crate::support::Server;
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::dice::{Dice, wanted};
+use crate::support::in_process::Http;
+use crate::support::ledger::{self, TABLE, check_stream_and, check_whole, enable_stream, scan};
+use crate::support::register::{History, Left, Register, place};
+
+/// `KEYWRIGHT_KILLS` sets another number.
 const KILLS_DEFAULT: u64 = 8;
-/// A folder lives so many kills, then a new one is begun: its stream is replayed whole, and it grows with every write.
+/// Kills per data folder. The whole stream is replayed after each folder, and it grows with every write.
 const KILLS_OF_A_LIFE: u64 = 50;
-/// Every second folder has write buffers so small that tables are written, merged and removed all the time.
+/// Write buffer of every second folder: so small that tables are written, merged and removed all the time.
 const WRITE_BUFFER_BYTES: u64 = 96 * 1024;
-/// A kill comes within so many milliseconds of the first write, or of the start.
+/// Maximum delay of a kill after the first write, and after the start.
 const WRITING_MS_MAX: u64 = 600;
 const OPENING_MS_MAX: u64 = 60;
 
@@ -58,7 +48,7 @@ async fn a_killed_server_loses_nothing_that_was_acknowledged() {
 
 #[derive(Default)]
 struct Outcome {
-    /// Kills while the server opened its folder: before it said that it is ready.
+    /// Kills while the server opened its folder, before it was ready.
     opening: u64,
     tried: usize,
     acknowledged: usize,
@@ -72,7 +62,7 @@ impl Outcome {
     }
 }
 
-/// One folder from its beginning: written to, killed, opened and looked at, so many times.
+/// Writes to a new folder, kills the server, opens the folder again and checks it, this many times.
 async fn live_and_be_killed(kills: u64, life: u64, dice: &mut Dice) -> Outcome {
     let folder = folder(life % 2 == 1);
     let register = Register::new();
@@ -110,7 +100,7 @@ fn folder(small_buffers: bool) -> TempDir {
     folder
 }
 
-/// The table, its indexes, and if asked its stream are what the register allows.
+/// Checks the table, its indexes and optionally its whole stream against the register.
 async fn check(http: &Http, register: &Register, whole_stream: bool) -> Result<(), String> {
     let table = scan(http, None).await?;
     register.check_table(&table)?;
@@ -123,7 +113,7 @@ async fn check(http: &Http, register: &Register, whole_stream: bool) -> Result<(
     Ok(())
 }
 
-/// Whether it had not said yet that it is ready.
+/// Kills the server during its start. Returns whether it was not ready yet.
 fn kill_while_it_opens(folder: &Path, after: Duration) -> bool {
     let mut process = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .args(["serve", "--port", "0", "--data", folder.to_str().unwrap()])
@@ -137,7 +127,7 @@ fn kill_while_it_opens(folder: &Path, after: Duration) -> bool {
 }
 
 #[test]
-fn what_is_lost_comes_back_or_was_never_written_is_found_out() {
+fn the_register_detects_lost_undone_and_invented_writes() {
     let register = Register::new();
     let at = place("single", 0, 1);
     let put = register.try_change(&at, Left::Item);
@@ -151,7 +141,7 @@ fn what_is_lost_comes_back_or_was_never_written_is_found_out() {
     assert!(register.check_table(&with(put + 1)).is_err(), "nobody wrote that");
 
     let delete = register.try_change(&at, Left::Nothing);
-    assert!(register.check_table(&with(put)).is_ok(), "nobody was told that it is deleted");
+    assert!(register.check_table(&with(put)).is_ok(), "the delete is not acknowledged yet");
     assert!(register.check_table(&ledger::Table::new()).is_ok());
     register.acknowledge(delete, &at);
     assert!(register.check_table(&with(put)).is_err(), "an acknowledged delete is undone");

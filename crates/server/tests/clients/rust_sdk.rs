@@ -1,8 +1,4 @@
-//! The official Rust SDK against a real server: the story of a small shop, in typed calls.
-
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
-
-mod support;
+//! The official Rust SDK against a real server: the requests of a small shop, in typed calls.
 
 use std::collections::HashMap;
 
@@ -10,8 +6,9 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::ProvideErrorMetadata as _;
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_dynamodb::types::{AttributeValue, Put, ReturnValue, TransactWriteItem, Update};
-use support::Server;
-use support::client::{Caller, client, create_indexed_table};
+
+use crate::support::client::{Caller, client, create_indexed_table};
+use crate::support::{Server, add_key};
 
 type Item = HashMap<String, AttributeValue>;
 
@@ -177,7 +174,7 @@ async fn tables_of_other_regions_and_accounts_are_apart() {
 async fn keys_from_the_credentials_file_are_verified() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keys.toml");
-    let (access_key_id, secret) = support::add_key(&file, &["--account", "444455556666"]);
+    let (access_key_id, secret) = add_key(&file, &["--account", "444455556666"]);
     let server = Server::start(&["--in-memory", "--credentials", file.to_str().unwrap()]);
     let good = client(
         &server.endpoint,

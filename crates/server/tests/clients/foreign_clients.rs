@@ -1,25 +1,22 @@
-//! The shared scenario (`clients/scenario.json`), run by the official clients of other languages against a real server.
+//! The shared scenario (`clients/scenario.json`), run by official clients of other languages against a real
+//! server.
 //!
-//! `cargo xtask test` installs the clients and says where, in `KEYWRIGHT_CLIENTS`; without that the tests are ignored, and
-//! a client that is missing where it should be fails them.
-
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
-mod support;
+//! `cargo xtask test` installs the clients and sets `KEYWRIGHT_CLIENTS` to their folder. Without it the tests
+//! are ignored; with it a missing client fails them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use support::Server;
+use crate::support::Server;
 
 fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
 
-/// A client in the folder that `cargo xtask test` filled.
+/// The path of a client in the folder of `cargo xtask test`.
 fn installed(what: &str) -> PathBuf {
     let folder =
-        std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
+        std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder of the clients");
     let found = PathBuf::from(folder).join(what);
     assert!(found.exists(), "{} is not installed: run `cargo xtask test`", found.display());
     found

@@ -1,31 +1,74 @@
-//! The requirements of the product's sources, what was observed of the service (`o01` and on), and PartiQL (`q01`
-//! and on), streams as consumer libraries use them (`s01` and on), one test each, checked with boto3 against a real server (`requirements/*.py`).
+//! The product's requirements, one test each, checked with boto3 against a real server (`requirements/*.py`):
+//! those of its sources (`r01` and on), behaviour observed of the service (`o01`), PartiQL (`q01`) and
+//! streams as consumer libraries use them (`s01`).
+//!
+//! A worker is a server and a Python process that has imported boto3. It checks one requirement after the
+//! other and is kept for the next test that needs a server with the same settings. Every check makes tables
+//! of its own and looks at no others.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on stops")]
-
-mod support;
-
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{LazyLock, Mutex};
 
-use support::Server;
+use serde_json::Value;
 
-/// Runs one check with the clients that `cargo xtask test` installed.
-fn holds(requirement: &str, settings: &[&str]) {
-    let folder =
-        std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` says where the clients are");
-    let python = Path::new(&folder).join("python/bin/python");
-    assert!(python.exists(), "{} is not installed: run `cargo xtask test`", python.display());
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/requirements/run.py");
-    let server = Server::start(&[&["--in-memory"], settings].concat());
-    let output =
-        Command::new(python).arg("-B").arg(script).arg(&server.endpoint).arg(requirement).output().unwrap();
-    assert!(
-        output.status.success(),
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
+use crate::support::Server;
+
+type Settings = &'static [&'static str];
+
+/// Idle workers, by the settings of their servers. The test harness never drops them: when this program ends,
+/// Python reads the end of its input and stops the server.
+static IDLE: LazyLock<Mutex<HashMap<Settings, Vec<Worker>>>> = LazyLock::new(Mutex::default);
+
+/// Checks a requirement with the clients that `cargo xtask test` installed.
+fn holds(requirement: &str, settings: Settings) {
+    let idle = IDLE.lock().unwrap().get_mut(settings).and_then(Vec::pop);
+    let mut worker = idle.unwrap_or_else(|| Worker::start(settings));
+    let outcome = worker.check(requirement);
+    // A worker whose process has ended panicked above and is dropped.
+    IDLE.lock().unwrap().entry(settings).or_default().push(worker);
+    assert_eq!(outcome["holds"], true, "{requirement}: {}", outcome["output"].as_str().unwrap_or_default());
+}
+
+struct Worker {
+    python: Child,
+    requirements: ChildStdin,
+    outcomes: BufReader<ChildStdout>,
+    _server: Server,
+}
+
+impl Worker {
+    fn start(settings: Settings) -> Self {
+        let folder =
+            std::env::var_os("KEYWRIGHT_CLIENTS").expect("`cargo xtask test` sets the folder of the clients");
+        let python = Path::new(&folder).join("python/bin/python");
+        assert!(python.exists(), "{} is not installed: run `cargo xtask test`", python.display());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/requirements/worker.py");
+        let server = Server::start(&[&["--in-memory"], settings].concat());
+        let mut python = Command::new(python)
+            .arg("-B")
+            .arg(script)
+            .arg(&server.endpoint)
+            .env("KEYWRIGHT_SERVER_PID", server.id().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let requirements = python.stdin.take().unwrap();
+        let outcomes = BufReader::new(python.stdout.take().unwrap());
+        Self { python, requirements, outcomes, _server: server }
+    }
+
+    fn check(&mut self, requirement: &str) -> Value {
+        writeln!(self.requirements, "{requirement}").unwrap();
+        let mut line = String::new();
+        self.outcomes.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|_| {
+            panic!("the Python process ended while it checked {requirement}: {:?}", self.python.wait())
+        })
+    }
 }
 
 macro_rules! requirements {

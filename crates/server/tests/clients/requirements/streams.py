@@ -226,7 +226,7 @@ def s01_a_consumer_library_follows_shards_that_close_and_goes_on_from_its_checkp
         stream = engine.stream(Row, token)
         quiet += 1
         wanted = 60
-        # From a token that holds a closed shard beside its children the library would read the children twice.
+        # From a token that holds a closed shard and its children the library would read the children twice.
         while wanted > 0 or stream.coordinator.closed:
             wanted -= 1
             record = next(stream)
@@ -359,7 +359,7 @@ def r62_deletes_by_time_to_live_are_the_services_own():
 
 
 class Consumer(threading.Thread):
-    """Follows a stream into a copy of its table: a shard after its parent, from its checkpoint when it starts anew."""
+    """Follows a stream into a copy of its table: a shard after its parent, from its checkpoint after a restart."""
 
     def __init__(self, arn, stop, page, forgetful):
         super().__init__()

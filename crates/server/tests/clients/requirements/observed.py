@@ -1,4 +1,4 @@
-"""Behaviour of the service that applications meet and its documentation does not tell."""
+"""Behaviour of the service that applications see and that its documentation does not mention."""
 
 import json
 import urllib.error

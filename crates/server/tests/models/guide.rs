@@ -5,10 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::snapshot::assert_names;
+
 /// The least number of command blocks in all documents, so that none is lost unnoticed.
 const BLOCKS_MIN: usize = 24;
 
-/// A fenced block: its language and its lines.
+/// A fenced block.
 struct Block {
     language: String,
     text: String,
@@ -36,7 +38,7 @@ fn blocks(guide: &str) -> Vec<Block> {
     found
 }
 
-/// Runs a block of commands with the binary on the path.
+/// Runs a block of commands with the binary in `PATH`.
 fn shell(folder: &Path, commands: &str) -> Output {
     let own = Path::new(env!("CARGO_BIN_EXE_keywright")).parent().expect("a folder").to_path_buf();
     let others = std::env::var_os("PATH").unwrap_or_default();
@@ -49,7 +51,7 @@ fn shell(folder: &Path, commands: &str) -> Output {
         .expect("a shell")
 }
 
-/// Whether a text is as the guide shows it.
+/// Whether a text matches the guide's.
 fn shows(pattern: &str, text: &str) -> bool {
     let mut rest = text.lines();
     let mut skipping = false;
@@ -71,7 +73,7 @@ fn shows(pattern: &str, text: &str) -> bool {
     skipping || rest.next().is_none()
 }
 
-/// Widths of columns do not matter.
+/// Compares lines; the width of columns does not matter.
 fn alike(wanted: &str, line: &str) -> bool {
     let narrow = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (wanted, line) = (narrow(wanted), narrow(line));
@@ -175,7 +177,7 @@ fn the_guide_is_compared_line_by_line_but_for_its_gaps() {
 }
 
 #[test]
-fn a_failing_check_says_why_and_fails() {
+fn a_failing_check_names_the_rule_and_fails() {
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/complaints.yaml");
     let output = Command::new(env!("CARGO_BIN_EXE_keywright"))
         .args(["model", "check"])
@@ -183,6 +185,7 @@ fn a_failing_check_says_why_and_fails() {
         .output()
         .expect("the binary runs");
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("error L002: P5 scans"));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("the check fails"));
+    let report = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(report.lines().any(|line| line.contains("L002") && line.contains("P5")), "{report}");
+    assert_names(&String::from_utf8_lossy(&output.stderr), &["complaints.yaml"]);
 }

@@ -1,0 +1,10 @@
+//! Official client libraries against a real server: the Rust SDK in this process, boto3, the AWS CLI and the
+//! JavaScript SDK in processes of their own.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod foreign_clients;
+mod requirements;
+mod rust_sdk;
+#[path = "../support/mod.rs"]
+mod support;

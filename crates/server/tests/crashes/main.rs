@@ -1,0 +1,11 @@
+//! Killed servers, failing disks and losses of power: no acknowledged write is lost.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+#[cfg(target_os = "linux")]
+mod failing_disk;
+mod kills;
+#[cfg(target_os = "linux")]
+mod power_loss;
+#[path = "../support/mod.rs"]
+mod support;

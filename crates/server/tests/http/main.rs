@@ -1,0 +1,13 @@
+//! The server on a network: HTTP, TLS, signatures, hostile clients, start and stop, and `keywright bench`.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod bench;
+mod hostile_clients;
+mod lifecycle;
+mod presigned;
+#[path = "../support/mod.rs"]
+mod support;
+mod surroundings;
+mod tls;
+mod transport;

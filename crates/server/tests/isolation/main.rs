@@ -1,0 +1,8 @@
+//! Concurrent requests are linearizable, and sequences of requests answer as a naive table does.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod equivalence;
+mod histories;
+#[path = "../support/mod.rs"]
+mod support;

@@ -1,0 +1,12 @@
+//! `keywright model` and its commands, run as a shell runs them.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test that cannot go on stops")]
+
+mod commands;
+mod designs;
+mod documents;
+mod exchange;
+mod guide;
+mod snapshots;
+#[path = "../support/mod.rs"]
+mod support;
