@@ -47,11 +47,17 @@ pub(super) enum Keyword {
 /// The six comparisons.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparator {
+    /// `=`
     Eq,
+    /// `<>`
     Ne,
+    /// `<`
     Lt,
+    /// `<=`
     Le,
+    /// `>`
     Gt,
+    /// `>=`
     Ge,
 }
 

@@ -8,6 +8,7 @@ use super::lexer::Comparator;
 /// One step of a path as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RawStep<'t> {
+    /// An attribute's name as it stands in the text.
     Name(&'t str),
     /// With its `#`.
     Placeholder(&'t str),
@@ -18,11 +19,14 @@ pub enum RawStep<'t> {
 /// A path as written. Invariant: the first step is not an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawPath<'t> {
+    /// The attribute.
     pub first: RawStep<'t>,
+    /// What lies in it: members and elements, outermost first.
     pub rest: Vec<RawStep<'t>>,
 }
 
 impl<'t> RawPath<'t> {
+    /// All steps, the attribute first.
     pub fn steps(&self) -> impl Iterator<Item = RawStep<'t>> + '_ {
         std::iter::once(self.first).chain(self.rest.iter().copied())
     }
@@ -31,28 +35,58 @@ impl<'t> RawPath<'t> {
 /// A function with its arguments: any name, any number of arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RawCall<'t> {
+    /// In the case in which it was written.
     pub name: &'t str,
+    /// In the order of the text.
     pub arguments: Vec<RawOperand<'t>>,
 }
 
 /// One side of a comparison or an argument, as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawOperand<'t> {
+    /// An attribute or a part of one.
     Path(RawPath<'t>),
     /// With its `:`.
     Value(&'t str),
+    /// A function whose result is the operand, such as `size`.
     Call(RawCall<'t>),
 }
 
 /// A condition as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RawCondition<'t> {
+    /// Both hold.
     And(Box<RawCondition<'t>>, Box<RawCondition<'t>>),
+    /// One or both hold.
     Or(Box<RawCondition<'t>>, Box<RawCondition<'t>>),
+    /// It does not hold.
     Not(Box<RawCondition<'t>>),
-    Compare { comparator: Comparator, left: RawOperand<'t>, right: RawOperand<'t> },
-    Between { subject: RawOperand<'t>, lower: RawOperand<'t>, upper: RawOperand<'t> },
-    In { subject: RawOperand<'t>, list: Vec<RawOperand<'t>> },
+    /// `left comparator right`
+    Compare {
+        /// The comparison.
+        comparator: Comparator,
+        /// The operand before it.
+        left: RawOperand<'t>,
+        /// The operand after it.
+        right: RawOperand<'t>,
+    },
+    /// `subject BETWEEN lower AND upper`, bounds included.
+    Between {
+        /// The operand that is compared.
+        subject: RawOperand<'t>,
+        /// The lower bound.
+        lower: RawOperand<'t>,
+        /// The upper bound.
+        upper: RawOperand<'t>,
+    },
+    /// `subject IN (list)`
+    In {
+        /// The operand that is compared.
+        subject: RawOperand<'t>,
+        /// The operands it may equal.
+        list: Vec<RawOperand<'t>>,
+    },
+    /// A function that is true or false, such as `begins_with`.
     Call(RawCall<'t>),
 }
 
