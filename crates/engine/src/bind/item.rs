@@ -8,8 +8,8 @@ use keywright_semantics::schema::TableSchema;
 use keywright_semantics::value::Item;
 
 use super::BindFault;
-use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts};
-use crate::layout::TableId;
+use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts, stored_value};
+use crate::support::layout::TableId;
 
 /// An item to put, checked against the schema.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ pub(crate) fn check_updated(
             if before.is_some_and(|before| before == found) {
                 continue;
             }
-            let Some(value) = crate::index::key_value(attribute, found) else {
+            let Some(value) = stored_value(attribute, found) else {
                 return Err(BindFault::action(messages::UPDATED_INDEX_KEY_TYPE));
             };
             if let Some(kind) = empty_kind(value) {

@@ -1,6 +1,7 @@
 //! Keys of items: checked against the table's key, and turned into store keys.
 
 use bytes::Bytes;
+use keywright_semantics::codec::{MapRef, ValueRef};
 use keywright_semantics::key::{KeyValueRef, PartitionHash};
 use keywright_semantics::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use keywright_semantics::messages::data_plane as messages;
@@ -9,7 +10,7 @@ use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema, TableSchem
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::BindFault;
-use crate::layout::{self, TableId};
+use crate::support::layout::{self, TableId};
 
 /// An item's place in the store, and what its indexes and collection need to know of its key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +25,19 @@ pub(crate) struct ItemKey {
 /// A value as key bytes need it, if it has the type the key says.
 pub(crate) fn key_value<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Option<KeyValueRef<'a>> {
     KeyValueRef::from_value(value).filter(|value| value.key_type() == attribute.key_type)
+}
+
+/// A stored value as key bytes need it, if it has the type of the key attribute.
+pub(crate) fn stored_value<'a>(attribute: &KeyAttribute, value: ValueRef<'a>) -> Option<KeyValueRef<'a>> {
+    KeyValueRef::from_view(value).filter(|value| value.key_type() == attribute.key_type)
+}
+
+/// The values of these key attributes, if the stored item has all of them with the right types.
+pub(crate) fn stored_values<'a>(
+    attributes: &[KeyAttribute],
+    item: MapRef<'a>,
+) -> Option<Vec<KeyValueRef<'a>>> {
+    attributes.iter().map(|attribute| stored_value(attribute, item.get(&attribute.name)?)).collect()
 }
 
 /// What kind of nothing a key value is, if it is.

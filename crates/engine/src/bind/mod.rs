@@ -2,6 +2,7 @@
 //!
 //! Only what needs the schema is checked here, and nothing here reads the store.
 
+pub(crate) mod expiry;
 pub(crate) mod item;
 pub(crate) mod key;
 pub(crate) mod range;

@@ -9,8 +9,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection 
 
 use super::item::check_paths;
 use crate::catalogue::Table;
-use crate::index::holds;
-use crate::layout::{self, IndexId};
+use crate::support::layout::{self, IndexId};
 
 /// The table itself or one of its indexes.
 #[derive(Clone, Copy)]
@@ -44,6 +43,17 @@ impl<'a> Source<'a> {
 
     fn index_of_kind(&self, kind: IndexKind) -> Option<&'a IndexSchema> {
         self.index.map(|(_, index)| index).filter(|index| index.kind == kind)
+    }
+}
+
+/// Whether the index holds this attribute of an item.
+pub(crate) fn holds(table_key: &KeySchema, index: &IndexSchema, name: &str) -> bool {
+    match &index.projection {
+        IndexProjection::All => true,
+        IndexProjection::KeysOnly => table_key.contains(name) || index.key.contains(name),
+        IndexProjection::Include(names) => {
+            names.contains(name) || table_key.contains(name) || index.key.contains(name)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use keywright_store::{Direction, KeyRange};
 use super::key::{KeyPart, bind_key, check_size, empty_kind, key_value};
 use super::range::QueryRange;
 use super::source::Source;
-use crate::layout;
+use crate::support::layout;
 
 /// The first check of a Query's starting key: it has as many attributes as a position has.
 pub(crate) fn check_count(source: Source<'_>, start: &Item) -> Result<(), Error> {

@@ -2,16 +2,11 @@
 //!
 //! It knows how a change of a table becomes durable and visible. It does not know what the control-plane operations
 //! mean; `tables` does.
-//!
-//! ```text
-//! 0x01 0x00 table id                      a table's record (`record`)
-//! 0x01 0x01 account 0x00 region 0x00 name the id of the table of that name
-//! 0x01 0x02                               the next table id
-//! 0x01 0x03 table id, index id            how far an index's backfill has come
-//! 0x01 0x04 table id, generation          how far the filling of expiry rows has come
-//! ```
 
+pub(crate) mod names;
 mod record;
+mod rows;
+mod shards;
 mod stream;
 mod table;
 mod ttl;
@@ -26,76 +21,25 @@ use keywright_semantics::request::TableRef;
 use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transaction};
 use keywright_store::{Direction, KeyRange};
 
-pub(crate) use stream::{NewStream, RecordPlace, Shard, ShardHash, Stream, Succession};
+pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
+pub(crate) use shards::{NewStream, Succession};
+pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState, StreamView};
 pub(crate) use table::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
-    OnDemandLimits, Seen, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
+    OnDemandLimits, Seen, Table, TableStatus, Throughput, Warm,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
-use crate::env::{AccountId, Caller, Region};
-use crate::fault;
-use crate::layout::{IndexId, Space, TableId};
-
-const RECORDS: u8 = 0x00;
-const NAMES: u8 = 0x01;
-const NEXT_ID: u8 = 0x02;
-const BACKFILLS: u8 = 0x03;
-const TTL_FILLS: u8 = 0x04;
+use crate::support::env::{AccountId, Caller, Region};
+use crate::support::fault;
+use crate::support::layout::{self, Space, TableId};
+use rows::{NAMES, RECORDS, name_key, record_key};
 
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
 /// Records read at once when the catalogue is opened.
 const LOAD_ROWS: usize = 500;
 const LOAD_BYTES: usize = 4 * 1024 * 1024;
-
-/// The key of a table's record: every write of an item has it in its conflict set, so that a writer bound to an old
-/// schema does not get through.
-pub(crate) fn record_key(table: TableId) -> Bytes {
-    let number = table.0.to_be_bytes();
-    let mut key = Vec::with_capacity(2 + number.len());
-    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
-    key.extend_from_slice(&number);
-    key.into()
-}
-
-fn name_key(caller: &Caller, name: &str) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), NAMES];
-    for part in [caller.account.as_str(), "\0", caller.region.as_str(), "\0", name] {
-        key.extend_from_slice(part.as_bytes());
-    }
-    key.into()
-}
-
-/// The row that numbers tables: all that are created meet there.
-pub(crate) fn next_id_key() -> Bytes {
-    Bytes::from_static(&[0x01, NEXT_ID])
-}
-
-/// The key of the row that says how far a backfill has come.
-pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), BACKFILLS];
-    key.extend_from_slice(&table.0.to_be_bytes());
-    key.extend_from_slice(&index.0.to_be_bytes());
-    key.into()
-}
-
-/// The key of the row that says how far the filling of expiry rows has come.
-pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), TTL_FILLS];
-    key.extend_from_slice(&table.0.to_be_bytes());
-    key.extend_from_slice(&generation.0.to_be_bytes());
-    key.into()
-}
-
-/// The common starts of all rows that say how far a table's backfills and fillings have come.
-pub(crate) fn progress_prefixes(table: TableId) -> [Vec<u8>; 2] {
-    [BACKFILLS, TTL_FILLS].map(|part| {
-        let mut key = vec![Space::Catalogue.byte(), part];
-        key.extend_from_slice(&table.0.to_be_bytes());
-        key
-    })
-}
 
 /// Why the catalogue cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -362,6 +306,22 @@ impl<S: Store> Catalogue<S> {
         Ok(())
     }
 
+    /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. After an unknown outcome
+    /// a few bytes may remain; ids are never reused, so no reader can mistake them.
+    pub(crate) async fn forget_rows(
+        &self,
+        rows: impl IntoIterator<Item = Bytes> + Send,
+    ) -> Result<(), Error> {
+        let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+        for row in rows {
+            txn.delete(row);
+        }
+        match txn.commit().await {
+            Ok(_) | Err(CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown) => Ok(()),
+            Err(CommitError::Failed(fault)) => Err(fault::storage(&fault)),
+        }
+    }
+
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Cache> {
         self.cache.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -466,7 +426,7 @@ async fn load<S: Store>(
         let scan = Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES };
         let page = snapshot.scan(&scan).await?;
         let Some(last) = page.entries.last() else { return Ok(()) };
-        start = crate::layout::after(&last.key);
+        start = layout::after(&last.key);
         for entry in page.entries {
             take(entry.key, entry.value)?;
         }

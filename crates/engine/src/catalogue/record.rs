@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::stream::{NewStream, Stream};
+use super::rows::record_version;
+use super::shards::NewStream;
+use super::stream::{Stream, StreamState};
 use super::table::{
-    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, StreamState,
-    Table, TableStatus, Throughput, Warm,
+    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, Table,
+    TableStatus, Throughput, Warm,
 };
 use super::ttl::TtlState;
-use crate::layout::TableId;
+use crate::support::layout::TableId;
 
 /// The first format: a `TableRecord` alone.
 const FORMAT_FIRST: u8 = 1;
@@ -129,12 +131,6 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
         .expect("a record of owned values encodes into a vector")
 }
 
-/// The version of a stored record, without reading the rest.
-pub(super) fn version(bytes: &[u8]) -> Option<u64> {
-    let (_, rest) = bytes.split_first()?;
-    rest.first_chunk::<8>().map(|version| u64::from_be_bytes(*version))
-}
-
 pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     let format = bytes.first().copied();
     if !matches!(format, Some(FORMAT | FORMAT_FIRST)) {
@@ -142,7 +138,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     }
     let cut_short = || RecordFault::Malformed("it is cut short".to_owned());
     let malformed = |error: postcard::Error| RecordFault::Malformed(error.to_string());
-    let version = version(bytes).ok_or_else(cut_short)?;
+    let version = record_version(bytes).ok_or_else(cut_short)?;
     let rest = bytes.get(9..).ok_or_else(cut_short)?;
     let (record, rest): (TableRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
     let mut table = Table { version, ..record.into() };

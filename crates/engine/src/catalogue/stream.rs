@@ -5,7 +5,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::table::{StreamView, Table};
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum StreamView {
+    KeysOnly,
+    NewImage,
+    OldImage,
+    NewAndOldImages,
+}
+
+/// A table's stream: its view while enabled, its label since it was first enabled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct StreamState {
+    pub view: Option<StreamView>,
+    /// The latest stream's label, kept after disabling.
+    pub label: Option<String>,
+}
 
 /// The hash that decides a shard: the first eight bytes of the item's partition hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -77,138 +91,11 @@ impl Stream {
         self.shards.iter().find(|shard| shard.number == number)
     }
 
-    fn close_all(&mut self, now_ms: u64) {
+    pub(super) fn close_all(&mut self, now_ms: u64) {
         for shard in self.shards.iter_mut().filter(|shard| shard.closed.is_none()) {
             shard.closed = Some(Closed { at_ms: now_ms, last: None });
         }
     }
-}
-
-/// How an open shard gives way to its successors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Succession {
-    /// One shard of the same range follows.
-    Roll,
-    /// Two shards of half the range each follow.
-    Split,
-}
-
-impl Table {
-    /// The enabled stream.
-    pub(crate) fn live_stream(&self) -> Option<&Stream> {
-        self.streams.last().filter(|stream| stream.disabled_ms.is_none())
-    }
-
-    fn live_stream_mut(&mut self) -> Option<&mut Stream> {
-        self.streams.last_mut().filter(|stream| stream.disabled_ms.is_none())
-    }
-
-    /// The stream of a label, enabled or not.
-    pub(crate) fn stream_labelled(&self, label: &str) -> Option<&Stream> {
-        self.streams.iter().find(|stream| stream.label == label)
-    }
-
-    /// Begins a stream with `shards` shards. All its records will be of commits after version `after`.
-    pub(crate) fn open_stream(&mut self, stream: NewStream, shards: u32) {
-        let count = u64::from(shards.max(1));
-        let share = u64::MAX / count;
-        let start = RecordPlace { version: stream.after + 1, index: 0 };
-        let mut opened = Vec::new();
-        for place in 0..count {
-            let last = if place + 1 == count { u64::MAX } else { share * (place + 1) - 1 };
-            opened.push(Shard {
-                number: self.take_shard_number(),
-                parent: None,
-                first: ShardHash(share * place),
-                last: ShardHash(last),
-                opened_ms: stream.created_ms,
-                start,
-                closed: None,
-                trimmed: None,
-            });
-        }
-        self.streams.push(Stream {
-            label: stream.label,
-            view: stream.view,
-            created_ms: stream.created_ms,
-            settled_ms: stream.settled_ms,
-            disabled_ms: None,
-            shards: opened,
-        });
-    }
-
-    /// Ends the enabled stream, if there is one.
-    pub(crate) fn close_stream(&mut self, now_ms: u64, settled_ms: u64) {
-        if let Some(stream) = self.live_stream_mut() {
-            stream.disabled_ms = Some(now_ms);
-            stream.settled_ms = settled_ms;
-            stream.close_all(now_ms);
-        }
-    }
-
-    /// Closes one open shard and opens its successors. Nothing happens to a shard that is closed already.
-    pub(crate) fn succeed_shard(&mut self, number: u32, how: Succession, now_ms: u64) {
-        let Some(stream) = self.live_stream() else { return };
-        let Some(shard) = stream.open_shards().find(|shard| shard.number == number) else { return };
-        let (first, last, start) = (shard.first, shard.last, shard.start);
-        // Shards are named after this time: a child sorts behind its parent also if the clock was set back.
-        let opened_ms = now_ms.max(shard.opened_ms);
-        let middle = ShardHash(first.0 + (last.0 - first.0) / 2);
-        let ranges = match how {
-            Succession::Split if first < last => vec![(first, middle), (ShardHash(middle.0 + 1), last)],
-            Succession::Split | Succession::Roll => vec![(first, last)],
-        };
-        let children: Vec<Shard> = ranges
-            .into_iter()
-            .map(|(first, last)| Shard {
-                number: self.take_shard_number(),
-                parent: Some(number),
-                first,
-                last,
-                opened_ms,
-                start,
-                closed: None,
-                trimmed: None,
-            })
-            .collect();
-        let Some(stream) = self.live_stream_mut() else { return };
-        for shard in stream.shards.iter_mut().filter(|shard| shard.number == number) {
-            shard.closed = Some(Closed { at_ms: now_ms, last: None });
-        }
-        stream.shards.extend(children);
-    }
-
-    /// Notes where a closed shard's records end; its children begin after that.
-    pub(crate) fn settle_shard(&mut self, number: u32, last: RecordPlace) {
-        for stream in &mut self.streams {
-            for shard in &mut stream.shards {
-                if shard.number == number
-                    && let Some(closed) = &mut shard.closed
-                {
-                    closed.last = Some(last);
-                }
-                if shard.parent == Some(number) {
-                    shard.start = RecordPlace { version: last.version, index: last.index.saturating_add(1) };
-                }
-            }
-        }
-    }
-
-    fn take_shard_number(&mut self) -> u32 {
-        let number = self.next_shard;
-        self.next_shard = self.next_shard.checked_add(1).expect("a table has far fewer shards in its life");
-        number
-    }
-}
-
-/// What a stream begins with.
-#[derive(Clone, Debug)]
-pub(crate) struct NewStream {
-    pub label: String,
-    pub view: StreamView,
-    pub created_ms: u64,
-    pub settled_ms: u64,
-    pub after: u64,
 }
 
 #[cfg(test)]

@@ -10,10 +10,10 @@ use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
 use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
-use super::record;
-use super::stream::Stream;
+use super::rows::{record_key, record_version};
+use super::stream::{Stream, StreamState};
 use super::ttl::TtlState;
-use crate::layout::{IndexId, Space, TableId};
+use crate::support::layout::{IndexId, Space, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TableStatus {
@@ -107,22 +107,6 @@ pub(crate) struct DoomedIndex {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum StreamView {
-    KeysOnly,
-    NewImage,
-    OldImage,
-    NewAndOldImages,
-}
-
-/// A table's stream: its view while enabled, its label since it was first enabled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StreamState {
-    pub view: Option<StreamView>,
-    /// The latest stream's label, kept after disabling.
-    pub label: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Class {
     Standard,
     StandardInfrequentAccess,
@@ -208,12 +192,12 @@ impl Table {
 
     /// The key of the table's record: every write of an item has it in its conflict set.
     pub(crate) fn catalogue_key(&self) -> Bytes {
-        super::record_key(self.id)
+        record_key(self.id)
     }
 
     /// Whether this is what the stored record says.
     pub(crate) fn is_current(&self, row: Option<&Bytes>) -> bool {
-        row.and_then(|row| record::version(row)) == Some(self.version)
+        row.and_then(|row| record_version(row)) == Some(self.version)
     }
 
     /// Whether this is what the stored record says, as far as that is known without reading it.

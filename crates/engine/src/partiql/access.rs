@@ -13,10 +13,10 @@ use keywright_semantics::value::AttributeValue;
 use keywright_store::{Direction, KeyRange};
 
 use crate::bind::range::bind_range;
+use crate::bind::source::holds;
 use crate::bind::source::{Source, bind_output, bind_source, check_projection};
 use crate::catalogue::Table;
-use crate::index::holds;
-use crate::layout::prefix_range;
+use crate::support::layout::prefix_range;
 
 /// What a SELECT reads.
 pub(super) struct Bound<'a> {

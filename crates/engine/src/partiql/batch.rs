@@ -12,13 +12,13 @@ use keywright_semantics::response::{
 use keywright_store::Store;
 
 use super::access::check_ranges;
+use super::keys::{columns_of, sole_key};
 use super::write::{Answering, write};
-use super::{columns_of, sole_key};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::get_item::get_item;
-use crate::lane::Pace;
-use crate::meter::Meter;
+use crate::read::get_item::get_item;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::lane::Pace;
+use crate::support::meter::Meter;
 
 pub(crate) async fn batch_execute_statement<S: Store>(
     engine: &Engine<S>,

@@ -8,7 +8,7 @@ use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::request::transact_write_items::Fingerprint;
 use keywright_semantics::value::Item;
 
-use crate::hex::hex;
+use crate::support::hex::hex;
 
 /// How many of the statement's ranges are done, and the last row of the present one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

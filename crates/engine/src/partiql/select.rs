@@ -12,13 +12,13 @@ use keywright_semantics::response::ConsumedCapacity;
 use keywright_store::Store;
 
 use super::access::bind;
-use super::columns_of;
+use super::keys::columns_of;
 use super::position::Position;
 use crate::bind::source::bind_output;
 use crate::bind::start_key::{beyond, bind_resumed};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::page::{Plan, read_page};
+use crate::read::page::{Plan, read_page};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 /// How a SELECT is read.
 #[derive(Clone, Copy)]

@@ -9,8 +9,8 @@ use keywright_store::Store;
 use super::position::Position;
 use super::select::{Reading, select};
 use super::write::{Answering, write};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) async fn execute_statement<S: Store>(
     engine: &Engine<S>,

@@ -15,16 +15,16 @@ use keywright_semantics::value::Item;
 use keywright_store::Store;
 
 use super::access::check_ranges;
+use super::keys::{columns_of, is_whole, key_match, sole_key};
 use super::write::{is_absent_or, is_new, is_there};
-use super::{columns_of, is_whole, key_match, sole_key};
+use crate::batch::cancel::cancelled;
+use crate::batch::transact_get_items::transact_get_items;
+use crate::batch::transact_write_items::{replayed, transact_write_items};
 use crate::bind::key::{bind_item_key, bind_key};
 use crate::bind::{BindFault, FaultScope};
-use crate::cancel::cancelled;
 use crate::catalogue::Table;
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::transact_get_items::transact_get_items;
-use crate::transact_write_items::{replayed, transact_write_items};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) async fn execute_transaction<S: Store>(
     engine: &Engine<S>,

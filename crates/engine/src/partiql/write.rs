@@ -12,15 +12,15 @@ use keywright_semantics::response::WriteItemOutput;
 use keywright_semantics::schema::TableSchema;
 use keywright_store::Store;
 
-use super::{is_whole, key_match};
+use super::keys::{is_whole, key_match};
 use crate::bind::item::{bind_put, check_condition, check_update};
 use crate::bind::key::bind_key;
-use crate::change::{Action, Effect};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::fault;
-use crate::single_write::{Reported, output, write_one};
-use crate::update_item::returned;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::write::change::{Action, Effect};
+use crate::write::single_write::{Reported, output, write_one};
+use crate::write::update_item::returned;
 
 /// The item that an UPDATE or DELETE names.
 fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatch, Error> {

@@ -5,11 +5,13 @@ use keywright_semantics::request::{DescribeStream, ShardSelection};
 use keywright_semantics::response::{Response, ShardDescription, StreamDescription, TimestampMs};
 use keywright_store::Store;
 
-use super::{find, number_in, sequence_number, settle, shard_id, status, stream_arn};
+use super::find;
+use super::names::{number_in, sequence_number, shard_id, status, stream_arn};
+use super::settle::settle;
+use crate::catalogue::names::{key_schema, view_name};
 use crate::catalogue::{Shard, Stream};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::tables::describe::{key_schema, view_name};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) async fn describe_stream<S: Store>(
     engine: &Engine<S>,

@@ -3,12 +3,19 @@
 use std::sync::Arc;
 
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_store::{Snapshot, Store};
 
-use super::maintain::first_shards;
-use crate::catalogue::{NewStream, StreamState, StreamView, Table};
-use crate::engine::Engine;
-use crate::fault;
+use crate::catalogue::{NewStream, StreamState, StreamView, Table, Throughput};
+use crate::state::Engine;
+use crate::support::fault;
+
+/// How many shards a stream begins with: one for each partition that the table's provisioned throughput takes. A table
+/// on demand begins with one, as small tables do, and splits as it is written to.
+fn first_shards(throughput: Throughput, shards_max: u32) -> u32 {
+    let partitions = throughput.write_units.div_ceil(PARTITION_WRITE_UNITS_MAX);
+    u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards_max.max(1))
+}
 
 /// What a stream that begins or ends needs to know of its surroundings.
 #[derive(Clone, Copy, Debug)]

@@ -7,10 +7,10 @@ use keywright_semantics::messages::stream as messages;
 use keywright_semantics::request::StreamRef;
 use keywright_store::Store;
 
-use super::shard_id;
+use super::names::shard_id;
 use crate::catalogue::{Shard, Stream, Table};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 /// A table that still has a stream, and the stream's label.
 pub(super) struct Found {

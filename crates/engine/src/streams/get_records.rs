@@ -8,15 +8,17 @@ use keywright_semantics::request::GetRecords;
 use keywright_semantics::response::{GetRecordsOutput, Response, StreamRecord, TimestampMs};
 use keywright_store::{LogEntry, LogRead, Snapshot, Store};
 
+use super::find;
 use super::iterator::ShardIterator;
-use super::record::ChangeRecord;
-use super::{find, just_before, log_of, place_of, sequence_number};
+use super::names::{just_before, place_of, sequence_number};
+use crate::catalogue::names::view_name;
 use crate::catalogue::{Shard, Stream, Table};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::fault;
-use crate::hex::hex;
-use crate::tables::describe::view_name;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::hex::hex;
+use crate::support::layout::log_of;
+use crate::write::change_record::ChangeRecord;
 
 pub(crate) async fn get_records<S: Store>(
     engine: &Engine<S>,
@@ -42,7 +44,7 @@ pub(crate) async fn get_records<S: Store>(
     // Taken after the shard was looked up: if that is closed, all its records are in this snapshot.
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let read = LogRead {
-        id: log_of(&found.table, shard.number),
+        id: log_of(found.table.id, shard.number),
         after,
         entries_max: request.limit,
         bytes_max: STREAM_PAGE_BYTES_MAX,

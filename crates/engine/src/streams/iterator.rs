@@ -6,7 +6,7 @@ use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_semantics::request::StreamRef;
 use keywright_store::{CommitVersion, LogPosition};
 
-use crate::hex::hex;
+use crate::support::hex::hex;
 
 /// What stands between the stream's name and the rest; the number is the form's version.
 const SEPARATOR: &str = "|1|";

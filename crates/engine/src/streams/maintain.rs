@@ -4,43 +4,17 @@ use keywright_semantics::error::Error;
 use keywright_semantics::limits::{PARTITION_WRITE_UNITS_MAX, STREAM_RETENTION_MS};
 use keywright_store::{LogPosition, Store};
 
-use super::load::WINDOW_MS;
-use super::{log_of, place_of, search};
-use crate::catalogue::{RecordPlace, Shard, Stream, Succession, Table, Throughput};
-use crate::engine::{Engine, NextWake};
-use crate::fault;
+use super::search;
+use super::settle::settle;
+use crate::catalogue::{RecordPlace, Shard, Stream, Succession, Table};
+use crate::state::Engine;
+use crate::state::shard_loads::WINDOW_MS;
+use crate::support::fault;
+use crate::support::layout::log_of;
+use crate::support::wake::NextWake;
 
 /// How often records are looked for that are too old. Trimming changes the table's record, for which writers wait.
 const TRIM_INTERVAL_MS: u64 = 5 * 60_000;
-/// How many shards a stream begins with: one for each partition that the table's provisioned throughput takes. A table
-/// on demand begins with one, as small tables do, and splits as it is written to.
-pub(crate) fn first_shards(throughput: Throughput, shards_max: u32) -> u32 {
-    let partitions = throughput.write_units.div_ceil(PARTITION_WRITE_UNITS_MAX);
-    u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards_max.max(1))
-}
-
-/// Gives closed shards their end and their children their beginning. True if there was something to do.
-pub(crate) async fn settle<S: Store>(engine: &Engine<S>, table: &Table) -> Result<bool, Error> {
-    let unsettled: Vec<&Shard> = table
-        .streams
-        .iter()
-        .flat_map(|stream| &stream.shards)
-        .filter(|shard| shard.closed.is_some_and(|closed| closed.last.is_none()))
-        .collect();
-    for shard in &unsettled {
-        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let last = search::last(&snapshot, log_of(table, shard.number), shard.start.version).await?;
-        let last = last.map_or(shard.start, place_of);
-        let number = shard.number;
-        let settle = |table: &mut Table| {
-            table.settle_shard(number, last);
-            Ok(())
-        };
-        engine.catalogue().change(table.id, settle).await?;
-    }
-    Ok(!unsettled.is_empty())
-}
-
 /// Moves a table's streams on.
 pub(crate) async fn maintain<S: Store>(
     engine: &Engine<S>,
@@ -89,7 +63,7 @@ async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64
     }
     // The records first: of a shard that nobody knows any more they would never be found.
     for number in &expired {
-        let cleared = engine.store().trim_log(log_of(table, *number), LogPosition::LAST).await;
+        let cleared = engine.store().trim_log(log_of(table.id, *number), LogPosition::LAST).await;
         cleared.map_err(|error| fault::storage(&error))?;
     }
     let forget = |table: &mut Table| {
@@ -133,7 +107,7 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
         if shard.opened_ms > horizon_ms {
             continue;
         }
-        let id = log_of(table, shard.number);
+        let id = log_of(table.id, shard.number);
         let start = shard.trimmed.unwrap_or(shard.start).version;
         let last = search::last_written_before(&snapshot, id, start, horizon_ms.saturating_add(1)).await?;
         let Some(last) = last else { continue };

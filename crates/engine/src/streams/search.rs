@@ -3,8 +3,8 @@
 use keywright_semantics::error::Error;
 use keywright_store::{CommitVersion, LogEntry, LogId, LogPosition, LogRead, Snapshot};
 
-use super::record::written_ms;
-use crate::fault;
+use crate::support::fault;
+use crate::write::change_record::written_ms;
 
 /// Entries of one commit that are read at once.
 const TAIL_ENTRIES: usize = 1000;

@@ -8,11 +8,13 @@ use keywright_semantics::sequence::SequenceNumber;
 use keywright_store::{CommitVersion, LogPosition, Snapshot, Store};
 
 use super::iterator::ShardIterator;
-use super::{find, just_before, log_of, search};
+use super::names::just_before;
+use super::{find, search};
 use crate::catalogue::{RecordPlace, Shard};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::fault;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::layout::log_of;
 
 pub(crate) async fn get_shard_iterator<S: Store>(
     engine: &Engine<S>,
@@ -39,7 +41,7 @@ pub(crate) async fn get_shard_iterator<S: Store>(
         }
         ShardPosition::AtTimestampMs(ms) => {
             let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-            let id = log_of(&found.table, shard.number);
+            let id = log_of(found.table.id, shard.number);
             let found = search::written_before(&snapshot, id, shard.start.version, ms).await?;
             Some(found).max(shard.trimmed.and_then(just_before))
         }

@@ -18,11 +18,11 @@ use crate::catalogue::{
     BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen,
     StreamState, StreamView, Table, TableStatus, Throughput, TtlState, Warm, next_id_key,
 };
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::latch::Holder;
-use crate::layout::{IndexId, TableId};
+use crate::state::Engine;
 use crate::streams;
+use crate::support::env::Caller;
+use crate::support::latch::Holder;
+use crate::support::layout::{IndexId, TableId};
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,

@@ -8,9 +8,9 @@ use keywright_store::Store;
 
 use super::describe::{View, describe};
 use crate::catalogue::{IndexStatus, Table, TableStatus};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
 use crate::streams;
+use crate::support::env::Caller;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,

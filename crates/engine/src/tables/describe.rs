@@ -2,26 +2,24 @@
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::DescribeTable;
-use keywright_semantics::request::parts::{
-    BillingMode as BillingName, KeyType as KeyRole, ProjectionType, SseType, StreamViewType, TableClass,
-};
+use keywright_semantics::request::parts::{BillingMode as BillingName, ProjectionType, SseType};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
-    IndexStatus as IndexStatusName, KeySchemaElement, LocalSecondaryIndexDescription,
-    OnDemandThroughputDescription, ProjectionDescription, ProvisionedThroughputDescription, Response,
-    SseDescription, StreamSpecification, TableClassSummary, TableDescription, TableStatus as TableStatusName,
-    TimestampMs, WarmThroughputDescription,
+    IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
+    ProjectionDescription, ProvisionedThroughputDescription, Response, SseDescription, StreamSpecification,
+    TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
+    WarmThroughputDescription,
 };
-use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection};
+use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 use keywright_store::Store;
 
+use crate::catalogue::names::{class_name, index_status_name, key_schema, status_name, view_name};
 use crate::catalogue::{
-    Backfill, BillingMode, Class, IndexState, IndexStatus, OnDemandLimits, StreamView, Table, TableStatus,
-    Throughput, Warm,
+    Backfill, BillingMode, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus, Throughput, Warm,
 };
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::stats::{Counted, Stats};
+use crate::state::Engine;
+use crate::state::stats::{Counted, Stats};
+use crate::support::env::Caller;
 
 /// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm = Warm { read_units: 12_000, write_units: 4_000 };
@@ -110,15 +108,6 @@ fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> 
         definitions.sort_by(|one, other| one.name.cmp(&other.name));
     }
     definitions
-}
-
-pub(crate) fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
-    let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));
-    let sort = key.sort.iter().map(|attribute| (attribute, KeyRole::Range));
-    let element = |(attribute, key_type): (&keywright_semantics::schema::KeyAttribute, KeyRole)| {
-        KeySchemaElement { attribute_name: attribute.name.clone(), key_type }
-    };
-    partition.chain(sort).map(element).collect()
 }
 
 fn projection(projection: &Projection) -> ProjectionDescription {
@@ -243,39 +232,5 @@ fn shown_status(table: &Table) -> TableStatus {
         }
         TableStatus::Active => TableStatus::Updating,
         status => status,
-    }
-}
-
-pub(crate) const fn status_name(status: TableStatus) -> TableStatusName {
-    match status {
-        TableStatus::Creating => TableStatusName::Creating,
-        TableStatus::Updating => TableStatusName::Updating,
-        TableStatus::Active => TableStatusName::Active,
-        TableStatus::Deleting => TableStatusName::Deleting,
-    }
-}
-
-const fn index_status_name(status: IndexStatus) -> IndexStatusName {
-    match status {
-        IndexStatus::Creating => IndexStatusName::Creating,
-        IndexStatus::Updating => IndexStatusName::Updating,
-        IndexStatus::Active => IndexStatusName::Active,
-        IndexStatus::Deleting => IndexStatusName::Deleting,
-    }
-}
-
-pub(crate) const fn view_name(view: StreamView) -> StreamViewType {
-    match view {
-        StreamView::KeysOnly => StreamViewType::KeysOnly,
-        StreamView::NewImage => StreamViewType::NewImage,
-        StreamView::OldImage => StreamViewType::OldImage,
-        StreamView::NewAndOldImages => StreamViewType::NewAndOldImages,
-    }
-}
-
-const fn class_name(class: Class) -> TableClass {
-    match class {
-        Class::Standard => TableClass::Standard,
-        Class::StandardInfrequentAccess => TableClass::StandardInfrequentAccess,
     }
 }

@@ -10,8 +10,8 @@ use keywright_semantics::response::{ListTagsOfResourceOutput, Response};
 use keywright_store::Store;
 
 use crate::catalogue::{Table, TableStatus};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 /// The table an ARN names: of the caller's account, then region, then there and not on its way in or out.
 fn find<S: Store>(engine: &Engine<S>, caller: &Caller, resource: &ResourceRef) -> Result<Arc<Table>, Error> {

@@ -10,8 +10,8 @@ use keywright_semantics::response::{
 use keywright_store::Store;
 
 use crate::catalogue::{Table, TableStatus};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 use crate::ttl;
 
 pub(crate) async fn update<S: Store>(

@@ -29,10 +29,10 @@ use crate::catalogue::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus,
     Throughput, Warm,
 };
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::layout::IndexId;
+use crate::state::Engine;
 use crate::streams;
+use crate::support::env::Caller;
+use crate::support::layout::IndexId;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,

@@ -20,7 +20,7 @@ use keywright_store::{
 
 use super::harness::*;
 use super::transactions::{act, key, transaction};
-use crate::change::{Action, Effect};
+use crate::write::change::{Action, Effect};
 
 /// How a commit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn add_one(bench: &Bench<FlakyStore>) -> Result<Option<AttributeValue>, Error> {
 }
 
 fn run(bench: &Bench<FlakyStore>, request: &TransactWriteItems) -> Result<TransactWriteItemsOutput, Error> {
-    block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
+    block_on(crate::batch::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn of_actions_that_collided_those_with_changed_items_are_named() {
     let unchanged = Some(EncodedItem::encode(&key("b")));
     let collided = |read: [Option<EncodedItem>; 2]| {
         let actions = [action("a"), action("b")];
-        block_on(crate::write::collided(&bench.engine, &actions, read.into())).expect("it can be read")
+        block_on(crate::write::group::collided(&bench.engine, &actions, read.into())).expect("it can be read")
     };
     assert_eq!(collided([None, None]), [false, true]);
     assert_eq!(collided([unchanged.clone(), unchanged.clone()]), [true, false]);
@@ -253,7 +253,8 @@ fn a_batch_too_large_for_one_commit_is_written_in_several() {
         metrics: ReturnItemCollectionMetrics::Size,
     };
     store.next(&[Fate::TooLarge, Fate::TooLarge]);
-    let output = block_on(crate::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
+    let output =
+        block_on(crate::batch::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
     let output = output.expect("it is written");
     assert!(output.unprocessed_items.is_empty());
     assert_eq!(output.item_collection_metrics.expect("asked for")[0].1.len(), 1);

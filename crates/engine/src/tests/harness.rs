@@ -38,9 +38,9 @@ use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 
-use crate::config::EngineConfig;
-use crate::engine::Engine;
-use crate::env::{AccountId, Caller, Env, Region};
+use crate::state::Engine;
+use crate::support::config::EngineConfig;
+use crate::support::env::{AccountId, Caller, Env, Region};
 
 pub(crate) const TABLE: &str = "t";
 
@@ -300,28 +300,28 @@ impl<S: Store> Bench<S> {
     }
 
     pub(crate) fn put_with(&self, request: &PutItem) -> Result<WriteItemOutput, Error> {
-        block_on(crate::put_item::put_item(&self.engine, &caller(), request))
+        block_on(crate::write::put_item::put_item(&self.engine, &caller(), request))
     }
 
     pub(crate) fn update(&self, request: &UpdateItem) -> Result<WriteItemOutput, Error> {
-        block_on(crate::update_item::update_item(&self.engine, &caller(), request))
+        block_on(crate::write::update_item::update_item(&self.engine, &caller(), request))
     }
 
     pub(crate) fn delete(&self, request: &DeleteItem) -> Result<WriteItemOutput, Error> {
-        block_on(crate::delete_item::delete_item(&self.engine, &caller(), request))
+        block_on(crate::write::delete_item::delete_item(&self.engine, &caller(), request))
     }
 
     pub(crate) fn get(&self, key: Item) -> Option<Item> {
-        let output = block_on(crate::get_item::get_item(&self.engine, &caller(), &get_request(key)));
+        let output = block_on(crate::read::get_item::get_item(&self.engine, &caller(), &get_request(key)));
         output.expect("a well-formed get succeeds").item.map(|item| item.decode())
     }
 
     pub(crate) fn query(&self, request: &Query) -> Result<PageOutput, Error> {
-        block_on(crate::query::query(&self.engine, &caller(), request))
+        block_on(crate::read::query::query(&self.engine, &caller(), request))
     }
 
     pub(crate) fn scan(&self, request: &Scan) -> Result<PageOutput, Error> {
-        block_on(crate::scan::scan(&self.engine, &caller(), request))
+        block_on(crate::read::scan::scan(&self.engine, &caller(), request))
     }
 
     /// Every row of the table or an index, over all pages.

@@ -11,9 +11,9 @@ use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, Scan, Snapshot, Store};
 
 use super::harness::*;
-use crate::collections;
-use crate::index::holds;
-use crate::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::bind::source::holds;
+use crate::support::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::write::collections;
 
 /// A small generator of pseudo-random numbers: the seed alone decides a run.
 struct Dice(u64);

@@ -8,7 +8,7 @@ use keywright_store::{Store, Transaction};
 
 use super::harness::*;
 use super::tables::{Bed, add_index, creation, drop_index, named, open, plain};
-use crate::engine::OpenError;
+use crate::dispatch::OpenError;
 use crate::{CatalogueFault, Engine, EngineConfig};
 
 const ITEMS: i64 = 1500;

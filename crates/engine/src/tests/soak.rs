@@ -13,7 +13,7 @@ use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
 use super::streams::{apply, table_as_copy};
-use crate::config::EngineConfig;
+use crate::support::config::EngineConfig;
 
 const WRITERS: u64 = 8;
 const CONSUMERS: usize = 3;

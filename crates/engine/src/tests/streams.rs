@@ -21,7 +21,7 @@ use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
-use crate::config::EngineConfig;
+use crate::support::config::EngineConfig;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
@@ -529,10 +529,10 @@ fn the_stream_of_a_deleted_table_can_be_read_for_a_day() {
     assert_eq!(bench.describe(&stream).expect("it is kept").status, StreamStatus::Disabled);
     assert_eq!(bench.read_stream(&stream).len(), 1);
     let id = bench.engine.catalogue().doomed()[0].id;
-    assert!(bench.engine.clearing().is_cleared(id), "its rows are not looked for again");
+    assert!(bench.engine.purge_progress().is_purged(id), "its rows are not looked for again");
     bench.pass(STREAM_RETENTION_MS);
     bench.settle();
-    assert!(!bench.engine.clearing().is_cleared(id));
+    assert!(!bench.engine.purge_progress().is_purged(id));
     assert_eq!(bench.describe(&stream).unwrap_err().kind, ErrorKind::ResourceNotFound);
     assert!(bench.engine.catalogue().all().is_empty(), "nothing is left of the table");
 }
@@ -569,8 +569,8 @@ fn streams_and_their_shards_survive_a_restart() {
     let stream = bench.stream();
     let before = bench.describe(&stream).expect("it exists");
     let env = std::sync::Arc::clone(&bench.env);
-    let shared: std::sync::Arc<dyn crate::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
-    let engine = block_on(crate::engine::Engine::open(store, shared, EngineConfig::default()));
+    let shared: std::sync::Arc<dyn crate::support::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
+    let engine = block_on(crate::Engine::open(store, shared, EngineConfig::default()));
     let bench = Bench { engine: engine.expect("the store opens again"), env };
     assert_eq!(bench.describe(&stream).expect("it exists"), before);
     bench.put(row("a", "1", 2)).expect("put");

@@ -21,7 +21,7 @@ use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 
 use super::harness::*;
-use crate::env::{AccountId, Caller, Env, Region};
+use crate::support::env::{AccountId, Caller, Env, Region};
 use crate::{Engine, EngineConfig};
 
 /// An engine, its clock, and short forms of the operations on tables.

@@ -20,9 +20,10 @@ use keywright_store::{Direction, Entry, Scan, Snapshot, Store};
 use super::flaky::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
 use super::flaky::FlakyStore;
 use super::harness::*;
-use crate::config::EngineConfig;
-use crate::layout::{Space, TableId, prefix_range, table_prefix};
-use crate::ttl::{EpochSeconds, expiry, read_row_key};
+use crate::bind::expiry::{EpochSeconds, expiry};
+use crate::support::config::EngineConfig;
+use crate::support::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::write::expiry_rows::read_row_key;
 
 /// Seconds since 1970 at which the tests begin.
 const START: i64 = 1_800_000_000;
@@ -229,9 +230,9 @@ fn filling_goes_on_after_a_restart() {
     let some = bench.expiry_rows();
     assert!(some > 0 && some < 1200, "{some}");
     let env = std::sync::Arc::clone(&bench.env);
-    let shared: std::sync::Arc<dyn crate::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
+    let shared: std::sync::Arc<dyn crate::support::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
     drop(bench);
-    let engine = block_on(crate::engine::Engine::open(store, shared, EngineConfig::default()));
+    let engine = block_on(crate::Engine::open(store, shared, EngineConfig::default()));
     let bench = Bench { engine: engine.expect("it opens again"), env };
     bench.work();
     assert_eq!(bench.expiry_rows(), 1200);

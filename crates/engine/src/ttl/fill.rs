@@ -8,12 +8,12 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
-use super::{expiry, row_key};
-use crate::backfill;
+use crate::bind::expiry::expiry;
 use crate::catalogue::{Table, TtlGeneration, ttl_fill_key};
-use crate::engine::Engine;
-use crate::fault;
-use crate::layout;
+use crate::state::Engine;
+use crate::support::fault;
+use crate::support::layout;
+use crate::write::expiry_rows::row_key;
 
 /// Items of one step.
 const STEP_ROWS_MAX: usize = 512;
@@ -41,7 +41,7 @@ pub(crate) async fn fill<S: Store>(
                     Ok(())
                 };
                 engine.catalogue().change(table.id, done).await?;
-                return backfill::forget(engine, [ttl_fill_key(table.id, generation)]).await;
+                return engine.catalogue().forget_rows([ttl_fill_key(table.id, generation)]).await;
             }
         }
     }

@@ -7,14 +7,17 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
-use super::{Due, EpochSeconds, expiry, fill, read_row_key, rows_prefix};
+use super::fill::fill;
+use crate::bind::expiry::{Due, EpochSeconds, expiry};
 use crate::bind::key::bind_item_key;
 use crate::catalogue::{Table, TtlGeneration};
-use crate::change::{Action, Effect};
-use crate::engine::{Engine, NextWake};
-use crate::fault;
-use crate::layout;
-use crate::write::{GroupKind, run};
+use crate::state::Engine;
+use crate::support::fault;
+use crate::support::layout;
+use crate::support::wake::NextWake;
+use crate::write::change::{Action, Effect};
+use crate::write::expiry_rows::{read_row_key, rows_prefix};
+use crate::write::group::{GroupKind, run};
 
 /// Items that one step looks at.
 const STEP_ROWS_MAX: usize = 100;
@@ -37,7 +40,7 @@ pub(crate) async fn maintain<S: Store>(
         return Ok(at_once);
     }
     let delay_ms = engine.config().ttl_delay_ms;
-    let next_expiry = engine.ttl_outlook();
+    let next_expiry = engine.next_expiry();
     let look_ms = next_expiry.next_look_ms(table.id, generation, delay_ms);
     if now_ms < look_ms {
         return Ok(NextWake { at_ms: Some(look_ms) });
@@ -70,7 +73,7 @@ async fn sweep<S: Store>(
     let first = EpochSeconds(Due::at(now_ms, 0).map_or(0, |due| due.first.0));
     let rows = rows_from(engine, table, generation, first).await?;
     if let Some(row) = rows.first() {
-        engine.ttl_outlook().note(table.id, generation, row.time);
+        engine.next_expiry().note(table.id, generation, row.time);
     }
     let Some(due) = Due::at(now_ms, engine.config().ttl_delay_ms) else { return Ok(Swept::All) };
     let expired: Vec<Row> = rows.iter().filter(|row| due.contains(row.time)).cloned().collect();

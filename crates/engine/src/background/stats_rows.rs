@@ -1,0 +1,155 @@
+//! The counters' rows: written by steps and at shutdown, read at open, counted anew after an unclean stop.
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
+
+use crate::catalogue::Table;
+use crate::state::Engine;
+use crate::state::recount::PartialCount;
+use crate::state::stats::{self, Counted, Tally};
+use crate::support::fault;
+use crate::support::layout::{self, Space};
+use crate::support::wake::NextWake;
+
+/// Present exactly while no engine is open and all counters are written down exactly.
+const CLEAN_KEY: &[u8] = &[0x07, 0x00];
+/// How often counters are written down.
+const FLUSH_MS: u64 = 10_000;
+/// Counters that one commit writes down.
+const FLUSH_ROWS_MAX: usize = 1000;
+/// Rows and bytes that one look at the store takes.
+const LOOK_ROWS_MAX: usize = 1000;
+const LOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Whether the engine goes on after a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    GoesOn,
+    Clean,
+}
+
+/// Reads the counters; after an unclean stop they are shown until they are counted anew.
+pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError> {
+    let snapshot = engine.store().snapshot().await?;
+    let mut range = layout::prefix_range(vec![Space::Stats.byte()]);
+    loop {
+        let page = snapshot.scan(&look(range.clone())).await?;
+        for entry in &page.entries {
+            if let (Some(counted), Some(tally)) = (stats::read_key(&entry.key), stats::decode(&entry.value)) {
+                engine.stats().load(counted, tally);
+            }
+        }
+        match page.entries.last() {
+            Some(last) if page.more => range.start = layout::after(&last.key),
+            _ => break,
+        }
+    }
+    if snapshot.get(CLEAN_KEY).await?.is_none() {
+        let tables = engine.catalogue().all();
+        engine.stats().recount(tables.iter().flat_map(|table| counted(table)));
+        return Ok(());
+    }
+    let mut txn = engine.store().begin().await?;
+    txn.delete(Bytes::from_static(CLEAN_KEY));
+    // If this does not get through, an unclean stop would look clean: refuse to open.
+    txn.commit().await.map(|_version| ()).map_err(|fault| match fault {
+        CommitError::Failed(fault) => fault,
+        CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => {
+            StoreError::Io(format!("cannot mark the database as open: {fault:?}"))
+        }
+    })
+}
+
+/// Everything that is counted of a table.
+fn counted(table: &Table) -> Vec<Counted> {
+    let entries = table.indexes().map(|(_, index, _)| Counted::Entries(table.id, index));
+    std::iter::once(Counted::Items(table.id)).chain(entries).collect()
+}
+
+fn look(range: KeyRange) -> Scan {
+    Scan { range, direction: Direction::Forward, rows_max: LOOK_ROWS_MAX, bytes_max: LOOK_BYTES_MAX }
+}
+
+/// Counts a piece of what is to be counted, and writes the counters down when it is time.
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
+    if engine.stats().flush_is_due(now_ms, FLUSH_MS) {
+        flush(engine, Stop::GoesOn).await?;
+    }
+    if count_piece(engine).await.map_err(|fault| fault::storage(&fault))? {
+        return Ok(NextWake { at_ms: Some(now_ms) });
+    }
+    Ok(NextWake { at_ms: Some(now_ms.saturating_add(FLUSH_MS)) })
+}
+
+/// Counts some rows; false if there is nothing to count.
+async fn count_piece<S: Store>(engine: &Engine<S>) -> Result<bool, StoreError> {
+    let Some(mut piecewise) = next_piece(engine).await? else { return Ok(false) };
+    let page = piecewise.snapshot.scan(&look(piecewise.rest.clone())).await?;
+    for entry in &page.entries {
+        let size = EncodedItem::from_stored(entry.value.clone()).map_or(0, |item| item.size_bytes());
+        piecewise.found += Tally { rows: 1, bytes: i64::try_from(size).unwrap_or(i64::MAX) };
+    }
+    match page.entries.last() {
+        Some(last) if page.more => {
+            piecewise.rest.start = layout::after(&last.key);
+            engine.recounting().put(piecewise);
+        }
+        _ => engine.stats().end_recount(piecewise.number, piecewise.found),
+    }
+    Ok(true)
+}
+
+/// The recount that is under way, or the next one at its start.
+async fn next_piece<S: Store>(engine: &Engine<S>) -> Result<Option<PartialCount<S::Snapshot>>, StoreError> {
+    if let Some(piecewise) = engine.recounting().take() {
+        return Ok(Some(piecewise));
+    }
+    let Some((number, counted)) = engine.stats().begin_recount() else { return Ok(None) };
+    let snapshot = engine.store().snapshot().await?;
+    engine.stats().snapshot_taken(number, snapshot.version());
+    let prefix = match counted {
+        Counted::Items(table) => layout::items_prefix(table),
+        Counted::Entries(table, index) => layout::index_prefix(table, index),
+    };
+    Ok(Some(PartialCount { number, snapshot, rest: layout::prefix_range(prefix), found: Tally::default() }))
+}
+
+/// Writes down the counters that changed.
+pub(crate) async fn flush<S: Store>(engine: &Engine<S>, stop: Stop) -> Result<(), Error> {
+    let exact = engine.stats().is_exact();
+    loop {
+        let counters = engine.stats().take_unwritten(FLUSH_ROWS_MAX);
+        let last = counters.len() < FLUSH_ROWS_MAX;
+        let clean = stop == Stop::Clean && exact && last;
+        if counters.is_empty() && !clean {
+            return Ok(());
+        }
+        if let Err(fault) = write_down(engine, &counters, clean).await {
+            engine.stats().put_back(counters.into_iter().map(|(counted, _)| counted));
+            return Err(fault);
+        }
+        if last {
+            return Ok(());
+        }
+    }
+}
+
+async fn write_down<S: Store>(
+    engine: &Engine<S>,
+    counters: &[(Counted, Tally)],
+    clean: bool,
+) -> Result<(), Error> {
+    let mut txn = engine.store().begin().await.map_err(|fault| fault::storage(&fault))?;
+    for (counted, tally) in counters {
+        txn.put(stats::row_key(*counted), stats::encode(*tally));
+    }
+    if clean {
+        txn.put(Bytes::from_static(CLEAN_KEY), Bytes::from_static(&[1]));
+    }
+    txn.commit().await.map(|_version| ()).map_err(|fault| match fault {
+        CommitError::Failed(fault) => fault::storage(&fault),
+        CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => fault::internal(),
+    })
+}

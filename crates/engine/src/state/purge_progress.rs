@@ -1,0 +1,58 @@
+//! How far the purge of deleted tables and indexes has come, in memory only.
+//!
+//! Losing it costs a scan over rows that are already gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::support::layout::TableId;
+
+/// The progress of every purge.
+#[derive(Default)]
+pub(crate) struct PurgeProgress {
+    /// The first key not yet purged, by the start of the purged range.
+    next_keys: Mutex<BTreeMap<Bytes, Bytes>>,
+    /// Deleted tables without rows that still keep streams: later steps need not scan them again.
+    purged: Mutex<BTreeSet<TableId>>,
+}
+
+impl PurgeProgress {
+    fn next_keys(&self) -> MutexGuard<'_, BTreeMap<Bytes, Bytes>> {
+        self.next_keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn purged(&self) -> MutexGuard<'_, BTreeSet<TableId>> {
+        self.purged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the purge of the range that starts here goes on, if it has begun.
+    pub(crate) fn next_key(&self, range_start: &Bytes) -> Option<Bytes> {
+        self.next_keys().get(range_start).cloned()
+    }
+
+    /// Notes where the purge of a range goes on.
+    pub(crate) fn advance(&self, range_start: Bytes, next_key: Bytes) {
+        let before = self.next_keys().insert(range_start, next_key.clone());
+        assert!(before.is_none_or(|before| before < next_key), "a purge advances through its range");
+    }
+
+    /// Forgets a range that is purged to its end.
+    pub(crate) fn finish(&self, range_start: &Bytes) {
+        self.next_keys().remove(range_start);
+    }
+
+    pub(crate) fn is_purged(&self, table: TableId) -> bool {
+        self.purged().contains(&table)
+    }
+
+    /// Notes that a deleted table has no rows left. None can follow: every writer is bound to an older record.
+    pub(crate) fn set_purged(&self, table: TableId) {
+        self.purged().insert(table);
+    }
+
+    pub(crate) fn forget(&self, table: TableId) {
+        self.purged().remove(&table);
+    }
+}

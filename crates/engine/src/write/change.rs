@@ -1,0 +1,207 @@
+//! What one write makes of one item: a pure function of the action and the item before.
+
+use std::sync::Arc;
+
+use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::{Condition, Update, Updated, Work};
+use keywright_semantics::messages::data_plane::UPDATED_TOO_DEEP;
+use keywright_semantics::schema::IndexKind;
+use keywright_semantics::value::{AttributeValue, Item};
+
+use crate::bind::BindFault;
+use crate::bind::expiry::{Due, expiry};
+use crate::bind::item::check_updated;
+use crate::bind::key::ItemKey;
+use crate::catalogue::Table;
+use crate::state::stats::Tally;
+use crate::write::index::{self, IndexChange, Target};
+
+/// What an action does to its item.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect<'r> {
+    /// Nothing: only its condition counts.
+    Check,
+    Put(EncodedItem),
+    Update {
+        key: &'r Item,
+        update: Option<&'r Update>,
+    },
+    Delete,
+    /// A delete if the item's time to live is due; otherwise nothing.
+    Expire(Due),
+}
+
+/// One write, bound to its table.
+#[derive(Clone)]
+pub(crate) struct Action<'r> {
+    pub table: Arc<Table>,
+    pub key: ItemKey,
+    pub effect: Effect<'r>,
+    pub condition: Option<&'r Condition>,
+}
+
+/// What an action takes besides its condition and update, in steps of [`Work`].
+const ACTION_STEPS: u64 = 256;
+
+impl Action<'_> {
+    /// How long evaluating it on its item takes.
+    pub(crate) fn work(&self) -> Work {
+        let condition = self.condition.map(Condition::work).unwrap_or_default();
+        let effect = match &self.effect {
+            Effect::Update { update: Some(update), .. } => update.work(),
+            Effect::Put(item) => Work::fixed(u64::try_from(item.size_bytes()).unwrap_or(u64::MAX)),
+            Effect::Delete | Effect::Expire(_) => Work::walks(1),
+            Effect::Check | Effect::Update { update: None, .. } => Work::default(),
+        };
+        condition.and(effect).and(Work::fixed(ACTION_STEPS))
+    }
+}
+
+/// Why an action is not carried out. Nothing of its group is written then.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The condition failed on this item.
+    Condition { item: Option<EncodedItem> },
+    /// The update does not apply to the item, or makes something of it that cannot be stored.
+    Invalid(Error),
+    /// The item collection would outgrow its limit.
+    CollectionTooLarge,
+}
+
+/// What an action did.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Change {
+    pub old: Option<EncodedItem>,
+    pub new: Option<EncodedItem>,
+    pub updated: Option<Updated>,
+    /// Changes of indexes, by the index's position in the schema.
+    pub indexes: Vec<(usize, IndexChange)>,
+}
+
+impl Change {
+    /// Whether the item's row is another than before.
+    pub(crate) fn changes_item(&self) -> bool {
+        self.old != self.new
+    }
+
+    /// By how much the table's items become more and larger.
+    pub(crate) fn item_tally(&self) -> Tally {
+        let tally = |item: &Option<EncodedItem>| match item {
+            None => Tally::default(),
+            Some(item) => Tally { rows: 1, bytes: i64::try_from(item.size_bytes()).unwrap_or(i64::MAX) },
+        };
+        let (old, new) = (tally(&self.old), tally(&self.new));
+        Tally { rows: new.rows - old.rows, bytes: new.bytes - old.bytes }
+    }
+
+    /// The larger of both images, as the table's arm of a write is charged.
+    pub(crate) fn larger_image_bytes(&self) -> usize {
+        let bytes = |item: &Option<EncodedItem>| item.as_ref().map_or(0, EncodedItem::size_bytes);
+        bytes(&self.old).max(bytes(&self.new))
+    }
+
+    /// Bytes by which the item's collection grows: the item and its entries in local indexes.
+    pub(crate) fn collection_delta_bytes(&self, table: &Table) -> i64 {
+        let indexes = self.indexes.iter().filter(|(position, _)| {
+            table.schema.indexes.get(*position).is_some_and(|index| index.kind == IndexKind::Local)
+        });
+        self.item_tally().bytes + indexes.map(|(_, change)| change.bytes_delta).sum::<i64>()
+    }
+
+    /// What the write is charged: the table by the larger image, each index by the change of its stored row.
+    pub(crate) fn usage(&self, table: &Table, mode: WriteMode) -> TableUsage {
+        let mut usage = TableUsage {
+            table: Usage::writing(write_units(self.larger_image_bytes(), mode)),
+            ..TableUsage::default()
+        };
+        for (position, change) in &self.indexes {
+            let Some(index) = table.schema.indexes.get(*position) else { continue };
+            if change.units == HalfUnits(0) {
+                continue;
+            }
+            let arms = match index.kind {
+                IndexKind::Local => &mut usage.local_indexes,
+                IndexKind::Global => &mut usage.global_indexes,
+            };
+            *arms.entry(index.name.clone()).or_default() += Usage::writing(change.units);
+        }
+        usage
+    }
+}
+
+/// What one action of a committed group did.
+pub(crate) struct Outcome {
+    pub table: Arc<Table>,
+    pub change: Change,
+    /// The size of the item's collection after the write, for tables with local indexes.
+    pub collection_bytes: Option<u64>,
+}
+
+/// Evaluates an action on the item it finds.
+pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<Change, Refusal> {
+    if let Some(condition) = action.condition
+        && !condition.evaluate(old.as_ref().map(EncodedItem::view))
+    {
+        return Err(Refusal::Condition { item: old });
+    }
+    let mut change = match &action.effect {
+        Effect::Check => Change { new: old.clone(), old, ..Change::default() },
+        Effect::Put(item) => Change { old, new: Some(item.clone()), ..Change::default() },
+        Effect::Delete => Change { old, ..Change::default() },
+        Effect::Expire(due) => {
+            let new = old.clone().filter(|item| !is_due(&action.table, item, *due));
+            Change { old, new, ..Change::default() }
+        }
+        Effect::Update { key, update } => updated(&action.table, key, *update, old)?,
+    };
+    if change.changes_item() {
+        change.indexes = index_changes(action, &change);
+    }
+    Ok(change)
+}
+
+/// Whether the item's time to live has come.
+fn is_due(table: &Table, item: &EncodedItem, due: Due) -> bool {
+    let attribute = table.ttl.enabled().map(|(_, attribute)| attribute);
+    let time = attribute.and_then(|attribute| expiry(item.view(), attribute));
+    time.is_some_and(|time| due.contains(time))
+}
+
+fn updated(
+    table: &Table,
+    key: &Item,
+    update: Option<&Update>,
+    old: Option<EncodedItem>,
+) -> Result<Change, Refusal> {
+    let Some(update) = update else {
+        let new = old.clone().unwrap_or_else(|| EncodedItem::encode(key));
+        return Ok(Change { old, new: Some(new), ..Change::default() });
+    };
+    let before = old.as_ref().map(EncodedItem::decode);
+    let updated = update.apply(before.as_ref(), key).map_err(Refusal::Invalid)?;
+    if old.is_none() && !update.creates_item() {
+        return Ok(Change { updated: Some(updated), ..Change::default() });
+    }
+    let new = EncodedItem::encode(&updated.new);
+    if updated.new.values().any(AttributeValue::is_too_deep) {
+        return Err(Refusal::Invalid(Error::validation(UPDATED_TOO_DEEP)));
+    }
+    check_updated(&table.schema, old.as_ref(), &new)
+        .map_err(|fault: BindFault| Refusal::Invalid(fault.into()))?;
+    Ok(Change { old, new: Some(new), updated: Some(updated), ..Change::default() })
+}
+
+fn index_changes(action: &Action<'_>, change: &Change) -> Vec<(usize, IndexChange)> {
+    let Some(base) = action.key.base else { return Vec::new() };
+    let table = &action.table;
+    table
+        .indexes()
+        .filter_map(|(position, id, schema)| {
+            let target = Target { table: table.id, table_key: &table.schema.key, index: id, schema };
+            let change = index::delta(target, change.old.as_ref(), change.new.as_ref(), base)?;
+            Some((position, change))
+        })
+        .collect()
+}
