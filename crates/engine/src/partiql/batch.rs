@@ -13,7 +13,7 @@ use keywright_store::Store;
 
 use super::access::check_ranges;
 use super::keys::{columns_of, sole_key};
-use super::write::{Answering, write};
+use super::write::{WriteReturns, write};
 use crate::read::get_item::get_item;
 use crate::state::Engine;
 use crate::support::env::Caller;
@@ -62,8 +62,8 @@ async fn run<S: Store>(
     if let Statement::Select(select) = &statement.statement {
         return get(engine, pace, caller, select, statement, capacity).await;
     }
-    let answering = Answering { on_condition_failure: statement.on_condition_failure, capacity };
-    let written = write(engine, caller, &statement.statement, answering).await?;
+    let returns = WriteReturns { on_condition_failure: statement.on_condition_failure, capacity };
+    let written = write(engine, caller, &statement.statement, returns).await?;
     Ok((written.attributes, written.consumed_capacity))
 }
 

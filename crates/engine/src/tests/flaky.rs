@@ -157,7 +157,7 @@ fn counted(bench: &Bench<FlakyStore>) -> Option<AttributeValue> {
 
 fn add_one(bench: &Bench<FlakyStore>) -> Result<Option<AttributeValue>, Error> {
     let mut request = update_request(key("a"), Some(update("ADD x :one", [(":one", n(1))])));
-    request.return_values = ReturnValue::AllNew;
+    request.write.return_values = ReturnValue::AllNew;
     let output = bench.update(&request)?;
     Ok(output.attributes.and_then(|item| item.decode().remove("x")))
 }

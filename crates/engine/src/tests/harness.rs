@@ -15,10 +15,9 @@ use keywright_semantics::expression::{
     Condition, ConditionKind, KeyCondition, Placeholders, Projection, Update, parse_condition,
     parse_key_condition, parse_projection, parse_update,
 };
+use keywright_semantics::request::ConditionalWrite;
 use keywright_semantics::request::Request;
-use keywright_semantics::request::common::{
-    Consistency, OnConditionFailure, ReturnOld, SelectMode, SortOrder,
-};
+use keywright_semantics::request::common::{Consistency, OnConditionFailure, SelectMode, SortOrder};
 use keywright_semantics::request::create_table::{CreateTable, NewIndex};
 use keywright_semantics::request::delete_item::DeleteItem;
 use keywright_semantics::request::get_item::GetItem;
@@ -205,41 +204,27 @@ pub(crate) fn projection(text: &str) -> Projection {
     bound(&Item::new(), |placeholders| parse_projection(text, placeholders))
 }
 
-pub(crate) fn put_request(item: Item) -> PutItem {
-    PutItem {
-        table: table_ref(),
-        item,
-        condition: None,
-        return_values: ReturnOld::None,
-        on_condition_failure: OnConditionFailure::Nothing,
-        capacity: ReturnConsumedCapacity::Indexes,
-        metrics: ReturnItemCollectionMetrics::Size,
-    }
-}
-
-pub(crate) fn delete_request(key: Item) -> DeleteItem {
-    DeleteItem {
-        table: table_ref(),
-        key,
-        condition: None,
-        return_values: ReturnOld::None,
-        on_condition_failure: OnConditionFailure::Nothing,
-        capacity: ReturnConsumedCapacity::Indexes,
-        metrics: ReturnItemCollectionMetrics::Size,
-    }
-}
-
-pub(crate) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
-    UpdateItem {
-        table: table_ref(),
-        key,
-        update,
+/// No condition; everything is reported that can be.
+fn unconditional() -> ConditionalWrite {
+    ConditionalWrite {
         condition: None,
         return_values: ReturnValue::None,
         on_condition_failure: OnConditionFailure::Nothing,
         capacity: ReturnConsumedCapacity::Indexes,
         metrics: ReturnItemCollectionMetrics::Size,
     }
+}
+
+pub(crate) fn put_request(item: Item) -> PutItem {
+    PutItem { table: table_ref(), item, write: unconditional() }
+}
+
+pub(crate) fn delete_request(key: Item) -> DeleteItem {
+    DeleteItem { table: table_ref(), key, write: unconditional() }
+}
+
+pub(crate) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
+    UpdateItem { table: table_ref(), key, update, write: unconditional() }
 }
 
 pub(crate) fn get_request(key: Item) -> GetItem {

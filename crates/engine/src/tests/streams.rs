@@ -206,11 +206,8 @@ fn a_change_is_recorded_once_and_no_change_not_at_all() {
     bench.put(row("a", "1", 2)).expect("put");
     bench.delete(&delete_request(key_of("a", "1"))).expect("delete");
     bench.delete(&delete_request(key_of("a", "1"))).expect("delete");
-    let failing = delete_request(key_of("b", "1"));
-    let failing = keywright_semantics::request::DeleteItem {
-        condition: Some(condition("attribute_exists(pk)", [])),
-        ..failing
-    };
+    let mut failing = delete_request(key_of("b", "1"));
+    failing.write.condition = Some(condition("attribute_exists(pk)", []));
     bench.delete(&failing).expect_err("there is no such item");
     bench.update(&update_request(key_of("b", "1"), Some(update("REMOVE x", [])))).expect("update");
     bench

@@ -30,13 +30,6 @@ impl SortOrder {
     }
 }
 
-/// What PutItem and DeleteItem may return.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReturnOld {
-    None,
-    AllOld,
-}
-
 /// Whether a failed condition's error carries the item it was evaluated on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnConditionFailure {
