@@ -1,9 +1,9 @@
-//! Filling a new index from the items that exist already.
+//! Backfill: filling a new index from the existing items.
 //!
 //! Writers keep the index from the moment it is in the catalogue. A backfill step reads some items, protects them, and
-//! writes the entries they should have: an item that a writer changes meanwhile makes the step conflict and be tried
-//! again with fewer items, so the step never puts back what a writer took away. How far it has come is written in the
-//! same commit. An item that lacks an index key, or has one of another type, gets no entry, as at the service.
+//! writes their entries. If a writer changes one of the items meanwhile, the step conflicts and is tried again with fewer
+//! items, so it never restores an entry that a writer removed. The progress is written in the same commit. An item that
+//! lacks an index key, or has one of another type, gets no entry, as at the service.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
@@ -21,7 +21,7 @@ use crate::write::index::{self, IndexEntry, Target};
 const STEP_ROWS_MAX: usize = 512;
 /// Bytes of one step's items.
 const STEP_BYTES_MAX: usize = 1024 * 1024;
-/// How often a step is tried before later steps have a go; each try after a conflict takes half as many items.
+/// Tries of one step; after each conflict the next try takes half as many items.
 const STEP_TRIES_MAX: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) enum Progress {
     Done,
 }
 
-/// Does one step for the index at a place of the table's schema.
+/// Does one step for the index at this position of the table's schema.
 pub(crate) async fn step<S: Store>(
     engine: &Engine<S>,
     table: &Table,
@@ -66,12 +66,16 @@ async fn attempt<S: Store>(
         engine.catalogue().refresh(table).await?;
         return Ok(Some(Progress::More));
     }
-    let page = next_items(&txn, table, cursor, rows_max).await?;
+    let page = next_items(&txn, table, cursor.clone(), rows_max).await?;
     let Some(last) = page.entries.last() else { return Ok(Some(Progress::Done)) };
+    assert!(page.entries.len() <= rows_max, "a scan keeps its budget of rows");
+    let advances = cursor.is_none_or(|cursor| last.key >= cursor);
+    assert!(advances, "a backfill advances through the items");
     txn.put(cursor_key, layout::after(&last.key));
     let keys: Vec<Bytes> = page.entries.iter().map(|entry| entry.key.clone()).collect();
     let items = txn.get_for_write(&keys).await.map_err(|fault| fault::storage(&fault))?;
     let entries = entries_of(items, target)?;
+    assert!(entries.len() <= keys.len(), "an item has at most one entry in an index");
     let added = count_missing(&txn, &entries).await?;
     for entry in entries {
         txn.put(entry.key, entry.value.as_bytes().clone());
@@ -82,7 +86,7 @@ async fn attempt<S: Store>(
             Ok(Some(if page.more { Progress::More } else { Progress::Done }))
         }
         Err(CommitError::Conflict) => Ok(None),
-        // Whether it happened or not, going on from the stored cursor is right.
+        // After an unknown outcome the next step reads the stored cursor, which is right in both cases.
         Err(CommitError::Unknown) => Ok(Some(Progress::More)),
         Err(CommitError::TooLarge) if rows_max > 1 => Ok(None),
         Err(CommitError::TooLarge) => Err(fault::internal()),
@@ -103,7 +107,7 @@ async fn next_items<Snap: Snapshot>(
     snapshot.scan(&scan).await.map_err(|fault| fault::storage(&fault))
 }
 
-/// What the index should hold of these items.
+/// The entries of these items in the index.
 fn entries_of(items: Vec<Option<Bytes>>, target: Target<'_>) -> Result<Vec<IndexEntry>, Error> {
     let mut entries = Vec::with_capacity(items.len());
     for item in items.into_iter().flatten() {
@@ -114,7 +118,7 @@ fn entries_of(items: Vec<Option<Bytes>>, target: Target<'_>) -> Result<Vec<Index
     Ok(entries)
 }
 
-/// Counts the entries that no writer has put there already.
+/// Counts the entries that no writer has written yet.
 async fn count_missing<Snap: Snapshot>(snapshot: &Snap, entries: &[IndexEntry]) -> Result<Tally, Error> {
     let keys: Vec<Bytes> = entries.iter().map(|entry| entry.key.clone()).collect();
     let present = snapshot.get_many(&keys).await.map_err(|fault| fault::storage(&fault))?;

@@ -1,7 +1,7 @@
-//! Background work: statuses that end, indexes that are built, rows of deleted tables and indexes that go.
+//! Background work: ending statuses, building indexes, purging rows of deleted tables and indexes, expiring items.
 //!
-//! Each call of `step` does a bounded piece; what is left is found again in the catalogue, also after a restart. A fault
-//! of the store leaves the work for a later step.
+//! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart. After a fault of
+//! the store a later step tries again.
 
 pub(crate) mod backfill;
 pub(crate) mod purge;
@@ -23,9 +23,9 @@ use crate::support::wake::NextWake;
 use crate::ttl;
 use crate::write::{expiry_rows, tokens};
 
-/// How long a step waits before it tries again what a fault stopped.
+/// The time until work that a fault stopped is tried again.
 const RETRY_MS: u64 = 1000;
-/// How often expired request tokens are looked for; an expired one that is still there does no harm.
+/// The time between two sweeps of expired tokens. An expired token has no effect before it is removed.
 const TOKEN_SWEEP_MS: u64 = 60_000;
 
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
@@ -33,8 +33,8 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     let mut wake = stats_rows::step(engine, now_ms).await.unwrap_or(retry);
     wake = wake.earlier(sweep_tokens(engine, now_ms).await);
     for table in engine.catalogue().all() {
-        let wish = tend(engine, &table, now_ms).await.unwrap_or(retry);
-        wake = wake.earlier(wish);
+        let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
+        wake = wake.earlier(next);
         wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
         wake = wake.earlier(streams::maintain(engine, &table, now_ms).await.unwrap_or(retry));
     }
@@ -48,7 +48,7 @@ pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake 
     wake
 }
 
-/// Forgets some expired request tokens.
+/// Removes some expired idempotency tokens.
 async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
     let at_ms = match tokens::sweep(engine.store(), now_ms).await {
         Ok(true) => now_ms,
@@ -58,8 +58,8 @@ async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
     NextWake { at_ms: Some(at_ms) }
 }
 
-/// Moves one table on.
-async fn tend<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
+/// Does the next piece of work of one table.
+async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
     let at_once = NextWake { at_ms: Some(now_ms) };
     if table.status != TableStatus::Active && table.status_until_ms > now_ms {
         return Ok(NextWake { at_ms: Some(table.status_until_ms) });
@@ -96,7 +96,7 @@ async fn tend<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
     build_index(engine, table, now_ms).await
 }
 
-/// Does a piece of the first backfill of a table.
+/// Does a piece of a table's first backfill.
 async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
     let Some((place, phase)) =
         table.states.iter().enumerate().find_map(|(place, state)| Some((place, state.backfill?)))
@@ -126,7 +126,7 @@ async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -
                     state.status = IndexStatus::Active;
                 });
                 engine.catalogue().change(table.id, complete).await?;
-                // Writers' changes of items that had no entry yet were counted as if they had one.
+                // Writers counted changes of items without an entry as if the entry existed.
                 engine.stats().recount([Counted::Entries(table.id, index)]);
                 engine.catalogue().forget_rows([backfill_key(table.id, index)]).await?;
             }
@@ -135,7 +135,7 @@ async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -
     Ok(NextWake { at_ms: Some(now_ms) })
 }
 
-/// Clears rows of a deleted index; forgets it when there are no more.
+/// Purges rows of a deleted index; forgets the index when none are left.
 async fn purge_index<S: Store>(
     engine: &Engine<S>,
     table: &Table,
@@ -155,7 +155,7 @@ async fn purge_index<S: Store>(
     Ok(())
 }
 
-/// Clears rows of a time to live that was disabled; forgets it when there are no more.
+/// Purges expiry rows of a disabled time to live; forgets its generation when none are left.
 async fn purge_expiries<S: Store>(
     engine: &Engine<S>,
     table: &Table,
@@ -173,7 +173,7 @@ async fn purge_expiries<S: Store>(
     engine.catalogue().change(table.id, forget).await.map(|_| ())
 }
 
-/// Clears rows of a deleted table; forgets it when there are no more.
+/// Purges rows of a deleted table; forgets the table when none are left.
 async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
     if !engine.purge_progress().is_purged(table.id) {
         if purge_rows(engine, table).await? == Purged::Partly {
@@ -181,7 +181,7 @@ async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purg
         }
         engine.purge_progress().set_purged(table.id);
     }
-    // Its streams can be read for a day; the last of them to go takes the record along.
+    // Its streams can be read for a day; the record is needed until the last of them is gone.
     if table.streams.is_empty() {
         engine.catalogue().forget(table.id).await?;
         engine.purge_progress().forget(table.id);
@@ -191,7 +191,7 @@ async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purg
     Ok(Purged::Entirely)
 }
 
-/// Clears a piece of what a deleted table left behind, its record aside.
+/// Purges a piece of a deleted table's rows, except its record.
 async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
     for (_, id, _) in table.indexes() {
         engine.stats().forget(Counted::Entries(table.id, id));

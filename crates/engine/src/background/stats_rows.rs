@@ -1,4 +1,4 @@
-//! The counters' rows: written by steps and at shutdown, read at open, counted anew after an unclean stop.
+//! The counters' rows: written by steps and at shutdown, read at open, recounted after an unclean stop.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
@@ -13,36 +13,39 @@ use crate::support::fault;
 use crate::support::layout::{self, Space};
 use crate::support::wake::NextWake;
 
-/// Present exactly while no engine is open and all counters are written down exactly.
+/// The marker of a clean stop: present only while no engine is open and all rows are exact.
 const CLEAN_KEY: &[u8] = &[0x07, 0x00];
-/// How often counters are written down.
+/// The time between two writes of the counters.
 const FLUSH_MS: u64 = 10_000;
-/// Counters that one commit writes down.
+/// Counters that one commit writes.
 const FLUSH_ROWS_MAX: usize = 1000;
-/// Rows and bytes that one look at the store takes.
-const LOOK_ROWS_MAX: usize = 1000;
-const LOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Rows and bytes of one scan of the store.
+const SCAN_ROWS_MAX: usize = 1000;
+const SCAN_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// Whether the engine goes on after a flush.
+/// Whether the engine stops after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    GoesOn,
+    Running,
     Clean,
 }
 
-/// Reads the counters; after an unclean stop they are shown until they are counted anew.
+/// Reads the counters. After an unclean stop they are reported until the recount ends.
 pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError> {
     let snapshot = engine.store().snapshot().await?;
     let mut range = layout::prefix_range(vec![Space::Stats.byte()]);
     loop {
-        let page = snapshot.scan(&look(range.clone())).await?;
+        let page = snapshot.scan(&forward(range.clone())).await?;
         for entry in &page.entries {
             if let (Some(counted), Some(tally)) = (stats::read_key(&entry.key), stats::decode(&entry.value)) {
                 engine.stats().load(counted, tally);
             }
         }
         match page.entries.last() {
-            Some(last) if page.more => range.start = layout::after(&last.key),
+            Some(last) if page.more => {
+                assert!(last.key >= range.start, "a forward scan advances");
+                range.start = layout::after(&last.key);
+            }
             _ => break,
         }
     }
@@ -53,7 +56,7 @@ pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError>
     }
     let mut txn = engine.store().begin().await?;
     txn.delete(Bytes::from_static(CLEAN_KEY));
-    // If this does not get through, an unclean stop would look clean: refuse to open.
+    // Without this commit a later unclean stop would look clean: refuse to open.
     txn.commit().await.map(|_version| ()).map_err(|fault| match fault {
         CommitError::Failed(fault) => fault,
         CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown => {
@@ -62,49 +65,50 @@ pub(crate) async fn load<S: Store>(engine: &Engine<S>) -> Result<(), StoreError>
     })
 }
 
-/// Everything that is counted of a table.
+/// All counters of a table.
 fn counted(table: &Table) -> Vec<Counted> {
     let entries = table.indexes().map(|(_, index, _)| Counted::Entries(table.id, index));
     std::iter::once(Counted::Items(table.id)).chain(entries).collect()
 }
 
-fn look(range: KeyRange) -> Scan {
-    Scan { range, direction: Direction::Forward, rows_max: LOOK_ROWS_MAX, bytes_max: LOOK_BYTES_MAX }
+fn forward(range: KeyRange) -> Scan {
+    Scan { range, direction: Direction::Forward, rows_max: SCAN_ROWS_MAX, bytes_max: SCAN_BYTES_MAX }
 }
 
-/// Counts a piece of what is to be counted, and writes the counters down when it is time.
+/// Recounts some rows, and writes the counters when they are due.
 pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> Result<NextWake, Error> {
     if engine.stats().flush_is_due(now_ms, FLUSH_MS) {
-        flush(engine, Stop::GoesOn).await?;
+        flush(engine, Stop::Running).await?;
     }
-    if count_piece(engine).await.map_err(|fault| fault::storage(&fault))? {
+    if count_some(engine).await.map_err(|fault| fault::storage(&fault))? {
         return Ok(NextWake { at_ms: Some(now_ms) });
     }
     Ok(NextWake { at_ms: Some(now_ms.saturating_add(FLUSH_MS)) })
 }
 
-/// Counts some rows; false if there is nothing to count.
-async fn count_piece<S: Store>(engine: &Engine<S>) -> Result<bool, StoreError> {
-    let Some(mut piecewise) = next_piece(engine).await? else { return Ok(false) };
-    let page = piecewise.snapshot.scan(&look(piecewise.rest.clone())).await?;
+/// Recounts some rows; false if no recount is due.
+async fn count_some<S: Store>(engine: &Engine<S>) -> Result<bool, StoreError> {
+    let Some(mut partial) = next_partial(engine).await? else { return Ok(false) };
+    let page = partial.snapshot.scan(&forward(partial.rest.clone())).await?;
     for entry in &page.entries {
         let size = EncodedItem::from_stored(entry.value.clone()).map_or(0, |item| item.size_bytes());
-        piecewise.found += Tally { rows: 1, bytes: i64::try_from(size).unwrap_or(i64::MAX) };
+        partial.found += Tally { rows: 1, bytes: i64::try_from(size).unwrap_or(i64::MAX) };
     }
     match page.entries.last() {
         Some(last) if page.more => {
-            piecewise.rest.start = layout::after(&last.key);
-            engine.recounting().put(piecewise);
+            assert!(last.key >= partial.rest.start, "a recount advances through its rows");
+            partial.rest.start = layout::after(&last.key);
+            engine.recounting().put(partial);
         }
-        _ => engine.stats().end_recount(piecewise.number, piecewise.found),
+        _ => engine.stats().end_recount(partial.number, partial.found),
     }
     Ok(true)
 }
 
-/// The recount that is under way, or the next one at its start.
-async fn next_piece<S: Store>(engine: &Engine<S>) -> Result<Option<PartialCount<S::Snapshot>>, StoreError> {
-    if let Some(piecewise) = engine.recounting().take() {
-        return Ok(Some(piecewise));
+/// The recount under way, or the next one.
+async fn next_partial<S: Store>(engine: &Engine<S>) -> Result<Option<PartialCount<S::Snapshot>>, StoreError> {
+    if let Some(partial) = engine.recounting().take() {
+        return Ok(Some(partial));
     }
     let Some((number, counted)) = engine.stats().begin_recount() else { return Ok(None) };
     let snapshot = engine.store().snapshot().await?;
@@ -116,7 +120,7 @@ async fn next_piece<S: Store>(engine: &Engine<S>) -> Result<Option<PartialCount<
     Ok(Some(PartialCount { number, snapshot, rest: layout::prefix_range(prefix), found: Tally::default() }))
 }
 
-/// Writes down the counters that changed.
+/// Writes the counters that changed.
 pub(crate) async fn flush<S: Store>(engine: &Engine<S>, stop: Stop) -> Result<(), Error> {
     let exact = engine.stats().is_exact();
     loop {
@@ -126,7 +130,7 @@ pub(crate) async fn flush<S: Store>(engine: &Engine<S>, stop: Stop) -> Result<()
         if counters.is_empty() && !clean {
             return Ok(());
         }
-        if let Err(fault) = write_down(engine, &counters, clean).await {
+        if let Err(fault) = write_rows(engine, &counters, clean).await {
             engine.stats().put_back(counters.into_iter().map(|(counted, _)| counted));
             return Err(fault);
         }
@@ -136,7 +140,7 @@ pub(crate) async fn flush<S: Store>(engine: &Engine<S>, stop: Stop) -> Result<()
     }
 }
 
-async fn write_down<S: Store>(
+async fn write_rows<S: Store>(
     engine: &Engine<S>,
     counters: &[(Counted, Tally)],
     clean: bool,

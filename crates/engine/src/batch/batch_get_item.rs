@@ -24,7 +24,7 @@ use crate::support::fault;
 use crate::support::lane::Pace;
 use crate::support::meter::Meter;
 
-/// Keys asked of the store at once: bounds what is read beyond the answer's limit.
+/// Keys of one read of the store: it bounds what is read beyond the response's limit.
 const CHUNK_KEYS_MAX: usize = 16;
 
 /// One table's keys, bound.
@@ -78,7 +78,7 @@ fn bind<'r, S: Store>(
     Ok(tables)
 }
 
-/// What has been read so far.
+/// The response under construction.
 #[derive(Default)]
 struct Answer {
     responses: Vec<(String, Vec<EncodedItem>)>,
@@ -88,7 +88,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// Reads a table's keys until the answer is full; the rest is left to the client.
+    /// Reads a table's keys until the response is full; the rest is returned as unprocessed.
     async fn read<T: Snapshot>(
         &mut self,
         pace: &mut Pace<'_>,
@@ -120,6 +120,8 @@ impl Answer {
                 }
             }
         }
+        assert!(items.len() <= done, "an item is returned for a key that was read");
+        assert!(self.bytes <= BATCH_GET_BYTES_MAX, "a response keeps its size limit");
         self.responses.push((name.clone(), items));
         if let Some(keys) = asked.parts.keys.get(done..).filter(|keys| !keys.is_empty()) {
             let parts = KeysAndAttributesParts { keys: keys.to_vec(), ..asked.parts.clone() };

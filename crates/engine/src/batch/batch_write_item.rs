@@ -1,6 +1,6 @@
 //! BatchWriteItem: puts and deletes of many tables, without conditions.
 //!
-//! The service promises nothing about the whole; here as many writes as fit share one commit, and so one sync.
+//! The service does not make a batch atomic. Here as many writes as fit share one commit, and so one sync.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ use crate::write::collections::CollectionReport;
 use crate::write::group::{GroupEnd, GroupKind, binding_steps, run};
 use crate::write::single_write::refused;
 
-/// One write and where it stands in the request.
+/// One write and its position in the request.
 #[derive(Clone, Copy)]
 struct Place<'r> {
     table: &'r BatchWriteTable,
@@ -80,7 +80,8 @@ fn places(table: &BatchWriteTable) -> impl Iterator<Item = Place<'_>> {
     table.writes.iter().enumerate().map(move |(position, write)| Place { table, write, position })
 }
 
-/// Every table exists, every write fits its table, no item is written twice: or nothing is written at all.
+/// Checks that every table exists, every write fits its table, and no item is written twice. Otherwise nothing is
+/// written.
 fn check<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
@@ -116,7 +117,7 @@ fn bind_write<'r, S: Store>(
     Ok(Action { table, key, effect, condition: None })
 }
 
-/// What has been written so far.
+/// The response under construction.
 #[derive(Default)]
 struct Answer {
     meter: Meter,
@@ -128,6 +129,7 @@ impl Answer {
     fn add(&mut self, group: &[Place<'_>], end: GroupEnd) -> Result<(), Error> {
         match end {
             GroupEnd::Written(outcomes) => {
+                assert_eq!(outcomes.len(), group.len(), "every write of a group has an outcome");
                 for (place, outcome) in group.iter().zip(&outcomes) {
                     let name = &place.table.table.as_given;
                     self.meter.add(name, outcome.change.usage(&outcome.table, WriteMode::Plain));
@@ -150,7 +152,7 @@ impl Answer {
         }
     }
 
-    /// Gives a write back to the client to be sent again.
+    /// Returns a write as unprocessed, for the client to send again.
     fn leave(&mut self, place: Place<'_>) {
         let name = &place.table.table.as_given;
         let Some(parts) = place.table.parts.get(place.position).cloned() else { return };

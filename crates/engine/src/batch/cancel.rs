@@ -1,4 +1,4 @@
-//! Cancelled transactions: one reason for each action, in order, and the message that lists their codes.
+//! Cancelled transactions: one reason for each action, in order, and a message that lists their codes.
 
 use keywright_semantics::error::{CancellationReason, Error, ErrorDetail, ErrorKind};
 use keywright_semantics::messages::data_plane as messages;
@@ -15,6 +15,7 @@ pub(crate) fn cancelled(reasons: Vec<CancellationReason>) -> Error {
 
 /// The error of a transaction of `count` actions, one of which does not fit its table.
 pub(crate) fn cancelled_by_fault(count: usize, place: usize, message: String) -> Error {
+    assert!(place < count, "the faulty action is one of the transaction's");
     let mut reasons = vec![CancellationReason::None; count];
     if let Some(reason) = reasons.get_mut(place) {
         *reason = CancellationReason::Validation { message };
@@ -22,7 +23,7 @@ pub(crate) fn cancelled_by_fault(count: usize, place: usize, message: String) ->
     cancelled(reasons)
 }
 
-/// The reason of one action.
+/// The cancellation reason of one action.
 pub(crate) fn reason(
     refusal: Option<Refusal>,
     on_condition_failure: OnConditionFailure,

@@ -1,4 +1,4 @@
-//! TransactGetItems: up to 100 items as they were at one moment.
+//! TransactGetItems: up to 100 items, read from one snapshot.
 
 use std::collections::BTreeSet;
 
@@ -29,6 +29,7 @@ pub(crate) async fn transact_get_items<S: Store>(
     let keys = bind(engine, caller, request)?;
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let rows = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    assert_eq!(rows.len(), request.gets.len(), "the store answers every key");
     let mut meter = Meter::default();
     let mut responses = Vec::with_capacity(rows.len());
     let mut bytes_read = 0;

@@ -1,7 +1,7 @@
 //! TransactWriteItems: up to 100 writes and checks, all or nothing.
 //!
-//! Faults that the request alone shows refuse it as a whole; faults of one action against its table cancel the
-//! transaction with that one reason; then all conditions are evaluated and every failure has its reason.
+//! A fault that the request alone shows refuses the request. A fault of one action against its table cancels the
+//! transaction with that one reason. After that all conditions are evaluated, and every failure has its reason.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -44,8 +44,8 @@ pub(crate) async fn transact_write_items<S: Store>(
         return answer(request, execute(engine, caller, request, None).await?);
     };
     let key = tokens::key(caller.account.as_str(), caller.region.as_str(), &token.token);
-    // The first request with a token holds its latch until it is answered.
-    let Some(_passage) = engine.latches().try_acquire(&key, Holder::Transaction) else {
+    // The first request with a token holds the token's latch until it ends.
+    let Some(_latch) = engine.latches().try_acquire(&key, Holder::Transaction) else {
         return Err(Error::new(ErrorKind::TransactionInProgress, messages::TRANSACTION_IN_PROGRESS));
     };
     if let Some(row) = used_token(engine, &key).await? {
@@ -58,7 +58,7 @@ pub(crate) async fn transact_write_items<S: Store>(
     }
 }
 
-/// The answer to a request whose token was used within its time: it is told without a look at the tables.
+/// The response to a request whose token was used and has not expired; the tables are not looked up.
 pub(crate) async fn replayed<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
@@ -80,7 +80,7 @@ async fn execute<S: Store>(
     run(engine, GroupKind::Transaction, token, binding_steps(bytes), || bind(engine, caller, request)).await
 }
 
-/// The row of a token that was used within its time.
+/// The row of a token that was used and has not expired.
 async fn used_token<S: Store>(engine: &Engine<S>, key: &Bytes) -> Result<Option<TokenRow>, Error> {
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let row = snapshot.get(key).await.map_err(|error| fault::storage(&error))?;
@@ -107,7 +107,7 @@ fn new_token<S: Store>(
     NewToken { key, row: Box::new(row) }
 }
 
-/// What reading the original images costs, by table.
+/// The charge of reading the original images, by table.
 fn reads(names: &[String], outcomes: &[Outcome]) -> Vec<(String, HalfUnits)> {
     let mut meter = Meter::default();
     for (name, outcome) in names.iter().zip(outcomes) {
@@ -117,7 +117,7 @@ fn reads(names: &[String], outcomes: &[Outcome]) -> Vec<(String, HalfUnits)> {
     meter.into_tables().into_iter().map(|(name, usage)| (name, usage.table.read)).collect()
 }
 
-/// The answer to a request that was carried out before: success, charged as reads.
+/// The response to a request that was executed before: success, charged as reads.
 fn replay(
     capacity: ReturnConsumedCapacity,
     token: &RequestToken,
@@ -155,6 +155,7 @@ fn answer(request: &TransactWriteItems, end: GroupEnd) -> Result<TransactWriteIt
 }
 
 fn written(request: &TransactWriteItems, outcomes: &[Outcome]) -> TransactWriteItemsOutput {
+    assert_eq!(outcomes.len(), request.actions.len(), "every action of a transaction has an outcome");
     let mut meter = Meter::default();
     let mut collections = CollectionReport::default();
     for (action, outcome) in request.actions.iter().zip(outcomes) {
@@ -171,8 +172,9 @@ fn written(request: &TransactWriteItems, outcomes: &[Outcome]) -> TransactWriteI
     }
 }
 
-/// Of several actions that do not apply to their items only the first is reported, and then no condition is.
+/// If an action does not apply to its item, only the first such action has a reason, and failed conditions have none.
 fn reasons(request: &TransactWriteItems, refusals: Vec<Option<Refusal>>) -> Vec<CancellationReason> {
+    assert_eq!(refusals.len(), request.actions.len(), "every action of a transaction may have a reason");
     let first_invalid = refusals.iter().position(|refusal| matches!(refusal, Some(Refusal::Invalid(_))));
     let actions = request.actions.iter().zip(refusals).enumerate();
     actions
@@ -185,7 +187,7 @@ fn reasons(request: &TransactWriteItems, refusals: Vec<Option<Refusal>>) -> Vec<
         .collect()
 }
 
-/// What an action adds to the size of its request: items, keys, and what updates write.
+/// The bytes that an action adds to the size of its request: its item or key, and what an update writes.
 fn payload_bytes(action: &TransactAction) -> usize {
     let update_bytes = match action {
         TransactAction::Update { update, .. } => update.statement_bytes(),

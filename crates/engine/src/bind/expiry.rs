@@ -7,7 +7,7 @@ use keywright_semantics::limits::TTL_PAST_SECONDS_MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct EpochSeconds(pub u64);
 
-/// The times at which items are deleted now: not before the first, not after the last.
+/// The expiry times of the items that are due, both bounds included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Due {
     pub first: EpochSeconds,
@@ -15,8 +15,8 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// Items whose time came `delay_ms` ago or earlier; a time of more than five years ago is taken for a mistake
-    /// (developer guide: Time to Live).
+    /// Items that expired at least `delay_ms` ago. An expiry time more than five years ago counts as a mistake, and
+    /// such an item is kept (developer guide: Time to Live).
     pub(crate) const fn at(now_ms: u64, delay_ms: u64) -> Option<Self> {
         let Some(last_ms) = now_ms.checked_sub(delay_ms) else { return None };
         let first = (now_ms / 1000).saturating_sub(TTL_PAST_SECONDS_MAX);
@@ -28,8 +28,7 @@ impl Due {
     }
 }
 
-/// When an item expires: the attribute must be a number. A fraction counts as the whole second after it, so that no item
-/// goes early.
+/// When an item expires; never if the attribute is not a number. A fraction is rounded up, so no item expires early.
 pub(crate) fn expiry(item: MapRef<'_>, attribute: &str) -> Option<EpochSeconds> {
     let ValueRef::N(number) = item.get(attribute)? else { return None };
     if let Some(whole) = number.to_i64() {
@@ -54,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn only_numbers_say_when_an_item_expires() {
+    fn only_a_number_makes_an_item_expire() {
         let number = |text: &str| AttributeValue::N(Number::parse(text).expect("a number"));
         assert_eq!(expiry_of(number("1700000000")), Some(1_700_000_000));
         assert_eq!(expiry_of(number("1.7E9")), Some(1_700_000_000));
@@ -71,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_due_after_the_delay_and_within_five_years() {
+    fn items_are_due_after_the_delay_and_within_five_years() {
         let now_ms = 1_800_000_000_000;
         let due = Due::at(now_ms, 60_000).expect("late enough");
         let seconds = |back: u64| EpochSeconds(1_800_000_000 - back);

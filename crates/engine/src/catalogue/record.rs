@@ -1,7 +1,7 @@
 //! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact encoding.
 //!
-//! The records here mirror `Table` and the schema, which `semantics` keeps free of any format. What a later format adds
-//! stands in a record of its own behind the first, so that older ones are still read.
+//! The records mirror `Table` and the schema, because `semantics` has no stored format. What a later format adds is a
+//! second record after the first, so older records are still read.
 
 use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
@@ -22,7 +22,7 @@ use crate::support::layout::TableId;
 
 /// The first format: a `TableRecord` alone.
 const FORMAT_FIRST: u8 = 1;
-/// The present format: a `TableRecord`, then a `LaterRecord`.
+/// The current format: a `TableRecord`, then a `LaterRecord`.
 const FORMAT: u8 = 2;
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -94,7 +94,7 @@ struct TableRecord {
     tags: BTreeMap<String, String>,
 }
 
-/// What tables did not have in the first format.
+/// The fields that the first format did not have.
 #[derive(Default, Serialize, Deserialize)]
 struct LaterRecord {
     streams: Vec<Stream>,
@@ -113,7 +113,7 @@ impl std::fmt::Display for RecordFault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::UnknownFormat(Some(version)) => {
-                write!(formatter, "its format version is {version}, which this program does not know")
+                write!(formatter, "its format version is {version}, which this release does not know")
             }
             Self::UnknownFormat(None) => formatter.write_str("it is empty"),
             Self::Malformed(text) => formatter.write_str(text),
@@ -153,8 +153,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     Ok(table)
 }
 
-/// The first format knew that a stream was enabled, but kept no records: the stream begins when it is read. That of a
-/// table being deleted was left enabled then; begun now, nothing would ever end it.
+/// The first format said that a stream is enabled, but kept no records: the stream begins when the record is read. The
+/// stream of a table that is being deleted does not begin, because nothing would disable it.
 fn begin_stream(table: &mut Table) {
     if table.status == TableStatus::Deleting {
         table.stream.view = None;
@@ -318,12 +318,12 @@ mod tests {
     use crate::tests::harness::{bench, caller};
 
     #[test]
-    fn a_record_says_what_it_was_made_from() {
+    fn a_record_reads_back_as_the_table_it_was_written_from() {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         assert_eq!(decode(&encode(&table)).as_ref(), Ok(&*table));
     }
 
-    /// A table with a stream, and its record as the first format had it.
+    /// A table with a stream, and its record in the first format.
     fn of_the_first_format(status: TableStatus) -> (Table, Vec<u8>) {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         let mut old = Table { status, ..(*table).clone() };

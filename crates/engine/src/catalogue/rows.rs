@@ -20,8 +20,7 @@ const NEXT_ID: u8 = 0x02;
 const BACKFILLS: u8 = 0x03;
 const TTL_FILLS: u8 = 0x04;
 
-/// The key of a table's record: every write of an item has it in its conflict set, so that a writer bound to an old
-/// schema does not get through.
+/// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema conflicts.
 pub(super) fn record_key(table: TableId) -> Bytes {
     let number = table.0.to_be_bytes();
     let mut key = Vec::with_capacity(2 + number.len());
@@ -38,12 +37,12 @@ pub(super) fn name_key(caller: &Caller, name: &str) -> Bytes {
     key.into()
 }
 
-/// The row that numbers tables: all that are created meet there.
+/// The key of the next table id, which every CreateTable reads and writes.
 pub(crate) fn next_id_key() -> Bytes {
     Bytes::from_static(&[0x01, NEXT_ID])
 }
 
-/// The key of the row that says how far a backfill has come.
+/// The key of a backfill's progress.
 pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
     let mut key = vec![Space::Catalogue.byte(), BACKFILLS];
     key.extend_from_slice(&table.0.to_be_bytes());
@@ -51,7 +50,7 @@ pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
     key.into()
 }
 
-/// The key of the row that says how far the filling of expiry rows has come.
+/// The key of the progress of filling expiry rows.
 pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
     let mut key = vec![Space::Catalogue.byte(), TTL_FILLS];
     key.extend_from_slice(&table.0.to_be_bytes());
@@ -59,7 +58,7 @@ pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
     key.into()
 }
 
-/// The common starts of all rows that say how far a table's backfills and fillings have come.
+/// The prefixes of all progress rows of a table.
 pub(crate) fn progress_prefixes(table: TableId) -> [Vec<u8>; 2] {
     [BACKFILLS, TTL_FILLS].map(|part| {
         let mut key = vec![Space::Catalogue.byte(), part];

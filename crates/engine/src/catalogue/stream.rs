@@ -1,7 +1,7 @@
-//! A table's streams as its record keeps them: the enabled one, and disabled ones until their records are gone.
+//! A table's streams, as stored in its record: the enabled one, and disabled ones until their records are gone.
 //!
-//! Which shard takes a change is decided by these fields alone. A writer has the table's record in its conflict set, so
-//! once a shard is closed in the record nothing is appended to it any more.
+//! These fields alone decide which shard takes a change. A writer protects the table's record, so nothing is appended to
+//! a shard after it is closed there.
 
 use serde::{Deserialize, Serialize};
 
@@ -25,35 +25,35 @@ pub(crate) struct StreamState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct ShardHash(pub u64);
 
-/// Where a record stands in its shard, or a shard begins or ends: a commit, and a place within it.
+/// The place of a record in its shard: a commit's version and an index within the commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct RecordPlace {
     pub version: u64,
     pub index: u32,
 }
 
-/// A shard that takes no more records.
+/// The end of a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Closed {
     pub at_ms: u64,
-    /// The last record's place; unknown until background work has looked, right after the closing commit.
+    /// The last record's place; `None` until background work has found it after the closing commit.
     pub last: Option<RecordPlace>,
 }
 
 /// One shard: the changes of the items whose hashes lie in its range, in commit order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shard {
-    /// Never reused within a table; the log of that number holds the records.
+    /// Never reused within a table; the log of this number has the records.
     pub number: u32,
     pub parent: Option<u32>,
     /// First and last hash, both included.
     pub first: ShardHash,
     pub last: ShardHash,
     pub opened_ms: u64,
-    /// All records stand at or after this place.
+    /// No record is before this place.
     pub start: RecordPlace,
     pub closed: Option<Closed>,
-    /// Records before this place are gone.
+    /// Records before this place are trimmed.
     pub trimmed: Option<RecordPlace>,
 }
 
@@ -63,23 +63,42 @@ impl Shard {
     }
 }
 
-/// One stream of a table, from its enabling on. Invariant: the open shards of an enabled stream cover every hash
-/// exactly once; a disabled stream has no open shard.
+/// One stream of a table. Invariant: the open shards of an enabled stream cover every hash exactly once; a disabled
+/// stream has no open shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stream {
     pub label: String,
     pub view: StreamView,
     pub created_ms: u64,
-    /// When it counts as enabled, or as disabled, after the transition.
+    /// When the transition to enabled or disabled ends.
     pub settled_ms: u64,
     pub disabled_ms: Option<u64>,
-    /// Oldest first: a parent stands before its children.
+    /// Oldest first: a parent precedes its children.
     pub shards: Vec<Shard>,
 }
 
 impl Stream {
     pub(crate) fn open_shards(&self) -> impl Iterator<Item = &Shard> {
         self.shards.iter().filter(|shard| shard.closed.is_none())
+    }
+
+    /// Checks the invariant on open shards.
+    ///
+    /// # Panics
+    ///
+    /// If it does not hold.
+    pub(super) fn check(&self) {
+        let mut open: Vec<&Shard> = self.open_shards().collect();
+        if self.disabled_ms.is_some() {
+            assert!(open.is_empty(), "a disabled stream has no open shard");
+            return;
+        }
+        open.sort_by_key(|shard| shard.first);
+        let (first, last) = (open.first().map(|shard| shard.first.0), open.last().map(|shard| shard.last.0));
+        assert_eq!(first, Some(0), "the open shards begin with the lowest hash");
+        assert_eq!(last, Some(u64::MAX), "the open shards end with the highest hash");
+        let touch = |one: &&Shard, next: &&Shard| one.last.0.checked_add(1) == Some(next.first.0);
+        assert!(open.is_sorted_by(touch), "the open shards cover every hash exactly once");
     }
 
     /// The shard that takes a change of an item with this hash.

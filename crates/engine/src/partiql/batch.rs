@@ -1,4 +1,4 @@
-//! BatchExecuteStatement: statements one after the other, each with its own end.
+//! BatchExecuteStatement: statements executed one after the other, each with its own result.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};

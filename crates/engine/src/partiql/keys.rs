@@ -9,7 +9,7 @@ use keywright_semantics::value::Item;
 
 use crate::support::lane::Pace;
 
-/// What a clause says of the key's attributes; nothing at all if there is no clause.
+/// The key attributes that a clause fixes; none if there is no clause.
 pub(super) fn key_match(key: &KeySchema, condition: Option<&Where>, forms: KeyForms) -> KeyMatch {
     let names: Vec<&str> = key.attributes().map(|attribute| attribute.name.as_str()).collect();
     let nothing = KeyMatch { key: Item::new(), contradicted: None, rest: None };
@@ -21,14 +21,14 @@ pub(super) fn is_whole(schema: &KeySchema, key: &Item) -> bool {
     schema.attributes().all(|attribute| key.contains_key(&attribute.name))
 }
 
-/// The key of the one item that a SELECT names, and nothing else: what batches and transactions read.
+/// The key of the one item that a SELECT names. Batches and transactions accept only such a SELECT.
 pub(super) fn sole_key(schema: &KeySchema, select: &Select) -> Option<Item> {
     let found = key_match(schema, select.condition.as_ref(), KeyForms::EqualOrIn);
     let is_plain = select.index.is_none() && select.order.is_empty() && found.rest.is_none();
     Some(found.key).filter(|key| is_plain && is_whole(schema, key))
 }
 
-/// What a SELECT returns of an item. Each column is looked for by itself.
+/// The columns that a SELECT returns of an item. Each column is found by a walk of its own.
 pub(super) async fn columns_of(
     pace: &mut Pace<'_>,
     item: EncodedItem,

@@ -42,7 +42,7 @@ pub(crate) async fn get_item<S: Store>(
     Ok(GetItemOutput { item, consumed_capacity })
 }
 
-/// The part of an item that a read returns.
+/// The projected part of an item.
 pub(crate) async fn project(
     pace: &mut Pace<'_>,
     item: EncodedItem,
@@ -53,7 +53,7 @@ pub(crate) async fn project(
     pace.turn(steps, |_| projection.project(item.view())).await
 }
 
-/// Checks that a projection does not look into key attributes.
+/// Checks that a projection does not go below key attributes.
 pub(crate) fn check_projection(table: &Table, projection: Option<&Projection>) -> Result<(), Error> {
     let Some(projection) = projection else { return Ok(()) };
     let paths: Vec<_> = projection.paths().iter().collect();

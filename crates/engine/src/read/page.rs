@@ -1,7 +1,7 @@
-//! The one page loop: Query and Scan, of tables and indexes, read, meter, filter and project here.
+//! The page loop of Query, Scan and PartiQL's SELECT, for tables and indexes: read, meter, filter, project.
 //!
-//! A page ends when it has evaluated `Limit` rows or 1 MB of them, counted before the filter, and whenever the range
-//! does. Both limits travel to the store as budgets, so that nothing is read that is not evaluated.
+//! A page ends at `Limit` rows or 1 MB, counted before the filter, or at the end of the range. Both limits are budgets of
+//! the store's scan, so no row is read that is not evaluated.
 
 use std::num::NonZeroU32;
 
@@ -18,21 +18,21 @@ use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
 
 use crate::bind::key::stored_values;
 use crate::bind::source::{Fetch, Output, Source};
-use crate::bind::start_key::beyond;
+use crate::bind::start_key::{beyond, contains};
 use crate::state::Engine;
 use crate::support::fault;
 use crate::support::lane::{Pace, Turn};
 use crate::support::layout;
 use crate::support::meter::consumed;
 
-/// Rows asked of the store at once: bounds what one call returns when rows are tiny.
+/// Rows of one scan of the store: it bounds a call's result when rows are tiny.
 const SCAN_ROWS_MAX: usize = 1000;
-/// The same when every row makes a whole item be fetched, which may be large.
+/// The same if the item of every row is fetched, which may be large.
 const FETCH_ROWS_MAX: usize = 32;
-/// What a row takes besides its filter and projection, in steps of [`Work`].
+/// The steps of [`Work`] of a row without its filter and projection.
 const ROW_STEPS: u64 = 512;
 
-/// How a read of this consistency is charged.
+/// The charge of a read with this consistency.
 pub(crate) const fn read_mode(consistency: Consistency) -> ReadMode {
     match consistency {
         Consistency::Eventual => ReadMode::Eventual,
@@ -51,9 +51,9 @@ pub(crate) struct Plan<'a> {
     pub output: Output<'a>,
     pub fetch: Fetch,
     pub capacity: ReturnConsumedCapacity,
-    /// The table as the answer names it.
+    /// The table's name in the response.
     pub table_name: &'a str,
-    /// The page is full with the row that reaches so many bytes.
+    /// The page ends with the row that reaches this many bytes.
     pub bytes_max: usize,
 }
 
@@ -69,13 +69,13 @@ impl Plan<'_> {
     }
 }
 
-/// A page, and how many bytes were evaluated for it.
+/// A page, and the bytes evaluated for it.
 pub(crate) struct ReadPage {
     pub output: PageOutput,
     pub bytes: usize,
 }
 
-/// What a page has gathered so far.
+/// A page under construction.
 #[derive(Default)]
 struct Page {
     items: Vec<EncodedItem>,
@@ -83,7 +83,7 @@ struct Page {
     scanned: usize,
     /// Sizes of rows read from the table or index.
     row_bytes: usize,
-    /// Sizes of items fetched for rows of a local index, each rounded up on its own.
+    /// The charge of items fetched for rows of a local index, each rounded up on its own.
     fetched: Usage,
     fetched_bytes: usize,
     /// The last row evaluated, if the page ended before the range did.
@@ -103,22 +103,28 @@ pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> R
         let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
         fill(engine, &snapshot, &plan, &mut page).await?;
     }
+    assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
     let usage = || usage(&plan, &page);
     let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
     let position =
         |row: EncodedItem| row.view().encode_subset(|name| plan.source.is_position_attribute(name));
     let bytes = page.bytes();
+    let scanned_count = page_rows(&page);
     let output = PageOutput {
         items: match plan.output {
             Output::Count => None,
             Output::Whole | Output::Projected(_) => Some(page.items),
         },
         count: page.count,
-        scanned_count: u64::try_from(page.scanned).unwrap_or(u64::MAX),
+        scanned_count,
         last_evaluated_key: page.last.map(position),
         consumed_capacity,
     };
     Ok(ReadPage { output, bytes })
+}
+
+fn page_rows(page: &Page) -> u64 {
+    u64::try_from(page.scanned).unwrap_or(u64::MAX)
 }
 
 async fn fill<S: Store>(
@@ -127,7 +133,7 @@ async fn fill<S: Store>(
     plan: &Plan<'_>,
     page: &mut Page,
 ) -> Result<(), Error> {
-    let mut tempo = engine.pace();
+    let mut pace = engine.pace();
     let row_work = plan.row_work();
     let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
     let rows_max = match plan.fetch {
@@ -143,14 +149,33 @@ async fn fill<S: Store>(
             bytes_max: plan.bytes_max.saturating_sub(page.bytes()).max(1),
         };
         let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
+        check_rows(&scan, &rows.entries);
         let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
         let rows = fetched(snapshot, plan, rows.entries).await?;
-        if evaluate(&mut tempo, row_work, plan, page, rows, limit).await? == Evaluated::Full {
+        if evaluate(&mut pace, row_work, plan, page, rows, limit).await? == Evaluated::Full {
             return Ok(());
         }
         let Some(last_key) = last_key else { return Ok(()) };
         range = beyond(scan.range, &last_key, plan.direction);
     }
+}
+
+/// Checks the rows that a scan returned.
+///
+/// # Panics
+///
+/// If the store broke the promises of a scan.
+fn check_rows(scan: &Scan, entries: &[Entry]) {
+    assert!(entries.len() <= scan.rows_max, "a scan keeps its budget of rows");
+    let in_order = match scan.direction {
+        Direction::Forward => entries.is_sorted_by(|one, next| one.key < next.key),
+        Direction::Backward => entries.is_sorted_by(|one, next| one.key > next.key),
+    };
+    assert!(in_order, "the rows of a scan are in key order");
+    // In order, so the first and the last row bound all others.
+    let within = |entry: &Entry| contains(&scan.range, &entry.key);
+    assert!(entries.first().is_none_or(within), "the first row of a scan is within its range");
+    assert!(entries.last().is_none_or(within), "the last row of a scan is within its range");
 }
 
 /// Whether a page can take more rows.
@@ -160,14 +185,14 @@ enum Evaluated {
     Open,
 }
 
-/// Rows read, with the items that rows of a local index stand for.
+/// Rows read, with their items if they are entries of a local index that fetches.
 struct Rows {
     entries: std::vec::IntoIter<Entry>,
     items: Option<std::vec::IntoIter<Option<EncodedItem>>>,
 }
 
 impl Rows {
-    /// The size of the next row as it is stored, if there is one.
+    /// The stored size of the next row, if there is one.
     fn next_bytes(&self) -> Option<usize> {
         let item = self.items.as_ref().and_then(|items| items.as_slice().first()?.as_ref());
         let entry = self.entries.as_slice().first()?;
@@ -184,7 +209,7 @@ async fn fetched<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, entries: Vec<Entry>
 }
 
 async fn evaluate(
-    tempo: &mut Pace<'_>,
+    pace: &mut Pace<'_>,
     row_work: Work,
     plan: &Plan<'_>,
     page: &mut Page,
@@ -196,14 +221,14 @@ async fn evaluate(
     }
     while let Some(bytes) = rows.next_bytes() {
         let turn = |turn: &mut Turn| evaluate_turn(turn, row_work, plan, page, &mut rows, limit);
-        if tempo.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
+        if pace.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
             return Ok(Evaluated::Full);
         }
     }
     Ok(Evaluated::Open)
 }
 
-/// Evaluates as many rows as the turn has room for.
+/// Evaluates as many rows as fit into the turn.
 fn evaluate_turn(
     turn: &mut Turn,
     row_work: Work,
@@ -220,13 +245,14 @@ fn evaluate_turn(
         let row = EncodedItem::from_stored(entry.value).map_err(fault::corrupt)?;
         page.scanned += 1;
         page.row_bytes += row.size_bytes();
-        // An index entry without its item cannot be on one snapshot.
+        // On one snapshot every index entry has its item.
         let items = rows.items.as_mut();
         let item = items.map(|items| items.next().flatten().ok_or_else(fault::internal)).transpose()?;
         if let Some(item) = &item {
             page.fetched_bytes += item.size_bytes();
             page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
         }
+        assert!(page.scanned <= limit, "a page evaluates at most `Limit` rows");
         let is_full = page.scanned >= limit || page.bytes() >= plan.bytes_max;
         if is_full {
             page.last = Some(row.clone());
@@ -239,7 +265,7 @@ fn evaluate_turn(
     Ok(Evaluated::Open)
 }
 
-/// Counts and keeps what passes the filter.
+/// Counts and keeps a row that passes the filter.
 fn keep(plan: &Plan<'_>, page: &mut Page, item: EncodedItem) {
     if plan.filter.is_some_and(|filter| !filter.evaluate(Some(item.view()))) {
         return;
@@ -265,6 +291,7 @@ async fn fetch<T: Snapshot>(
         keys.push(item_key(plan, key, &row).ok_or_else(fault::internal)?);
     }
     let items = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    assert_eq!(items.len(), keys.len(), "the store answers every key");
     let decode = |item: Option<Bytes>| item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt);
     items.into_iter().map(decode).collect()
 }
@@ -275,7 +302,7 @@ fn item_key(plan: &Plan<'_>, key: &KeySchema, row: &EncodedItem) -> Option<Bytes
     Some(layout::item_key(plan.source.table.id, *partition.first()?, sort.first().copied()))
 }
 
-/// What the page is charged: the sum of the rows rounded up once, fetched items each on their own.
+/// The charge of a page: the sum of its rows rounded up once, and each fetched item rounded up on its own.
 fn usage(plan: &Plan<'_>, page: &Page) -> TableUsage {
     let rows = Usage::reading(read_units(page.row_bytes, read_mode(plan.consistency)));
     let mut usage = TableUsage { table: page.fetched, ..TableUsage::default() };

@@ -1,4 +1,4 @@
-//! Query: items of one partition of a table or index, in the order of their sort keys.
+//! Query: items with one partition key of a table or index, in the order of their sort keys.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::PAGE_BYTES_MAX;

@@ -1,4 +1,4 @@
-//! Scan: all items of a table or index, or of one segment of it, in the order of partition hashes.
+//! Scan: all items of a table, an index, or one segment of it, in the order of partition hashes.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::PAGE_BYTES_MAX;

@@ -1,52 +1,52 @@
-//! When each table's next item expires, as far as this process knows: most steps need not look at the store at all.
+//! When each table's next item expires, in memory only: most steps need not scan the store.
 //!
-//! Kept in memory only. Writers note the times they commit; a look at the store every now and then finds those that
-//! nobody could note, as after a commit whose outcome stayed unknown.
+//! Writers note the expiry times that they commit. A scan from time to time finds the others, such as those of a commit
+//! whose outcome stayed unknown.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::bind::expiry::EpochSeconds;
 use crate::catalogue::TtlGeneration;
 use crate::support::layout::TableId;
 
-/// How long nobody looks at the store if no item is known to be due.
-const LOOK_INTERVAL_MS: u64 = 60_000;
+/// The time between two scans if no item is known to be due.
+const SCAN_INTERVAL_MS: u64 = 60_000;
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     generation: TtlGeneration,
-    /// No item expires before.
+    /// No item expires earlier.
     earliest: EpochSeconds,
-    looked_ms: u64,
+    scanned_ms: u64,
 }
 
-/// What is known of every table that has been looked at.
+/// The next expiry of every table that was scanned.
 #[derive(Default)]
-pub(crate) struct NextExpiry(Mutex<HashMap<TableId, Entry>>);
+pub(crate) struct NextExpiry(Mutex<BTreeMap<TableId, Entry>>);
 
 impl NextExpiry {
-    fn entries(&self) -> MutexGuard<'_, HashMap<TableId, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<TableId, Entry>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When the store is to be looked at again; at once if nothing is known.
-    pub(crate) fn next_look_ms(&self, table: TableId, generation: TtlGeneration, delay_ms: u64) -> u64 {
+    /// When the store is to be scanned again; 0 if nothing is known.
+    pub(crate) fn next_scan_ms(&self, table: TableId, generation: TtlGeneration, delay_ms: u64) -> u64 {
         let entries = self.entries();
         let Some(entry) = entries.get(&table).filter(|entry| entry.generation == generation) else {
             return 0;
         };
         let due_ms = entry.earliest.0.saturating_mul(1000).saturating_add(delay_ms);
-        due_ms.min(entry.looked_ms.saturating_add(LOOK_INTERVAL_MS))
+        due_ms.min(entry.scanned_ms.saturating_add(SCAN_INTERVAL_MS))
     }
 
-    /// Begins a look: to be called before its snapshot is taken, so that no commit falls between.
-    pub(crate) fn begin_look(&self, table: TableId, generation: TtlGeneration, now_ms: u64) {
-        let entry = Entry { generation, earliest: EpochSeconds(u64::MAX), looked_ms: now_ms };
+    /// Begins a scan. The caller takes the snapshot after this call, so that no commit is missed.
+    pub(crate) fn begin_scan(&self, table: TableId, generation: TtlGeneration, now_ms: u64) {
+        let entry = Entry { generation, earliest: EpochSeconds(u64::MAX), scanned_ms: now_ms };
         self.entries().insert(table, entry);
     }
 
-    /// A time that a look found or a writer committed.
+    /// Notes an expiry time that a scan found or a writer committed.
     pub(crate) fn note(&self, table: TableId, generation: TtlGeneration, time: EpochSeconds) {
         let mut entries = self.entries();
         if let Some(entry) = entries.get_mut(&table).filter(|entry| entry.generation == generation) {
@@ -54,7 +54,7 @@ impl NextExpiry {
         }
     }
 
-    /// Makes the next step look.
+    /// Makes the next step scan.
     pub(crate) fn forget(&self, table: TableId) {
         self.entries().remove(&table);
     }
@@ -68,19 +68,19 @@ mod tests {
     const FIRST: TtlGeneration = TtlGeneration(0);
 
     #[test]
-    fn the_earliest_time_counts_and_a_look_is_due_after_a_while_in_any_case() {
+    fn the_earliest_time_counts_and_a_scan_is_due_after_an_interval_in_any_case() {
         let next_expiry = NextExpiry::default();
         next_expiry.note(TABLE, FIRST, EpochSeconds(5));
-        assert_eq!(next_expiry.next_look_ms(TABLE, FIRST, 7), 0);
-        next_expiry.begin_look(TABLE, FIRST, 1000);
-        assert_eq!(next_expiry.next_look_ms(TABLE, FIRST, 7), 1000 + LOOK_INTERVAL_MS);
+        assert_eq!(next_expiry.next_scan_ms(TABLE, FIRST, 7), 0);
+        next_expiry.begin_scan(TABLE, FIRST, 1000);
+        assert_eq!(next_expiry.next_scan_ms(TABLE, FIRST, 7), 1000 + SCAN_INTERVAL_MS);
         next_expiry.note(TABLE, FIRST, EpochSeconds(9));
         next_expiry.note(TABLE, FIRST, EpochSeconds(12));
-        assert_eq!(next_expiry.next_look_ms(TABLE, FIRST, 7), 9007);
+        assert_eq!(next_expiry.next_scan_ms(TABLE, FIRST, 7), 9007);
         next_expiry.note(TABLE, TtlGeneration(1), EpochSeconds(2));
-        assert_eq!(next_expiry.next_look_ms(TABLE, FIRST, 7), 9007);
-        assert_eq!(next_expiry.next_look_ms(TABLE, TtlGeneration(1), 7), 0);
+        assert_eq!(next_expiry.next_scan_ms(TABLE, FIRST, 7), 9007);
+        assert_eq!(next_expiry.next_scan_ms(TABLE, TtlGeneration(1), 7), 0);
         next_expiry.forget(TABLE);
-        assert_eq!(next_expiry.next_look_ms(TABLE, FIRST, 7), 0);
+        assert_eq!(next_expiry.next_scan_ms(TABLE, FIRST, 7), 0);
     }
 }

@@ -32,10 +32,14 @@ impl PurgeProgress {
         self.next_keys().get(range_start).cloned()
     }
 
-    /// Notes where the purge of a range goes on.
+    /// Notes where the purge of a range goes on. Of two concurrent steps the one that came further counts.
     pub(crate) fn advance(&self, range_start: Bytes, next_key: Bytes) {
-        let before = self.next_keys().insert(range_start, next_key.clone());
-        assert!(before.is_none_or(|before| before < next_key), "a purge advances through its range");
+        assert!(next_key > range_start, "a purge advances through its range");
+        let mut next_keys = self.next_keys();
+        let known = next_keys.entry(range_start).or_default();
+        if *known < next_key {
+            *known = next_key;
+        }
     }
 
     /// Forgets a range that is purged to its end.

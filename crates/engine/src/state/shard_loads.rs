@@ -1,13 +1,13 @@
-//! How much each open shard takes, and when tables were last looked through for old records.
+//! The write load of each open shard, and when each table's streams are trimmed next, in memory only.
 //!
-//! Kept in memory only: forgetting it delays a split, or brings a look forward.
+//! Losing it delays a split, or makes a trim earlier.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::support::layout::TableId;
 
-/// Over how long writes are added up before they are judged.
+/// The window over which a shard's writes are added up.
 pub(crate) const WINDOW_MS: u64 = 60_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,14 +20,14 @@ struct Load {
 
 /// Write units of every shard, by table and shard number.
 #[derive(Default)]
-pub(crate) struct ShardLoads(Mutex<HashMap<(TableId, u32), Load>>);
+pub(crate) struct ShardLoads(Mutex<BTreeMap<(TableId, u32), Load>>);
 
 impl ShardLoads {
-    fn loads(&self) -> MutexGuard<'_, HashMap<(TableId, u32), Load>> {
+    fn loads(&self) -> MutexGuard<'_, BTreeMap<(TableId, u32), Load>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what a write cost.
+    /// Adds the units of a write.
     pub(crate) fn add(&self, table: TableId, shard: u32, units: u64, now_ms: u64) {
         let mut loads = self.loads();
         let load = loads.entry((table, shard)).or_insert(Load { since_ms: now_ms, ..Load::default() });
@@ -43,13 +43,12 @@ impl ShardLoads {
         load.last_units
     }
 
-    /// When the present window of a shard ends that was written to.
+    /// When the present window of a shard ends, if the shard was written to.
     pub(crate) fn window_end_ms(&self, table: TableId, shard: u32) -> Option<u64> {
         self.loads().get(&(table, shard)).filter(|load| load.units > 0).map(|load| load.since_ms + WINDOW_MS)
     }
 
-    /// Forgets a table's shards but those that still take records. A writer may count for a shard that was closed
-    /// between its commit and the counting.
+    /// Forgets a table's closed shards. A writer may add to a shard that was closed after its commit.
     pub(crate) fn keep_only(&self, table: TableId, is_open: impl Fn(u32) -> bool) {
         self.loads().retain(|(of, shard), _| *of != table || is_open(*shard));
     }
@@ -59,12 +58,12 @@ impl ShardLoads {
     }
 }
 
-/// When each table's streams are to be looked through for old records.
+/// When each table's streams are to be trimmed.
 #[derive(Default)]
-pub(crate) struct TrimTimes(Mutex<HashMap<TableId, u64>>);
+pub(crate) struct TrimTimes(Mutex<BTreeMap<TableId, u64>>);
 
 impl TrimTimes {
-    /// Whether it is time; the next time is `interval_ms` later.
+    /// Whether a trim is due; if so, the next one is due `interval_ms` later.
     pub(crate) fn take(&self, table: TableId, now_ms: u64, interval_ms: u64) -> bool {
         let mut times = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let next_ms = times.entry(table).or_insert(0);
@@ -85,6 +84,7 @@ impl TrimTimes {
 }
 
 impl Load {
+    /// Begins a new window if the present one is over.
     fn turn(&mut self, now_ms: u64) {
         let passed = now_ms.saturating_sub(self.since_ms);
         if passed >= WINDOW_MS {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_window_is_judged_and_an_old_one_forgotten() {
+    fn a_full_window_counts_and_an_older_one_does_not() {
         let (loads, table) = (ShardLoads::default(), TableId(1));
         loads.add(table, 0, 5, 1000);
         loads.add(table, 0, 7, 2000);

@@ -1,10 +1,10 @@
 //! How many items and bytes tables and indexes hold, as DescribeTable reports them.
 //!
-//! Counters live in memory and change after each commit; steps and shutdown write them down (`stats_rows`). After an
-//! unclean stop, and when an index has been built, counters are counted anew from one snapshot, to which everything
-//! committed after it is added: the result is exact. No decision rests on any of these figures.
+//! Counters are kept in memory and change after each commit; steps and shutdown write them to the store (`stats_rows`).
+//! After an unclean stop, and when an index has been built, a counter is recounted from one snapshot, and commits after
+//! the snapshot are added: the result is exact. No decision depends on these figures.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -12,14 +12,14 @@ use keywright_store::CommitVersion;
 
 use crate::support::layout::{IndexId, Space, TableId};
 
-/// What is counted: a table's items or an index's entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The rows of a counter: a table's items or an index's entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Counted {
     Items(TableId),
     Entries(TableId, IndexId),
 }
 
-/// A number of rows and their bytes as the service counts them.
+/// A number of rows and their bytes, as the service counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub rows: i64,
@@ -33,7 +33,7 @@ impl std::ops::AddAssign for Tally {
     }
 }
 
-/// When a change was committed; `Unsure` when only its effect is known.
+/// The version of a commit; `Unsure` if the commit is known by its effect only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Committed {
     At(CommitVersion),
@@ -48,31 +48,31 @@ pub(crate) struct Stats {
 
 #[derive(Default)]
 struct State {
-    tallies: HashMap<Counted, Tally>,
+    tallies: BTreeMap<Counted, Tally>,
     /// Counters that differ from their rows.
-    unwritten: HashSet<Counted>,
+    unwritten: BTreeSet<Counted>,
     flushed_ms: u64,
-    /// What is still to be counted anew.
+    /// Counters still to be recounted.
     waiting: VecDeque<Counted>,
     recount: Option<Recount>,
     recounts_begun: u64,
 }
 
-/// A counter that is being counted anew.
+/// A counter that is being recounted.
 struct Recount {
     number: RecountNumber,
     counted: Counted,
     changes: Changes,
 }
 
-/// What was committed since a recount began.
+/// The changes committed since a recount began.
 enum Changes {
-    /// The snapshot is not taken yet: nobody knows which of these it shows.
+    /// The snapshot is not taken yet, so it may show some of these.
     BeforeSnapshot(Vec<(Committed, Tally)>),
     AfterSnapshot(CommitVersion, Tally),
 }
 
-/// Tells recounts apart, so that a forgotten one changes nothing.
+/// The number of a recount: the end of an abandoned one is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecountNumber(u64);
 
@@ -110,7 +110,7 @@ impl Stats {
         }
     }
 
-    /// Takes over a counter's row.
+    /// Sets a counter to its stored value.
     pub(crate) fn load(&self, counted: Counted, tally: Tally) {
         self.state().tallies.insert(counted, tally);
     }
@@ -130,7 +130,7 @@ impl Stats {
         }
     }
 
-    /// Marks counters to be counted anew.
+    /// Marks counters to be recounted.
     pub(crate) fn recount(&self, counted: impl IntoIterator<Item = Counted>) {
         self.state().waiting.extend(counted);
     }
@@ -141,7 +141,7 @@ impl Stats {
         state.waiting.is_empty() && state.recount.is_none()
     }
 
-    /// Begins the next recount, or the one that was left, from its start. The snapshot is to be taken after this call.
+    /// Begins the next recount, or begins an abandoned one again. The caller takes the snapshot after this call.
     pub(crate) fn begin_recount(&self) -> Option<(RecountNumber, Counted)> {
         let mut state = self.state();
         let counted = match state.recount.take() {
@@ -154,7 +154,7 @@ impl Stats {
         Some((number, counted))
     }
 
-    /// Says which snapshot a recount counts.
+    /// Notes the snapshot that a recount counts.
     pub(crate) fn snapshot_taken(&self, number: RecountNumber, snapshot: CommitVersion) {
         let mut state = self.state();
         let Some(recount) = state.recount.as_mut().filter(|recount| recount.number == number) else { return };
@@ -167,10 +167,12 @@ impl Stats {
         }
     }
 
-    /// Ends a recount with what the snapshot held.
+    /// Ends a recount with the rows of the snapshot.
     pub(crate) fn end_recount(&self, number: RecountNumber, found: Tally) {
         let mut state = self.state();
         let Some(recount) = state.recount.take_if(|recount| recount.number == number) else { return };
+        assert!(found.rows >= 0, "a snapshot has no negative number of rows");
+        assert!(found.bytes >= 0, "a snapshot has no negative number of bytes");
         let mut tally = found;
         if let Changes::AfterSnapshot(_, since) = recount.changes {
             tally += since;
@@ -179,7 +181,7 @@ impl Stats {
         state.unwritten.insert(recount.counted);
     }
 
-    /// Whether counters are due to be written down; if so, the next time is reckoned from now.
+    /// Whether counters are due to be written to the store; if so, the interval starts again now.
     pub(crate) fn flush_is_due(&self, now_ms: u64, every_ms: u64) -> bool {
         let mut state = self.state();
         let due = now_ms >= state.flushed_ms.saturating_add(every_ms) && !state.unwritten.is_empty();
@@ -189,7 +191,7 @@ impl Stats {
         due
     }
 
-    /// Takes at most so many counters that differ from their rows, to be written down.
+    /// Takes at most `count_max` counters that differ from their rows, to be written to the store.
     pub(crate) fn take_unwritten(&self, count_max: usize) -> Vec<(Counted, Tally)> {
         let mut state = self.state();
         let counted: Vec<Counted> = state.unwritten.iter().take(count_max).copied().collect();
@@ -200,7 +202,7 @@ impl Stats {
         counted.into_iter().map(tally).collect()
     }
 
-    /// Gives back what could not be written down.
+    /// Puts back counters that could not be written to the store.
     pub(crate) fn put_back(&self, counted: impl IntoIterator<Item = Counted>) {
         self.state().unwritten.extend(counted);
     }
@@ -222,7 +224,7 @@ pub(crate) fn row_key(counted: Counted) -> Bytes {
     key.into()
 }
 
-/// What `row_key` made.
+/// The counter of a row's key; the inverse of `row_key`.
 pub(crate) fn read_key(key: &[u8]) -> Option<Counted> {
     let (_, rest) = key.split_first()?;
     let (table, rest) = rest.split_first_chunk::<8>()?;
@@ -258,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recount_adds_what_was_committed_after_its_snapshot_and_nothing_else() {
+    fn a_recount_adds_exactly_the_commits_after_its_snapshot() {
         let stats = Stats::default();
         stats.load(ITEMS, rows(999));
         stats.recount([ITEMS]);
@@ -276,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recount_that_was_left_begins_again_and_its_old_end_counts_for_nothing() {
+    fn an_abandoned_recount_begins_again_and_its_old_end_is_ignored() {
         let stats = Stats::default();
         stats.recount([ITEMS]);
         let (left, _) = stats.begin_recount().expect("one waits");
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn only_changed_counters_are_written_down() {
+    fn only_changed_counters_are_written() {
         let stats = Stats::default();
         stats.load(ITEMS, rows(5));
         assert_eq!(stats.take_unwritten(10), []);

@@ -1,4 +1,4 @@
-//! ListStreams: a caller's streams, those of deleted tables included, ordered by table and age.
+//! ListStreams: a caller's streams, including those of deleted tables, in the order of table and age.
 
 use keywright_semantics::request::ListStreams;
 use keywright_semantics::response::{ListStreamsOutput, Response, StreamSummary};

@@ -6,17 +6,17 @@ use keywright_store::{CommitVersion, LogPosition};
 
 use crate::catalogue::{RecordPlace, Shard, Stream, Table};
 
-/// A stream's name.
+/// A stream's ARN.
 pub(crate) fn stream_arn(table: &Table, label: &str) -> String {
     format!("{}/stream/{label}", table.arn())
 }
 
-/// A shard's name: within 28 and 65 characters, and in the order of opening.
+/// A shard's id: 28 to 65 characters, in the order of opening.
 pub(super) fn shard_id(shard: &Shard) -> String {
     format!("shardId-{:020}-{:08x}", shard.opened_ms, shard.number)
 }
 
-/// The shard's number that such a name says.
+/// The shard's number in a shard id.
 pub(super) fn number_in(shard_id: &str) -> Option<u32> {
     let (_, number) = shard_id.rsplit_once('-')?;
     u32::from_str_radix(number, 16).ok()
@@ -39,7 +39,7 @@ pub(super) fn sequence_number(place: RecordPlace) -> SequenceNumber {
     SequenceNumber::new(place.version, place.index)
 }
 
-/// The position after which everything stands at this place or later.
+/// The position right before this place.
 pub(super) const fn just_before(place: RecordPlace) -> Option<LogPosition> {
     match (place.version, place.index) {
         (0, 0) => None,

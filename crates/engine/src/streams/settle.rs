@@ -10,7 +10,7 @@ use crate::state::Engine;
 use crate::support::fault;
 use crate::support::layout::log_of;
 
-/// Gives closed shards their end and their children their beginning. True if there was something to do.
+/// Notes the last record of each closed shard that has none noted; true if there were such shards.
 pub(crate) async fn settle<S: Store>(engine: &Engine<S>, table: &Table) -> Result<bool, Error> {
     let unsettled: Vec<&Shard> = table
         .streams

@@ -1,4 +1,4 @@
-//! GetShardIterator: from a position in a shard to an iterator.
+//! GetShardIterator: an iterator for a position in a shard.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::stream as messages;
@@ -33,7 +33,7 @@ pub(crate) async fn get_shard_iterator<S: Store>(
         ShardPosition::After(number) => {
             let RecordPlace { version, index } = place(number);
             let after = LogPosition { version: CommitVersion(version), index };
-            // A consumer who stopped at the last record that is gone has missed nothing.
+            // A consumer that stopped at the last trimmed record has missed nothing.
             if shard.trimmed.and_then(just_before) != Some(after) {
                 kept(shard, place(number))?;
             }
@@ -56,7 +56,7 @@ fn place(number: SequenceNumber) -> RecordPlace {
     RecordPlace { version, index }
 }
 
-/// The place, unless what was there is gone.
+/// The place, unless its record is trimmed.
 fn kept(shard: &Shard, place: RecordPlace) -> Result<RecordPlace, Error> {
     if place < shard.trimmed.map_or(shard.start, |trimmed| trimmed.max(shard.start)) {
         return Err(Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED));

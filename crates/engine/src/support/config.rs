@@ -1,4 +1,4 @@
-//! What whoever opens an engine may choose.
+//! Settings of an engine.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use crate::support::lane::Lane;
 const ITEM_COLLECTION_BYTES_MAX: u64 = 10 * 1024 * 1024 * 1024;
 /// Tables of one account in one region (developer guide: `ServiceQuotas`).
 const TABLES_MAX: usize = 2500;
-/// More than one machine can fill.
+/// One machine cannot fill more.
 const STREAM_SHARDS_MAX: u32 = 64;
-/// At four hours each, 64 open shards come to half as many in a day.
+/// 64 open shards, each replaced after four hours, are 384 in a day.
 const STREAM_SHARDS_KEPT_MAX: usize = 1000;
 /// The service closes shards after about four hours (observed).
 const STREAM_SHARD_OPEN_MS_MAX: u64 = 4 * 60 * 60 * 1000;
-/// The service takes up to a few days; a minute lets applications meet expired items all the same.
+/// The service takes up to a few days. With a minute, applications still see expired items now and then.
 const TTL_DELAY_MS: u64 = 60_000;
 
 /// Settings of one engine.
@@ -22,19 +22,19 @@ const TTL_DELAY_MS: u64 = 60_000;
 pub struct EngineConfig {
     /// How long a table or index stays CREATING, UPDATING or DELETING beyond the work itself.
     pub transition_ms: u64,
-    /// The size at which an item collection of a table with local indexes takes no more.
+    /// The size beyond which an item collection of a table with local indexes must not grow.
     pub item_collection_bytes_max: u64,
     /// Tables that one account may have in one region.
     pub tables_max: usize,
     /// Open shards of one stream.
     pub stream_shards_max: u32,
-    /// Shards of one stream, closed ones included, at which none gives way any more until old ones are forgotten.
+    /// Shards of one stream, closed ones included; at this number none is split or replaced until old ones expire.
     pub stream_shards_kept_max: usize,
-    /// How long a stream's shard takes records before a successor takes its place.
+    /// How long a stream's shard takes records before a new shard replaces it.
     pub stream_shard_open_ms_max: u64,
-    /// How long after its time an item is deleted by time to live.
+    /// How long after its expiry time an item is deleted.
     pub ttl_delay_ms: u64,
-    /// Where long computations take place.
+    /// Runs long computations.
     pub lane: Arc<Lane>,
 }
 

@@ -1,6 +1,6 @@
-//! What the engine takes from outside: time, randomness, and who calls.
+//! The engine's environment: time, randomness, and the caller.
 //!
-//! Everything else it does follows from these and the store, so that a failure replays from a seed.
+//! All else the engine does follows from these and the store, so a failure replays from a seed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ pub trait Env: Send + Sync {
     /// Milliseconds since 1970.
     fn now_ms(&self) -> u64;
 
+    /// 128 random bits.
     fn random_u128(&self) -> u128;
 }
 
@@ -20,6 +21,7 @@ macro_rules! name {
         pub struct $name(Arc<str>);
 
         impl $name {
+            /// The text itself.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -48,9 +50,11 @@ name!(
     Region
 );
 
-/// Whose tables a request sees.
+/// The account and region whose tables a request sees.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Caller {
+    /// The account.
     pub account: AccountId,
+    /// The region.
     pub region: Region,
 }

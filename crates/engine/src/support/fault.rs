@@ -1,18 +1,18 @@
-//! Faults of the store as the client sees them.
+//! Faults of the store as errors for the client.
 //!
-//! The operator reads the cause in the log of the server; the client gets the service's one text.
+//! The cause goes to the server's log; the client gets the service's one text.
 
 use keywright_semantics::codec::CodecFault;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::transport::INTERNAL;
 use keywright_store::StoreError;
 
-/// The answer to a request that the store could not carry out, or whose outcome nobody knows.
+/// The error of a request that the store could not execute, or whose outcome is unknown.
 pub(crate) fn internal() -> Error {
     Error::new(ErrorKind::InternalServerError, INTERNAL)
 }
 
-/// A fault of the store.
+/// The error for a fault of the store.
 pub(crate) fn storage(fault: &StoreError) -> Error {
     match fault {
         StoreError::Io(_) | StoreError::Corrupt(_) | StoreError::Poisoned => internal(),
@@ -20,7 +20,7 @@ pub(crate) fn storage(fault: &StoreError) -> Error {
     }
 }
 
-/// A stored item that does not read as one.
+/// The error for stored bytes that are not an item.
 pub(crate) fn corrupt(_: CodecFault) -> Error {
     internal()
 }

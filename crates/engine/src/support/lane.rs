@@ -1,11 +1,11 @@
-//! Long computations, kept apart from short requests.
+//! The lane: where long computations run, so that they do not delay short requests.
 //!
-//! One request may be allowed to compute for a second: 300 operators over items of 400 KB each. On the few threads of an
-//! asynchronous server it would hold up every other request. So a computation says how many steps it will take. A few are
-//! done where they stand, with a turn for the others now and then; a request that takes more does them in the lane: in
-//! pieces, at most so many at a time as the lane has places, on a thread that nobody else waits for.
+//! One request may compute for a second: 300 operators over items of 400 KB each. On the few threads of an asynchronous
+//! server it would delay every other request. A computation therefore states its steps in advance. A short one runs on the
+//! thread of its request and yields now and then. A long one runs in the lane: in pieces, on a thread set aside, and at
+//! most as many at a time as the lane has places.
 //!
-//! It does not know what is computed, nor how a thread is set aside: the server says it.
+//! It does not know what is computed, nor how a thread is set aside: the server passes a function for that.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::support::fault;
 
-/// Runs a computation so that nothing waits for its thread.
+/// Runs a computation so that no request waits for its thread.
 pub type Aside = fn(&mut dyn FnMut());
 
-/// What a request may compute before it has to go into the lane: some milliseconds.
+/// Steps of a request that run outside of the lane: some milliseconds.
 const LIGHT_STEPS_MAX: u64 = 4_000_000;
-/// What it computes in a row outside of the lane: about a millisecond.
+/// Steps outside of the lane between two yields: about a millisecond.
 const TURN_STEPS: u64 = 500_000;
-/// What it computes in a row in the lane, before it queues there again.
+/// Steps in the lane before the request queues for a place again.
 const LANE_TURN_STEPS: u64 = 8_000_000;
 
-/// Where long computations take place.
+/// Runs long computations.
 #[derive(Debug)]
 pub struct Lane {
     places: Semaphore,
@@ -35,19 +35,19 @@ pub struct Lane {
 }
 
 impl Default for Lane {
-    /// Where nobody else waits: each computation is done where it stands.
+    /// For a caller with one request at a time: each computation runs on its own thread, without limit.
     fn default() -> Self {
         Self::new(Semaphore::MAX_PERMITS, |work| work())
     }
 }
 
 impl Lane {
-    /// A lane in which that many computations are done at a time.
+    /// A lane for this many computations at a time.
     pub fn new(places: usize, aside: Aside) -> Self {
         Self { places: Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS)), aside }
     }
 
-    /// Waits for a place, first come first served, and computes aside.
+    /// Waits for a place, first come first served, and runs the computation on a thread set aside.
     pub async fn run<T>(&self, work: impl FnOnce() -> T) -> T {
         let _place = self.place().await;
         self.compute(work)
@@ -60,16 +60,16 @@ impl Lane {
     fn compute<T>(&self, work: impl FnOnce() -> T) -> T {
         let (mut work, mut result) = (Some(work), None);
         (self.aside)(&mut || result = work.take().map(|work| work()));
-        result.expect("a computation set aside is done when it comes back")
+        result.expect("`Aside` returns after the computation")
     }
 }
 
-/// Whether the client of a request still waits for its answer.
+/// Whether the client of a request still waits for the response.
 #[derive(Clone, Debug, Default)]
 pub struct Presence(Arc<AtomicBool>);
 
 impl Presence {
-    /// The client has left: what was only computed for it may end.
+    /// Notes that the client has left: computations for it may stop.
     pub fn leave(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -87,14 +87,14 @@ pub(crate) struct Pace<'e> {
     since_turn: u64,
 }
 
-/// What may be computed in one turn.
+/// The steps that fit into one turn.
 pub(crate) struct Turn {
     left: u64,
     spent: u64,
 }
 
 impl Turn {
-    /// Counts steps; false if they are more than the turn has left. The first ones of a turn always fit.
+    /// Counts steps; false if the turn has fewer left. The first steps of a turn always fit.
     pub(crate) fn takes(&mut self, steps: u64) -> bool {
         if steps > self.left && self.spent > 0 {
             return false;
@@ -110,7 +110,7 @@ impl<'e> Pace<'e> {
         Self { lane, presence, spent: 0, since_turn: 0 }
     }
 
-    /// Computes at least `steps`, and as much more as the turn has room for.
+    /// Runs work of at least `steps`; the work may go on as long as the turn has steps left.
     pub(crate) async fn turn<T>(
         &mut self,
         steps: u64,
@@ -121,7 +121,7 @@ impl<'e> Pace<'e> {
         let result = if is_long {
             let lane = self.lane;
             let _place = lane.place().await;
-            // Nobody waits for the answer, and nothing is written yet.
+            // Nothing is written yet, and the client has left.
             if self.presence.is_some_and(Presence::has_left) {
                 return Err(fault::internal());
             }
@@ -140,7 +140,7 @@ impl<'e> Pace<'e> {
     }
 }
 
-/// Lets other requests of the thread have their turn.
+/// Yields to the other requests of the thread.
 async fn yield_now() {
     let mut has_yielded = false;
     poll_fn(|context| {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn little_is_computed_where_it_stands_and_much_aside() {
+    fn short_computations_run_in_place_and_long_ones_aside() {
         let lane = counted();
         let mut pace = Pace::new(&lane, None);
         for _ in 0..8 {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_takes_its_first_steps_whatever_they_are_and_then_what_fits() {
+    fn a_turn_takes_its_first_steps_always_and_then_what_fits() {
         let mut turn = Turn { left: 10, spent: 0 };
         assert!(turn.takes(1000) && !turn.takes(1));
         let mut turn = Turn { left: 10, spent: 0 };

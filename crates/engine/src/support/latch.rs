@@ -1,10 +1,10 @@
-//! A fair latch for each key: writers of one key pass one after the other, in the order they came.
+//! Latches: a fair lock for each key. Writers of one key hold its latch one after the other, first come first served.
 //!
-//! Optimistic stores melt when many writers retry on one hot item; behind the latch each of them commits at the first
-//! try. The latch does not replace the store's conflict check, which also guards against other processes.
+//! Optimistic commits starve on a hot item without it; behind the latch each writer commits at its first try. The store
+//! still checks conflicts, which also guards against other processes.
 //!
-//! Latches are told apart by the hashes of their keys. Two keys of one hash, if they ever meet, share a latch: one waits
-//! without need.
+//! A latch is identified by the hash of its key. Two keys with the same hash share a latch, so one writer waits without
+//! need.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -16,10 +16,10 @@ use std::task::{Poll, Waker};
 
 use keywright_store::ByHash;
 
-/// How many independently locked parts the latches have; a power of two.
+/// Independently locked parts of the latches.
 const SHARDS: u64 = 64;
 
-/// Who waits at or holds a latch.
+/// The kind of writer that waits for or holds a latch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Holder {
     Single,
@@ -32,15 +32,15 @@ struct Ticket {
     waker: Option<Waker>,
 }
 
-/// Those at one latch: most of the time there is nobody but the one inside.
+/// The tickets of one latch: its holder, and those that wait. Most of the time nobody waits.
 struct Queue {
-    inside: Ticket,
+    holder: Ticket,
     waiting: VecDeque<Ticket>,
 }
 
 impl Queue {
     fn tickets(&self) -> impl Iterator<Item = &Ticket> {
-        std::iter::once(&self.inside).chain(&self.waiting)
+        std::iter::once(&self.holder).chain(&self.waiting)
     }
 }
 
@@ -73,14 +73,14 @@ impl Latches {
     }
 
     fn shard(&self, latch: LatchKey) -> MutexGuard<'_, Shard> {
-        // Not the bits by which a map finds its places.
+        // The upper bits: the map of the shard uses the lower ones.
         let place = usize::try_from((latch >> 32) % SHARDS).unwrap_or(0);
         let shard = self.shards.get(place).or_else(|| self.shards.first());
-        // A panic while a shard is locked leaves it whole: every change to it is one call on the map.
+        // A panic while a shard is locked leaves it consistent: every change is one call on the map.
         shard.expect("SHARDS is not zero").lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Passes the latches of all keys, each caller in the same order, so that no two wait for each other.
+    /// Acquires the latches of all keys. Every caller takes them in the same order, so no two wait for each other.
     pub(crate) async fn acquire<K: AsRef<[u8]>>(
         self: &Arc<Self>,
         keys: impl IntoIterator<Item = K>,
@@ -108,14 +108,14 @@ impl Latches {
             .is_some_and(|queue| queue.tickets().any(|ticket| ticket.holder == Holder::Transaction))
     }
 
-    /// Passes the latch of a key only if nobody is there.
+    /// Acquires the latch of a key, if it is free.
     pub(crate) fn try_acquire(self: &Arc<Self>, key: &[u8], holder: Holder) -> Option<LatchGuard> {
         let latch = self.latch(key);
-        let inside = self.ticket(holder);
-        let number = inside.number;
+        let ticket = self.ticket(holder);
+        let number = ticket.number;
         match self.shard(latch).entry(latch) {
             Entry::Occupied(_) => return None,
-            Entry::Vacant(free) => free.insert(Queue { inside, waiting: VecDeque::new() }),
+            Entry::Vacant(free) => free.insert(Queue { holder: ticket, waiting: VecDeque::new() }),
         };
         Some(LatchGuard { latches: Arc::clone(self), held: vec![(latch, number)] })
     }
@@ -133,24 +133,24 @@ impl Latches {
                 (number, Place::Waiting)
             }
             Entry::Vacant(free) => {
-                free.insert(Queue { inside: ticket, waiting: VecDeque::new() });
-                (number, Place::Inside)
+                free.insert(Queue { holder: ticket, waiting: VecDeque::new() });
+                (number, Place::Holding)
             }
         }
     }
 
-    /// Takes a ticket out of its queue, whether it is inside or still waiting, and lets the next one in.
+    /// Removes a ticket from its queue, whether it holds the latch or still waits. The next ticket becomes the holder.
     fn leave(&self, latch: LatchKey, number: u64) {
         let woken = {
             let mut shard = self.shard(latch);
             let Entry::Occupied(mut entry) = shard.entry(latch) else { return };
             let queue = entry.get_mut();
-            if queue.inside.number != number {
+            if queue.holder.number != number {
                 queue.waiting.retain(|ticket| ticket.number != number);
                 None
             } else if let Some(next) = queue.waiting.pop_front() {
-                queue.inside = next;
-                queue.inside.waker.take()
+                queue.holder = next;
+                queue.holder.waker.take()
             } else {
                 entry.remove();
                 None
@@ -162,14 +162,14 @@ impl Latches {
     }
 }
 
-/// Where a new ticket stands.
+/// Whether a new ticket holds the latch at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    Inside,
+    Holding,
     Waiting,
 }
 
-/// The right to write the keys passed; dropping it, also while still waiting, lets the next one in.
+/// The acquired latches. Dropping it releases them, also while it still waits for the last one.
 pub(crate) struct LatchGuard {
     latches: Arc<Latches>,
     held: Vec<(LatchKey, u64)>,
@@ -213,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn the_second_waits_until_the_first_leaves_and_the_third_after_it() {
+    fn waiting_writers_acquire_in_the_order_of_arrival() {
         let latches = Latches::new(7);
         let mut first = pin!(latches.acquire([b"a"], Holder::Single));
         let Poll::Ready(inside) = poll_once(first.as_mut()) else {
-            panic!("an open latch is passed at once")
+            panic!("a free latch is acquired at once")
         };
         let mut second = pin!(latches.acquire([b"a"], Holder::Single));
         let mut third = pin!(latches.acquire([b"a"], Holder::Single));
@@ -232,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn one_that_stops_waiting_does_not_block_the_next() {
+    fn a_writer_that_stops_waiting_does_not_block_the_next() {
         let latches = Latches::new(7);
-        let inside = latches.try_acquire(b"a", Holder::Transaction).expect("nobody is there");
+        let inside = latches.try_acquire(b"a", Holder::Transaction).expect("the latch is free");
         assert!(latches.has_transaction(b"a"));
         assert!(latches.try_acquire(b"a", Holder::Single).is_none());
         {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_leave_nothing_behind() {
+    fn released_latches_leave_no_queue() {
         let latches = Latches::new(7);
         for _ in 0..3 {
             let mut both = pin!(latches.acquire([b"b", b"a", b"b"], Holder::Single));

@@ -1,7 +1,7 @@
-//! Where everything lies in the store: key spaces, and the keys of items, index entries and their kin.
+//! Key layout of the store: key spaces, and the keys of items, index entries and other rows.
 //!
-//! It does not know what the values mean. A key is `space | table id | …`, so that one table's rows of one kind are one
-//! contiguous range, and one partition key's items are one contiguous range within it.
+//! It does not know what the values mean. A key is `space | table id | …`: a table's rows of one kind are one contiguous
+//! range, and the items with one partition key are one contiguous range within it.
 
 use bytes::Bytes;
 use keywright_semantics::key::{
@@ -10,7 +10,7 @@ use keywright_semantics::key::{
 use keywright_store::{KeyRange, LogId};
 use serde::{Deserialize, Serialize};
 
-/// What kind of row a key belongs to. Its byte is stored: never renumber.
+/// The kind of row that a key belongs to. Its byte is stored: never renumber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Catalogue,
@@ -31,27 +31,27 @@ impl Space {
             Self::Collections => 0x04,
             Self::Tokens => 0x05,
             Self::Stats => 0x06,
-            // 0x07 is the flag of a clean stop (`stats_rows`).
+            // 0x07 is the marker of a clean stop (`stats_rows`).
             Self::Expiries => 0x08,
         }
     }
 }
 
-/// A table's number: never reused, so a new table of an old name finds none of its rows.
+/// A table's number. It is never reused, so a new table with an old name sees no row of the old one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct TableId(pub u64);
 
-/// An index's number within its table: never reused.
+/// An index's number within its table. It is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) struct IndexId(pub u32);
 
-/// Bytes of `space | table id | index id | partition hash`, what a key has before its sort part at most.
+/// Bytes of `space | table id | index id | partition hash`: the longest part of a key before the sort key.
 const HEAD_BYTES: usize = 1 + 8 + 4 + 16;
 const HASH_BYTES: usize = 16;
-/// Where the partition hash stands in an item's key: after `space | table id`.
+/// The offset of the partition hash in an item's key: after `space | table id`.
 const ITEM_HASH_AT: usize = 1 + 8;
 
-/// The common start of all keys of one table in one space.
+/// The prefix of all keys of one table in one space.
 pub(crate) fn table_prefix(space: Space, table: TableId) -> Vec<u8> {
     let mut key = Vec::with_capacity(HEAD_BYTES);
     key.push(space.byte());
@@ -59,12 +59,12 @@ pub(crate) fn table_prefix(space: Space, table: TableId) -> Vec<u8> {
     key
 }
 
-/// The common start of all items of one table.
+/// The prefix of all items of one table.
 pub(crate) fn items_prefix(table: TableId) -> Vec<u8> {
     table_prefix(Space::Items, table)
 }
 
-/// The common start of all entries of one index.
+/// The prefix of all entries of one index.
 pub(crate) fn index_prefix(table: TableId, index: IndexId) -> Vec<u8> {
     let mut key = table_prefix(Space::IndexEntries, table);
     key.extend_from_slice(&index.0.to_be_bytes());
@@ -73,7 +73,7 @@ pub(crate) fn index_prefix(table: TableId, index: IndexId) -> Vec<u8> {
 
 /// The key of an item.
 pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<KeyValueRef<'_>>) -> Bytes {
-    // A vector that is exactly full becomes `Bytes` as it is.
+    // A vector filled to its capacity becomes `Bytes` without a copy.
     let mut key = Vec::with_capacity(ITEM_HASH_AT + HASH_BYTES + sort.map_or(0, sort_bytes));
     key.push(Space::Items.byte());
     key.extend_from_slice(&table.0.to_be_bytes());
@@ -84,7 +84,7 @@ pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<
     key.into()
 }
 
-/// What a key has behind `space | table id`.
+/// The part of a key after `space | table id`.
 pub(crate) fn within_table(key: &[u8]) -> &[u8] {
     key.get(ITEM_HASH_AT..).unwrap_or_default()
 }
@@ -95,7 +95,7 @@ pub(crate) fn hash_head(row: &[u8]) -> u64 {
     u64::from_be_bytes(*head.expect("an item's key holds its partition hash"))
 }
 
-/// What tells apart the index entries with one index key: a hash of the item's full key.
+/// A hash of the item's full key: it distinguishes index entries that have the same index key.
 pub(crate) fn base_key_hash(partition: KeyValueRef<'_>, sort: Option<KeyValueRef<'_>>) -> PartitionHash {
     match sort {
         Some(sort) => partition_hash([partition, sort]),
@@ -133,11 +133,12 @@ pub(crate) fn prefix_range(prefix: Vec<u8>) -> KeyRange {
     KeyRange { start: prefix.into(), end }
 }
 
-/// The keys under a prefix whose partition hash lies in one of `total` equal parts of the hash space.
+/// The keys under a prefix whose partition hash is in segment `number` of `total` equal parts of the hash space.
 ///
-/// Parallel scans divide a table or index this way: every segment is one contiguous range, and together they are all.
+/// The segments of a parallel scan are contiguous ranges without gap or overlap.
 pub(crate) fn segment_range(prefix: &[u8], number: u32, total: u32) -> KeyRange {
-    let share = u128::MAX / u128::from(total.max(1));
+    assert!(number < total, "a segment's number is below the number of segments");
+    let share = u128::MAX / u128::from(total);
     let bound = |part: u32| {
         let mut key = Vec::with_capacity(prefix.len() + HASH_BYTES);
         key.extend_from_slice(prefix);

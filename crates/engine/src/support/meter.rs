@@ -1,10 +1,10 @@
-//! The figures an answer reports: capacity by table and index, only when the client asked.
+//! The consumed capacity that a response reports, by table and index, if the client asked for it.
 
 use keywright_semantics::capacity::TableUsage;
 use keywright_semantics::request::parts::ReturnConsumedCapacity;
 use keywright_semantics::response::{CapacityForm, ConsumedCapacity};
 
-/// The figure of one table, computed only if it is wanted.
+/// The consumed capacity of one table; `usage` is called only if it is reported.
 pub(crate) fn consumed(
     level: ReturnConsumedCapacity,
     table_name: &str,
@@ -28,7 +28,11 @@ pub(crate) struct Meter {
 impl Meter {
     pub(crate) fn add(&mut self, table_name: &str, usage: TableUsage) {
         match self.tables.iter_mut().find(|(name, _)| name == table_name) {
-            Some((_, total)) => total.merge(usage),
+            Some((_, total)) => {
+                let before = total.table.write;
+                total.merge(usage);
+                assert!(total.table.write >= before, "merging usage never lowers it");
+            }
             None => self.tables.push((table_name.to_owned(), usage)),
         }
     }
@@ -45,7 +49,7 @@ impl Meter {
         Some(figures.map(|(table_name, usage)| ConsumedCapacity { table_name, usage, form, level }).collect())
     }
 
-    /// Each table and its usage.
+    /// Every table's usage.
     pub(crate) fn into_tables(self) -> Vec<(String, TableUsage)> {
         self.tables
     }

@@ -1,4 +1,4 @@
-//! DeleteTable: the name goes at once or after the transition, the rows in the background.
+//! DeleteTable: the name is removed at once or after the transition, the rows in the background.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;

@@ -1,4 +1,4 @@
-//! DescribeTable, DescribeLimits, DescribeEndpoints, and a table's description as every operation on it answers.
+//! DescribeTable, DescribeLimits, DescribeEndpoints, and the table description in the responses of other operations.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::DescribeTable;
@@ -21,7 +21,7 @@ use crate::state::Engine;
 use crate::state::stats::{Counted, Stats};
 use crate::support::env::Caller;
 
-/// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
+/// The warm throughput of a new on-demand table (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm = Warm { read_units: 12_000, write_units: 4_000 };
 
 pub(crate) fn run<S: Store>(
@@ -48,7 +48,7 @@ pub(crate) fn endpoints(caller: &Caller) -> Response {
     Response::DescribeEndpoints(vec![Endpoint { address, cache_period_in_minutes: 1440 }])
 }
 
-/// What a description takes from beside the table's record.
+/// What a description needs apart from the table's record.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     stats: &'a Stats,
@@ -61,7 +61,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A table as DescribeTable tells it.
+/// A table as DescribeTable reports it.
 pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
     let items = view.stats.get(Counted::Items(table.id));
     let arn = table.arn();
@@ -101,7 +101,7 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
     }
 }
 
-/// With indexes the service lists definitions by name, without as they were sent.
+/// The service lists definitions by name if the table has indexes, and otherwise in the order of the request.
 fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> {
     let mut definitions = table.definitions.clone();
     if !table.schema.indexes.is_empty() || !table.doomed_indexes.is_empty() {
@@ -223,7 +223,7 @@ fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
-/// A table is being updated while an index is given its place or taken away; it is active while one is filled (observed).
+/// A table is UPDATING while an index is allocated or deleted, and ACTIVE while one is filled (observed).
 fn shown_status(table: &Table) -> TableStatus {
     let is_placed = |state: &IndexState| state.backfill != Some(Backfill::Allocating);
     match table.status {

@@ -1,4 +1,4 @@
-//! The one place where stream records are written: within the transaction that changes the item.
+//! Appending stream records: in the transaction that changes the item, and nowhere else.
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{WriteMode, write_units};
@@ -11,14 +11,14 @@ use crate::state::Engine;
 use crate::support::layout;
 use crate::write::change::{Action, Change, Effect};
 
-/// Who changes items, and when.
+/// The author and the time of a change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Author {
     pub identity: StreamIdentity,
     pub now_ms: u64,
 }
 
-/// Appends the record of a change to the shard of the item's row, if the table has a stream and the item did change.
+/// Appends the record of a change to the shard of the item, if the table has a stream and the item changed.
 pub(crate) fn append<T: Transaction>(
     txn: &mut T,
     table: &Table,
@@ -33,15 +33,16 @@ pub(crate) fn append<T: Transaction>(
     }
 }
 
-/// The enabled stream and its shard that takes changes of a row.
+/// The enabled stream, and its shard that takes changes of this item.
 fn shard_of<'t>(table: &'t Table, row: &Bytes) -> Option<(&'t Stream, &'t Shard)> {
     let stream = table.live_stream()?;
     let hash = ShardHash(layout::hash_head(row));
     let shard = stream.shard_for(hash).expect("the open shards of an enabled stream cover every hash");
+    assert!(shard.covers(hash), "a record goes to the shard that covers its hash");
     Some((stream, shard))
 }
 
-/// Adds a committed write to what its shard takes.
+/// Adds a committed write to the load of its shard.
 pub(crate) fn note_load<S: Store>(engine: &Engine<S>, action: &Action<'_>, change: &Change, now_ms: u64) {
     if matches!(action.effect, Effect::Check) || !change.changes_item() {
         return;

@@ -1,4 +1,4 @@
-//! What one write makes of one item: a pure function of the action and the item before.
+//! The change that one action makes to one item: a pure function of the action and the stored item.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::catalogue::Table;
 use crate::state::stats::Tally;
 use crate::write::index::{self, IndexChange, Target};
 
-/// What an action does to its item.
+/// The effect of an action on its item.
 #[derive(Clone, Debug)]
 pub(crate) enum Effect<'r> {
-    /// Nothing: only its condition counts.
+    /// None: the action only checks its condition.
     Check,
     Put(EncodedItem),
     Update {
@@ -29,7 +29,7 @@ pub(crate) enum Effect<'r> {
         update: Option<&'r Update>,
     },
     Delete,
-    /// A delete if the item's time to live is due; otherwise nothing.
+    /// A delete if the item is due to expire; otherwise none.
     Expire(Due),
 }
 
@@ -42,11 +42,11 @@ pub(crate) struct Action<'r> {
     pub condition: Option<&'r Condition>,
 }
 
-/// What an action takes besides its condition and update, in steps of [`Work`].
+/// The steps of [`Work`] of an action without its condition and update.
 const ACTION_STEPS: u64 = 256;
 
 impl Action<'_> {
-    /// How long evaluating it on its item takes.
+    /// The work of evaluating the action on its item.
     pub(crate) fn work(&self) -> Work {
         let condition = self.condition.map(Condition::work).unwrap_or_default();
         let effect = match &self.effect {
@@ -59,34 +59,34 @@ impl Action<'_> {
     }
 }
 
-/// Why an action is not carried out. Nothing of its group is written then.
+/// Why an action is refused. Nothing of its group is written then.
 #[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     /// The condition failed on this item.
     Condition { item: Option<EncodedItem> },
-    /// The update does not apply to the item, or makes something of it that cannot be stored.
+    /// The update does not apply to the item, or its result cannot be stored.
     Invalid(Error),
-    /// The item collection would outgrow its limit.
+    /// The item collection would grow beyond its limit.
     CollectionTooLarge,
 }
 
-/// What an action did.
+/// What an action did to its item and the index entries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Change {
     pub old: Option<EncodedItem>,
     pub new: Option<EncodedItem>,
     pub updated: Option<Updated>,
-    /// Changes of indexes, by the index's position in the schema.
+    /// Changes of indexes, with the index's position in the schema.
     pub indexes: Vec<(usize, IndexChange)>,
 }
 
 impl Change {
-    /// Whether the item's row is another than before.
+    /// Whether the stored item changes.
     pub(crate) fn changes_item(&self) -> bool {
         self.old != self.new
     }
 
-    /// By how much the table's items become more and larger.
+    /// The change of the table's number of items and their bytes.
     pub(crate) fn item_tally(&self) -> Tally {
         let tally = |item: &Option<EncodedItem>| match item {
             None => Tally::default(),
@@ -96,13 +96,13 @@ impl Change {
         Tally { rows: new.rows - old.rows, bytes: new.bytes - old.bytes }
     }
 
-    /// The larger of both images, as the table's arm of a write is charged.
+    /// The size of the larger image, by which the table's part of a write is charged.
     pub(crate) fn larger_image_bytes(&self) -> usize {
         let bytes = |item: &Option<EncodedItem>| item.as_ref().map_or(0, EncodedItem::size_bytes);
         bytes(&self.old).max(bytes(&self.new))
     }
 
-    /// Bytes by which the item's collection grows: the item and its entries in local indexes.
+    /// The change of the item collection's size: the item and its entries in local indexes.
     pub(crate) fn collection_delta_bytes(&self, table: &Table) -> i64 {
         let indexes = self.indexes.iter().filter(|(position, _)| {
             table.schema.indexes.get(*position).is_some_and(|index| index.kind == IndexKind::Local)
@@ -110,12 +110,13 @@ impl Change {
         self.item_tally().bytes + indexes.map(|(_, change)| change.bytes_delta).sum::<i64>()
     }
 
-    /// What the write is charged: the table by the larger image, each index by the change of its stored row.
+    /// The charge of the write: the table by the larger image, each index by the change of its stored entry.
     pub(crate) fn usage(&self, table: &Table, mode: WriteMode) -> TableUsage {
         let mut usage = TableUsage {
             table: Usage::writing(write_units(self.larger_image_bytes(), mode)),
             ..TableUsage::default()
         };
+        assert!(usage.table.write > HalfUnits(0), "every write is charged to its table");
         for (position, change) in &self.indexes {
             let Some(index) = table.schema.indexes.get(*position) else { continue };
             if change.units == HalfUnits(0) {
@@ -139,7 +140,7 @@ pub(crate) struct Outcome {
     pub collection_bytes: Option<u64>,
 }
 
-/// Evaluates an action on the item it finds.
+/// Evaluates an action on the stored item.
 pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<Change, Refusal> {
     if let Some(condition) = action.condition
         && !condition.evaluate(old.as_ref().map(EncodedItem::view))
@@ -162,7 +163,7 @@ pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<
     Ok(change)
 }
 
-/// Whether the item's time to live has come.
+/// Whether the item is due to expire.
 fn is_due(table: &Table, item: &EncodedItem, due: Due) -> bool {
     let attribute = table.ttl.enabled().map(|(_, attribute)| attribute);
     let time = attribute.and_then(|attribute| expiry(item.view(), attribute));

@@ -1,7 +1,7 @@
-//! A stream record's stored form: what changed, when, by whom, and the images that the stream's view keeps.
+//! The stored form of a stream record: the event, its time and author, and the images that the stream's view keeps.
 //!
-//! It knows nothing of shards and iterators. The images are items in their stored form, so that a record is written and
-//! read without building trees.
+//! It does not know shards and iterators. The images are items in their stored form, so a record is written and read
+//! without decoding them.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::codec::EncodedItem;
@@ -11,11 +11,11 @@ use crate::catalogue::StreamView;
 use crate::write::change::Change;
 
 const FORMAT: u8 = 1;
-/// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones is no image.
+/// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones means no image.
 const HEAD_BYTES: usize = 1 + 1 + 1 + 8 + 3 * 4;
 const ABSENT: u32 = u32::MAX;
 
-/// Stored bytes that are no record.
+/// Stored bytes that are not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadRecord;
 
@@ -31,7 +31,7 @@ pub(crate) struct ChangeRecord {
 }
 
 impl ChangeRecord {
-    /// What a stream of this view keeps of a change; nothing if the item is as before.
+    /// The record of a change in a stream of this view; `None` if the item did not change.
     pub(crate) fn of(
         change: &Change,
         view: StreamView,
@@ -57,7 +57,7 @@ impl ChangeRecord {
         Some(Self { event, identity, at_ms, keys, old, new })
     }
 
-    /// The sum of the sizes of keys and images, as the service reports it.
+    /// The size of keys and images, as the service reports it.
     pub(crate) fn size_bytes(&self) -> usize {
         let images = [Some(&self.keys), self.old.as_ref(), self.new.as_ref()];
         images.into_iter().flatten().map(EncodedItem::size_bytes).sum()
@@ -86,6 +86,7 @@ impl ChangeRecord {
         for part in parts.into_iter().flatten() {
             out.put_slice(part.as_bytes());
         }
+        assert_eq!(out.len(), HEAD_BYTES + bytes, "a record is as long as its head and parts");
         out.freeze()
     }
 
@@ -124,7 +125,7 @@ impl ChangeRecord {
     }
 }
 
-/// When a stored record was written, without reading the rest.
+/// The time of a stored record, without reading the rest of it.
 pub(crate) fn written_ms(stored: &[u8]) -> Result<u64, BadRecord> {
     let time = stored.get(3..11).and_then(<[u8]>::first_chunk::<8>);
     time.map(|time| u64::from_be_bytes(*time)).ok_or(BadRecord)
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_keeps_its_images_and_nothing_else() {
+    fn a_record_has_exactly_the_images_of_its_view() {
         let change = Change {
             old: Some(item(&[("pk", "a"), ("x", "1")])),
             new: Some(item(&[("pk", "a"), ("x", "2")])),

@@ -1,6 +1,6 @@
 //! Sizes of item collections: all items and local index entries with one partition key.
 //!
-//! Only tables with a local index have them. A size is one row, changed in the commit that changes the collection, so it
+//! Only tables with a local index have them. A size is one row, written in the commit that changes the collection, so it
 //! is exact after every crash.
 
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use keywright_semantics::value::Item;
 
 use crate::write::change::Outcome;
 
-/// A gigabyte as the service counts collections (developer guide: `ItemCollections`).
+/// A gigabyte, as the service counts collections (developer guide: `ItemCollections`).
 const GIGABYTE: u64 = 1 << 30;
 
 /// The size in a row; no row means an empty collection.
@@ -26,11 +26,17 @@ pub(crate) fn encode(bytes: u64) -> Option<Bytes> {
 }
 
 /// A size after a change.
+///
+/// # Panics
+///
+/// If the collection would have fewer bytes than none.
 pub(crate) fn changed(bytes: u64, delta: i64) -> u64 {
+    let after = i128::from(bytes) + i128::from(delta);
+    assert!(after >= 0, "a collection's size is never negative");
     bytes.saturating_add_signed(delta)
 }
 
-/// What a write reports of its collection; `item` is any item or key that holds the partition key.
+/// The metrics of a write's collection; `item` is any item or key with the partition key.
 pub(crate) fn metrics(schema: &TableSchema, item: &Item, bytes: u64) -> ItemCollectionMetrics {
     let key: Item = schema
         .key
@@ -46,14 +52,14 @@ pub(crate) fn metrics(schema: &TableSchema, item: &Item, bytes: u64) -> ItemColl
     }
 }
 
-/// The collections that a request of many writes reports, by table.
+/// The collection metrics of a request with several writes, by table.
 #[derive(Default)]
 pub(crate) struct CollectionReport {
     tables: Vec<(String, Vec<ItemCollectionMetrics>)>,
 }
 
 impl CollectionReport {
-    /// Adds the collection of a write; of several writes to one collection the last one counts.
+    /// Adds the collection of a write; the last of several writes to one collection counts.
     pub(crate) fn add(&mut self, table_name: &str, item: &Item, outcome: &Outcome) {
         let Some(bytes) = outcome.collection_bytes else { return };
         let metrics = metrics(&outcome.table.schema, item, bytes);
@@ -85,10 +91,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_survives_its_row_and_an_empty_collection_has_none() {
+    fn a_size_reads_back_from_its_row_and_an_empty_collection_has_no_row() {
         assert_eq!(decode(encode(5).as_ref()), 5);
         assert_eq!(encode(0), None);
         assert_eq!(decode(None), 0);
-        assert_eq!(changed(5, -7), 0);
+        assert_eq!(changed(5, -5), 0);
     }
 }

@@ -13,14 +13,14 @@ use crate::state::Engine;
 use crate::support::layout::{self, Space, TableId};
 use crate::write::change::Change;
 
-/// The common start of the rows of one generation.
+/// The prefix of the rows of one generation.
 pub(crate) fn rows_prefix(table: TableId, generation: TtlGeneration) -> Vec<u8> {
     let mut key = layout::table_prefix(Space::Expiries, table);
     key.extend_from_slice(&generation.0.to_be_bytes());
     key
 }
 
-/// The key of an item's row: the time, then what tells the item apart within its table.
+/// The key of an item's row: the expiry time, then the item's key within its table.
 pub(crate) fn row_key(
     table: TableId,
     generation: TtlGeneration,
@@ -33,7 +33,7 @@ pub(crate) fn row_key(
     key.into()
 }
 
-/// The time and the item that a row's key says.
+/// The expiry time and the item's key of a row; the inverse of `row_key`.
 pub(crate) fn read_row_key(table: TableId, row: &[u8]) -> Option<(EpochSeconds, Bytes)> {
     let rest = layout::within_table(row).get(4..)?;
     let (time, item) = rest.split_first_chunk::<8>()?;
@@ -42,7 +42,7 @@ pub(crate) fn read_row_key(table: TableId, row: &[u8]) -> Option<(EpochSeconds, 
     Some((EpochSeconds(u64::from_be_bytes(*time)), key.into()))
 }
 
-/// Buffers what a change makes of an item's row.
+/// Buffers the change of an item's expiry row.
 pub(crate) fn stage<T: Transaction>(txn: &mut T, table: &Table, item_row: &Bytes, change: &Change) {
     let Some((generation, attribute)) = table.ttl.enabled() else { return };
     let time = |image: &Option<EncodedItem>| image.as_ref().and_then(|item| expiry(item.view(), attribute));
@@ -58,7 +58,7 @@ pub(crate) fn stage<T: Transaction>(txn: &mut T, table: &Table, item_row: &Bytes
     }
 }
 
-/// Tells the sweep of a time that was committed.
+/// Notes a committed expiry time for the sweep.
 pub(crate) fn note<S: Store>(engine: &Engine<S>, table: &Table, change: &Change) {
     let Some((generation, attribute)) = table.ttl.enabled() else { return };
     let time = change.new.as_ref().and_then(|item| expiry(item.view(), attribute));
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_say_time_and_item_and_sort_by_time() {
+    fn rows_read_back_and_sort_by_time() {
         let (table, generation) = (TableId(3), TtlGeneration(2));
         let mut item = layout::items_prefix(table);
         item.extend_from_slice(b"0123456789abcdefsort");

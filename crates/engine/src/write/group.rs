@@ -1,8 +1,8 @@
-//! The one way items are written: a group of actions, evaluated and committed as one transaction of the store.
+//! The write core: a group of actions, evaluated and committed as one transaction of the store.
 //!
-//! PutItem, UpdateItem and DeleteItem are groups of one; BatchWriteItem and TransactWriteItems are larger ones. The
-//! catalogue rows of all tables, the items, the sizes of their collections and the token are in the conflict set, so a
-//! group is carried out on the schema and the items it was evaluated on, or not at all.
+//! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups. The group
+//! protects the catalogue records of its tables, the items, the sizes of their collections and the token. It is therefore
+//! applied to the schema and the items that it was evaluated on, or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::ITEM_BYTES_MAX;
 use keywright_semantics::response::StreamIdentity;
 use keywright_store::{CommitError, Snapshot, Store, Transaction};
 
@@ -19,33 +20,33 @@ use crate::state::stats::{Committed, Counted, Tally};
 use crate::support::fault;
 use crate::support::lane::Pace;
 use crate::support::latch::Holder;
-use crate::support::layout::TableId;
+use crate::support::layout::{Space, TableId};
 use crate::write::append::{self, Author};
 use crate::write::change::{Action, Change, Effect, Outcome, Refusal, evaluate};
 use crate::write::collections;
 use crate::write::expiry_rows;
 use crate::write::tokens::TokenRow;
 
-/// How often a group is tried before it is answered as a conflict. Behind the latches the first try succeeds unless
-/// another process writes the same store.
+/// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds, unless another process
+/// writes the same store.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
-/// Each byte of an item takes so many steps when the item is bound: it is checked, encoded, and looked at by the indexes.
+/// Steps of binding one byte of an item: it is checked, encoded, and projected to the indexes.
 const BINDING_STEPS_PER_BYTE: u64 = 8;
 
-/// How long binding items of so many bytes takes.
+/// The steps of binding items of this size.
 pub(crate) fn binding_steps(item_bytes: usize) -> u64 {
     u64::try_from(item_bytes).unwrap_or(u64::MAX).saturating_mul(BINDING_STEPS_PER_BYTE)
 }
 
-/// What a group was for; it decides who waits for whom.
+/// The kind of a group: it decides which groups wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupKind {
-    /// Writes on their own, alone or in a batch.
+    /// Writes outside of transactions, alone or in a batch.
     Single,
-    /// The service's own delete of an item whose time has come.
+    /// Deletes of expired items by the service itself.
     Expiry,
-    /// A transaction: it does not wait for another transaction on one of its items.
+    /// A transaction. It does not wait for another transaction on one of its items, but ends as a conflict.
     Transaction,
 }
 
@@ -65,7 +66,7 @@ impl GroupKind {
     }
 }
 
-/// Makes a token's row out of what the actions of its group did.
+/// Makes a token's row from the outcomes of its group.
 pub(crate) type MakeTokenRow = Box<dyn Fn(&[Outcome]) -> TokenRow + Send + Sync>;
 
 /// A token to be written with a group.
@@ -74,16 +75,16 @@ pub(crate) struct NewToken {
     pub row: MakeTokenRow,
 }
 
-/// How a group ended.
+/// The end of a group.
 pub(crate) enum GroupEnd {
     Written(Vec<Outcome>),
     /// At least one action was refused; nothing was written.
     Refused(Vec<Option<Refusal>>),
-    /// The token was used before; nothing was written now.
+    /// The token was used before; nothing was written.
     Replayed(TokenRow),
-    /// Another transaction is at work on the items of these actions; nothing was written.
+    /// Other writers are at work on the items of these actions; nothing was written.
     Conflict(Vec<bool>),
-    /// More than the store takes in one commit; nothing was written.
+    /// The group is larger than a commit may be; nothing was written.
     TooLarge,
 }
 
@@ -92,22 +93,22 @@ enum Attempt {
     Ended(GroupEnd),
     /// A table's schema changed since it was looked up.
     Stale(Arc<Table>),
-    /// Another commit came first; the items as this one had read them.
+    /// Another commit came first. These are the items that this try read.
     Conflict(Vec<Option<EncodedItem>>),
-    /// Committed or not: what was to be written.
+    /// The outcome of the commit is unknown. This is what it would write.
     Unknown(Pending),
 }
 
-/// Everything a commit of unknown outcome may have written.
+/// The writes of a commit.
 struct Pending {
     outcomes: Vec<Outcome>,
     token: Option<(Bytes, TokenRow)>,
 }
 
-/// Binds, evaluates and commits a group, again if it met a conflict. Binding is repeated because a conflict may mean a
-/// changed schema.
+/// Binds, evaluates and commits a group; after a conflict it tries again. Binding is repeated because a conflict may mean
+/// a changed schema.
 ///
-/// `bind_steps` is how long binding takes, where that may be long.
+/// `bind_steps` are the steps of binding; 0 if these are few.
 pub(crate) async fn run<'r, S: Store>(
     engine: &Engine<S>,
     kind: GroupKind,
@@ -126,7 +127,7 @@ pub(crate) async fn run<'r, S: Store>(
                 return Ok(GroupEnd::Conflict(busy));
             }
         }
-        let guard = engine.latches().acquire(gate_keys(&actions), kind.holder()).await;
+        let guard = engine.latches().acquire(latch_keys(&actions), kind.holder()).await;
         match attempt(engine, &mut pace, kind, &actions, token).await? {
             Attempt::Ended(end) => return Ok(end),
             Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
@@ -142,7 +143,7 @@ pub(crate) async fn run<'r, S: Store>(
     Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
 }
 
-/// Which items are no longer as the last try had read them; all, if that does not tell.
+/// The actions whose items changed since the last try read them; all actions, if none changed.
 pub(crate) async fn collided<S: Store>(
     engine: &Engine<S>,
     actions: &[Action<'_>],
@@ -155,26 +156,26 @@ pub(crate) async fn collided<S: Store>(
         row.as_ref() != read.as_ref().map(EncodedItem::as_bytes)
     };
     let collided: Vec<bool> = rows.into_iter().zip(last_read).map(changed).collect();
-    let tells = collided.len() == actions.len() && collided.contains(&true);
-    Ok(if tells { collided } else { vec![true; actions.len()] })
+    let is_known = collided.len() == actions.len() && collided.contains(&true);
+    Ok(if is_known { collided } else { vec![true; actions.len()] })
 }
 
-/// Writers meet at their items, and at the size row of their collection where there is one.
-fn gate_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> {
+/// Writers are ordered by the latches of their items, and of the sizes of their collections.
+fn latch_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> {
     let rows = actions.iter().map(|action| &action.key.row);
     rows.chain(actions.iter().filter_map(|action| action.key.collection.as_ref()))
 }
 
 /// The rows a group protects, read in one call.
 struct Protected {
-    /// Whose records are to be read and compared.
+    /// Tables whose records are read and compared.
     tables: Vec<Arc<Table>>,
     collections: Vec<Bytes>,
     keys: Vec<Bytes>,
 }
 
 impl Protected {
-    /// The records of tables that are known to be current are protected without being read.
+    /// Protects the records of tables known to be current without reading them; the others are to be read.
     fn of<T: Transaction>(actions: &[Action<'_>], token: Option<&NewToken>, txn: &mut T) -> Self {
         let mut seen: Vec<TableId> = Vec::with_capacity(1);
         let mut tables: Vec<Arc<Table>> = Vec::new();
@@ -212,6 +213,7 @@ async fn attempt<S: Store>(
     let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
     let protected = Protected::of(actions, token, &mut txn);
     let rows = txn.get_for_write(&protected.keys).await.map_err(|error| fault::storage(&error))?;
+    assert_eq!(rows.len(), protected.keys.len(), "the store answers every protected key");
     let mut rows = rows.into_iter();
     for table in &protected.tables {
         if !table.is_current_at(rows.next().flatten().as_ref(), &txn) {
@@ -245,6 +247,7 @@ async fn commit<S: Store>(
     author: Author,
     pending: Pending,
 ) -> Result<Attempt, Error> {
+    assert_eq!(actions.len(), pending.outcomes.len(), "every action of a group has an outcome");
     let mut writes = false;
     for (action, outcome) in actions.iter().zip(&pending.outcomes) {
         if stage(&mut txn, action, outcome, author) {
@@ -256,12 +259,14 @@ async fn commit<S: Store>(
         txn.put(row.expiry_key(key), Bytes::new());
         txn.put(key.clone(), row.encode());
     }
-    // Without writes there is nothing to commit: all conditions held on one version, that of the reads.
+    // Without writes there is nothing to commit: all conditions held on the version that was read.
     if !writes {
         return Ok(Attempt::Ended(GroupEnd::Written(pending.outcomes)));
     }
+    let read_at = txn.version();
     match txn.commit().await {
         Ok(version) => {
+            assert!(version > read_at, "a commit's version is above the one it read");
             for (action, outcome) in actions.iter().zip(&pending.outcomes) {
                 append::note_load(engine, action, &outcome.change, author.now_ms);
             }
@@ -277,7 +282,7 @@ async fn commit<S: Store>(
     }
 }
 
-/// Evaluates every action, also after one was refused: each has its own reason.
+/// Evaluates every action, even after one is refused: each has its own cancellation reason.
 async fn evaluate_all<S: Store>(
     engine: &Engine<S>,
     pace: &mut Pace<'_>,
@@ -295,7 +300,7 @@ async fn evaluate_all<S: Store>(
             Ok(mut change) => match grow(action, &change, &mut sizes, limit) {
                 Ok(()) => {
                     if actions.len() > 1 {
-                        // Only the answer to a single update shows what it touched; a hundred trees are large.
+                        // Only the response to a single update needs it; a hundred decoded items are large.
                         change.updated = None;
                     }
                     outcomes.push(Outcome {
@@ -323,7 +328,7 @@ async fn evaluate_all<S: Store>(
     Ok(Ok(outcomes))
 }
 
-/// Adds a change to the size of its collection, unless that outgrows the limit.
+/// Adds a change to the size of its collection; refuses growth beyond the limit.
 fn grow(
     action: &Action<'_>,
     change: &Change,
@@ -340,12 +345,13 @@ fn grow(
     Ok(())
 }
 
-/// Buffers all rows of one action; true if there were any.
+/// Buffers all rows of one action; true if there are any.
 fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, author: Author) -> bool {
     let change = &outcome.change;
     if matches!(action.effect, Effect::Check) || !change.changes_item() {
         return false;
     }
+    check_change(action, outcome);
     match &change.new {
         Some(item) => txn.put(action.key.row.clone(), item.as_bytes().clone()),
         None => txn.delete(action.key.row.clone()),
@@ -369,6 +375,23 @@ fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, au
     true
 }
 
+/// Checks what an action is about to write.
+///
+/// # Panics
+///
+/// If a row to be written contradicts the change that was evaluated.
+fn check_change(action: &Action<'_>, outcome: &Outcome) {
+    let change = &outcome.change;
+    assert_eq!(action.key.row.first(), Some(&Space::Items.byte()), "an item's key is in the space of items");
+    let stored_bytes = change.new.as_ref().map_or(0, EncodedItem::size_bytes);
+    assert!(stored_bytes <= ITEM_BYTES_MAX, "no item above the size limit is stored");
+    let needs_size = action.key.collection.is_some();
+    assert_eq!(outcome.collection_bytes.is_some(), needs_size, "a collection's size changes with its items");
+    for (_, index) in &change.indexes {
+        index.check();
+    }
+}
+
 /// Counts what was committed.
 fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Committed) -> Vec<Outcome> {
     for Outcome { table, change, .. } in &outcomes {
@@ -387,14 +410,15 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
     outcomes
 }
 
-/// How often an unknown outcome is looked into before it is answered as unknown.
+/// Tries to resolve an unknown outcome before the client gets an internal error.
 const SETTLE_ATTEMPTS_MAX: usize = 8;
 
-/// Finds out what became of a commit of unknown outcome, while the latches keep this process's other writers away.
+/// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other writers.
 ///
-/// With a token its row says. Without one, the items do: if they are as the commit would have left them it happened, and
-/// if they are as before, a commit that touches one of them makes the old one impossible, however late it may arrive;
-/// only then may the group be tried again. Anything else is another process's doing, and nobody can tell.
+/// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave them, it
+/// happened. If they are as before, a new commit rewrites them: the unknown commit then conflicts, however late it
+/// arrives, and the group may be tried again. In any other case another process wrote the items, and the outcome stays
+/// unknown.
 async fn settle<S: Store>(
     engine: &Engine<S>,
     actions: &[Action<'_>],
@@ -411,6 +435,7 @@ async fn settle<S: Store>(
     for _ in 0..SETTLE_ATTEMPTS_MAX {
         let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
         let rows = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
+        assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
         if let Some((_, row)) = &pending.token
             && rows.last().cloned().flatten() == Some(row.encode())
         {

@@ -1,7 +1,7 @@
-//! What a change of an item does to the indexes: a pure function of the item before and after.
+//! The change of an index by the change of an item: a pure function of the item before and after.
 //!
-//! An index entry is the item's projection, kept under the index key and a hash of the item's own key. It does not know
-//! transactions: the caller applies what comes out, and backfill uses the same `entry` for items that exist already.
+//! An index entry is the item's projection; its key is the index key and a hash of the item's own key. This module does
+//! not know transactions: the caller applies the result, and backfill uses the same `entry` for existing items.
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{HalfUnits, WriteMode, write_units};
@@ -13,7 +13,7 @@ use crate::bind::key::{KeyPart, check_size, empty_kind, stored_value, stored_val
 use crate::bind::source::holds;
 use crate::support::layout::{self, IndexId, TableId};
 
-/// What an index needs to know to place an item.
+/// An index and its table, as far as entries depend on them.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub table: TableId,
@@ -22,14 +22,14 @@ pub(crate) struct Target<'a> {
     pub schema: &'a IndexSchema,
 }
 
-/// One row of an index.
+/// One entry of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     pub key: Bytes,
     pub value: EncodedItem,
 }
 
-/// What a write does to one index: never a change that leaves the stored row as it was.
+/// The change of one index by a write. Invariant: it changes the stored entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IndexChange {
     pub delete: Option<Bytes>,
@@ -40,8 +40,31 @@ pub(crate) struct IndexChange {
     pub units: HalfUnits,
 }
 
-/// The item's row in the index; none if it lacks a key attribute or one has a value that no key can have. Such a value
-/// can be older than the index; writers are held to the rules of an index that exists.
+impl IndexChange {
+    /// Checks that the rows to be written agree with the change that is counted and charged.
+    ///
+    /// # Panics
+    ///
+    /// If they do not.
+    pub(crate) fn check(&self) {
+        let added = i64::from(self.put.is_some());
+        let removed = i64::from(self.delete.is_some());
+        assert!(added + removed > 0, "an index change writes a row");
+        // An entry that keeps its key is overwritten: one put, no delete, and no entry more.
+        let overwritten = i64::from(self.entries_delta == 0 && self.delete.is_none());
+        assert_eq!(
+            added - removed - overwritten,
+            self.entries_delta,
+            "index entries written equal the delta"
+        );
+        assert!(self.units > HalfUnits(0), "every index change is charged");
+        let put_key = self.put.as_ref().map(|entry| &entry.key);
+        assert!(put_key.is_none() || put_key != self.delete.as_ref(), "an entry moves to another key");
+    }
+}
+
+/// The item's entry in the index; `None` if it lacks a key attribute, or one has a value that no key can have. Such a
+/// value is older than the index; a later writer would be refused.
 pub(crate) fn entry(target: Target<'_>, item: &EncodedItem, base: PartitionHash) -> Option<IndexEntry> {
     let view = item.view();
     let partition = index_values(KeyPart::Partition, &target.schema.key.partition, view)?;
@@ -65,7 +88,7 @@ fn index_values<'a>(
     stored_values(attributes, item).filter(|values| values.iter().all(possible))
 }
 
-/// The full key of an item as the hash that tells its index entries apart.
+/// The hash of an item's full key, which distinguishes its index entries from others.
 pub(crate) fn base_hash(table_key: &KeySchema, item: MapRef<'_>) -> Option<PartitionHash> {
     let partition = table_key.partition.first()?;
     let partition = stored_value(partition, item.get(&partition.name)?)?;
@@ -76,10 +99,10 @@ pub(crate) fn base_hash(table_key: &KeySchema, item: MapRef<'_>) -> Option<Parti
     Some(layout::base_key_hash(partition, sort))
 }
 
-/// What changing the item does to one index; none if its stored row stays as it is.
+/// The change of one index by a change of the item; `None` if the stored entry stays as it is.
 ///
-/// Both images have the same key. Units follow the change of the stored row: entering or leaving costs the row, a moved
-/// key costs both rows, a changed row costs the larger of the two, an unchanged row costs nothing.
+/// Both images have the same key. The charge follows the stored entry: adding or removing it costs its size, moving it to
+/// another key costs both sizes, changing it costs the larger size, and an unchanged entry costs nothing.
 pub(crate) fn delta(
     target: Target<'_>,
     old: Option<&EncodedItem>,
@@ -170,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn entering_and_leaving_cost_one_write_each() {
+    fn adding_and_removing_an_entry_cost_one_write_each() {
         let row = with(&[("g", "1"), ("h", "1"), ("x", "data")]);
         let entered = change(Projection::KeysOnly, None, Some(&row)).expect("it enters");
         assert_eq!((entered.units, entered.entries_delta), (HalfUnits(2), 1));
@@ -203,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_shrinks_costs_its_old_size() {
+    fn an_entry_that_shrinks_costs_its_old_size() {
         let long = "x".repeat(3000);
         let old = [KEY[0], KEY[1], ("g", "1"), ("h", "1"), ("x", long.as_str())];
         let new = with(&[("g", "1"), ("h", "1"), ("x", "b")]);

@@ -1,14 +1,16 @@
 //! Idempotency tokens of TransactWriteItems: a row in the same commit as the transaction's writes.
 //!
-//! A token belongs to an account and region. Its row says what request it came with and what answering it again costs;
-//! a second row, ordered by time, lets expired ones be found without looking at the others.
+//! A token belongs to an account and region. Its row has the request's fingerprint and the cost of a repeated request. A
+//! second row, in the order of expiry, makes expired tokens found without reading the others.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::capacity::HalfUnits;
 use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_semantics::limits::TRANSACTION_TOKEN_MS;
 use keywright_semantics::request::transact_write_items::Fingerprint;
-use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, StoreError, Transaction};
+use keywright_store::{
+    CommitError, Direction, Entry, KeyRange, Scan, Snapshot, Store, StoreError, Transaction,
+};
 
 use crate::support::layout::Space;
 
@@ -16,7 +18,7 @@ use crate::support::layout::Space;
 const BY_TOKEN: u8 = 0;
 /// Rows ordered by expiry.
 const BY_EXPIRY: u8 = 1;
-/// How many expired tokens one sweep removes at most.
+/// Expired tokens that one sweep removes at most.
 const SWEEP_TOKENS_MAX: usize = 256;
 const SWEEP_BYTES_MAX: usize = 1 << 20;
 const HASH_BYTES: usize = 16;
@@ -31,14 +33,14 @@ pub(crate) fn key(account: &str, region: &str, token: &str) -> Bytes {
     key.freeze()
 }
 
-/// What a token's row says.
+/// The value of a token's row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TokenRow {
     pub expires_ms: u64,
     pub fingerprint: Fingerprint,
-    /// Tells apart two tries with one token, should the outcome of one be unknown.
+    /// Distinguishes two tries with one token if the outcome of one is unknown.
     pub nonce: u128,
-    /// Each table as the client named it, and the read units of the original images.
+    /// Each table as the client named it, and the read units of the items' original images.
     pub reads: Vec<(String, HalfUnits)>,
 }
 
@@ -53,6 +55,7 @@ impl TokenRow {
         row.put_slice(&self.fingerprint.0);
         row.put_u128(self.nonce);
         for (name, units) in &self.reads {
+            assert!(name.len() <= usize::from(u16::MAX), "a table's name or ARN is short");
             row.put_u64(units.0);
             row.put_u16(u16::try_from(name.len()).unwrap_or(u16::MAX));
             row.put_slice(name.as_bytes());
@@ -78,7 +81,7 @@ impl TokenRow {
         Some(Self { expires_ms, fingerprint: Fingerprint(fingerprint), nonce, reads })
     }
 
-    /// The key of the row that lets this one be found when it has expired.
+    /// The key of the token's second row, in the order of expiry.
     pub(crate) fn expiry_key(&self, token_key: &Bytes) -> Bytes {
         let mut key = BytesMut::new();
         key.put_u8(Space::Tokens.byte());
@@ -100,9 +103,9 @@ fn expired_range(now_ms: u64) -> KeyRange {
     KeyRange { start: bound(0), end: Some(bound(now_ms.saturating_add(1))) }
 }
 
-/// Removes some expired tokens; true if there may be more.
+/// Removes some expired tokens; true if more may be left.
 ///
-/// A token that was used again after it expired has a newer row, which stays.
+/// A token that was used again after its expiry has a newer row, which stays.
 pub(crate) async fn sweep<S: Store>(store: &S, now_ms: u64) -> Result<bool, StoreError> {
     let mut txn = store.begin().await?;
     let scan = Scan {
@@ -115,6 +118,8 @@ pub(crate) async fn sweep<S: Store>(store: &S, now_ms: u64) -> Result<bool, Stor
     if page.entries.is_empty() {
         return Ok(false);
     }
+    let not_expired = |entry: &Entry| scan.range.end.as_ref().is_some_and(|end| entry.key >= *end);
+    assert!(!page.entries.iter().any(not_expired), "a sweep finds expired tokens only");
     let tokens: Vec<Bytes> = page.entries.iter().map(|entry| token_key_of(&entry.key)).collect();
     let rows = txn.get_for_write(&tokens).await?;
     for (key, row) in tokens.into_iter().zip(rows) {
@@ -127,7 +132,7 @@ pub(crate) async fn sweep<S: Store>(store: &S, now_ms: u64) -> Result<bool, Stor
     }
     match txn.commit().await {
         Ok(_) => Ok(page.more),
-        // Somebody else swept, or uses the token anew, or it did happen: the next sweep sees.
+        // Another process swept, the token is used again, or the commit happened: the next sweep finds out.
         Err(CommitError::Conflict | CommitError::Unknown | CommitError::TooLarge) => Ok(true),
         Err(CommitError::Failed(fault)) => Err(fault),
     }
@@ -161,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_found_by_its_expiry() {
+    fn the_expiry_row_leads_to_its_token() {
         let token = key("1", "us-east-1", "abc");
         let expiry = row().expiry_key(&token);
         assert_eq!(token_key_of(&expiry), token);
