@@ -70,8 +70,8 @@ impl<S: Store> Engine<S> {
 
     /// Executes one request of a caller.
     ///
-    /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it is
-    /// copied several times on its way to the executor.
+    /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it
+    /// is copied several times on its way to the executor.
     pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
         match request {
             Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, &request)).await,

@@ -1,4 +1,5 @@
-//! Executes typed requests as transactions over any store: catalogue, writes, reads, indexes, streams, capacity.
+//! Executes typed requests as transactions over any store: catalogue, writes, reads, indexes, streams,
+//! capacity.
 //!
 //! It does not know JSON, HTTP, threads or the clock: time and randomness come in through `Env`.
 //!

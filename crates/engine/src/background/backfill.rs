@@ -1,9 +1,10 @@
 //! Backfill: filling a new index from the existing items.
 //!
-//! Writers keep the index from the moment it is in the catalogue. A backfill step reads some items, protects them, and
-//! writes their entries. If a writer changes one of the items meanwhile, the step conflicts and is tried again with fewer
-//! items, so it never restores an entry that a writer removed. The progress is written in the same commit. An item that
-//! lacks an index key, or has one of another type, gets no entry, as at the service.
+//! Writers keep the index from the moment it is in the catalogue. A backfill step reads some items, protects
+//! them, and writes their entries. If a writer changes one of the items meanwhile, the step conflicts and is
+//! tried again with fewer items, so it never restores an entry that a writer removed. The progress is written
+//! in the same commit. An item that lacks an index key, or has one of another type, gets no entry, as at the
+//! service.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;

@@ -1,7 +1,8 @@
-//! Background work: ending statuses, building indexes, purging rows of deleted tables and indexes, expiring items.
+//! Background work: ending statuses, building indexes, purging rows of deleted tables and indexes, expiring
+//! items.
 //!
-//! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart. After a fault of
-//! the store a later step tries again.
+//! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart.
+//! After a fault of the store a later step tries again.
 
 pub(crate) mod backfill;
 pub(crate) mod purge;

@@ -1,7 +1,7 @@
 //! Purging the rows of deleted tables and indexes, a bounded piece in each step.
 //!
-//! The catalogue says which ranges are to be purged. How far a range is purged is kept in memory only: after a restart
-//! the first piece scans past the rows that are gone.
+//! The catalogue says which ranges are to be purged. How far a range is purged is kept in memory only: after
+//! a restart the first piece scans past the rows that are gone.
 
 use keywright_semantics::error::Error;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};

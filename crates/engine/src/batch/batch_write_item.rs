@@ -80,8 +80,8 @@ fn places(table: &BatchWriteTable) -> impl Iterator<Item = Place<'_>> {
     table.writes.iter().enumerate().map(move |(position, write)| Place { table, write, position })
 }
 
-/// Checks that every table exists, every write fits its table, and no item is written twice. Otherwise nothing is
-/// written.
+/// Checks that every table exists, every write fits its table, and no item is written twice. Otherwise
+/// nothing is written.
 fn check<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,

@@ -1,4 +1,5 @@
-//! Operations on many items: batches, where each item is on its own, and transactions, where all or none apply.
+//! Operations on many items: batches, where each item is on its own, and transactions, where all or none
+//! apply.
 
 pub(crate) mod batch_get_item;
 pub(crate) mod batch_write_item;

@@ -1,7 +1,8 @@
 //! TransactWriteItems: up to 100 writes and checks, all or nothing.
 //!
-//! A fault that the request alone shows refuses the request. A fault of one action against its table cancels the
-//! transaction with that one reason. After that all conditions are evaluated, and every failure has its reason.
+//! A fault that the request alone shows refuses the request. A fault of one action against its table cancels
+//! the transaction with that one reason. After that all conditions are evaluated, and every failure has its
+//! reason.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -172,7 +173,8 @@ fn written(request: &TransactWriteItems, outcomes: &[Outcome]) -> TransactWriteI
     }
 }
 
-/// If an action does not apply to its item, only the first such action has a reason, and failed conditions have none.
+/// If an action does not apply to its item, only the first such action has a reason, and failed conditions
+/// have none.
 fn reasons(request: &TransactWriteItems, refusals: Vec<Option<Refusal>>) -> Vec<CancellationReason> {
     assert_eq!(refusals.len(), request.actions.len(), "every action of a transaction may have a reason");
     let first_invalid = refusals.iter().position(|refusal| matches!(refusal, Some(Refusal::Invalid(_))));

@@ -15,8 +15,8 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    /// Items that expired at least `delay_ms` ago. An expiry time more than five years ago counts as a mistake, and
-    /// such an item is kept (developer guide: Time to Live).
+    /// Items that expired at least `delay_ms` ago. An expiry time more than five years ago counts as a
+    /// mistake, and such an item is kept (developer guide: Time to Live).
     pub(crate) const fn at(now_ms: u64, delay_ms: u64) -> Option<Self> {
         let Some(last_ms) = now_ms.checked_sub(delay_ms) else { return None };
         let first = (now_ms / 1000).saturating_sub(TTL_PAST_SECONDS_MAX);
@@ -28,7 +28,8 @@ impl Due {
     }
 }
 
-/// When an item expires; never if the attribute is not a number. A fraction is rounded up, so no item expires early.
+/// When an item expires; never if the attribute is not a number. A fraction is rounded up, so no item expires
+/// early.
 pub(crate) fn expiry(item: MapRef<'_>, attribute: &str) -> Option<EpochSeconds> {
     let ValueRef::N(number) = item.get(attribute)? else { return None };
     if let Some(whole) = number.to_i64() {

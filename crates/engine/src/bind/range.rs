@@ -24,8 +24,8 @@ pub(crate) struct QueryRange {
 }
 
 impl QueryRange {
-    /// Whether the sort-key condition would select this position if it were in the partition. Positions of different
-    /// partitions differ only in their prefix.
+    /// Whether the sort-key condition would select this position if it were in the partition. Positions of
+    /// different partitions differ only in their prefix.
     pub(crate) fn would_select(&self, position: &Bytes) -> bool {
         let start = &self.partition.start;
         let moved: Bytes = start.iter().chain(position.iter().skip(start.len())).copied().collect();
@@ -42,8 +42,8 @@ pub(crate) fn bind_range(
     bind_range_visiting(prefix, key, condition, &|_| Ok(()))
 }
 
-/// As `bind_range`; `visit` is called for every key attribute before its condition is checked, in the key's order. The
-/// service checks each attribute of a starting key together with its condition.
+/// As `bind_range`; `visit` is called for every key attribute before its condition is checked, in the key's
+/// order. The service checks each attribute of a starting key together with its condition.
 pub(crate) fn bind_range_visiting(
     prefix: Vec<u8>,
     key: &KeySchema,
@@ -169,8 +169,8 @@ fn check_operands(attribute: (KeyPart, &KeyAttribute), predicate: &KeyPredicate)
     Ok(())
 }
 
-/// A value that a key attribute is compared with. The service's answer to a value that no key can have is not known; the
-/// texts for keys are used. The size must be bounded, because a store bounds the length of a key.
+/// A value that a key attribute is compared with. The service's answer to a value that no key can have is not
+/// known; the texts for keys are used. The size must be bounded, because a store bounds the length of a key.
 fn operand<'a>(
     (part, attribute): (KeyPart, &KeyAttribute),
     value: &'a AttributeValue,
@@ -186,7 +186,8 @@ fn operand<'a>(
 
 /// The rows under `prefix` whose next sort component satisfies the predicate.
 ///
-/// Encoded components are prefix-free, so the rows with one value are exactly those that start with its encoding.
+/// Encoded components are prefix-free, so the rows with one value are exactly those that start with its
+/// encoding.
 fn select(prefix: &[u8], attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<KeyRange, BindFault> {
     let all = prefix_range(prefix);
     let attribute = (KeyPart::Sort, attribute);

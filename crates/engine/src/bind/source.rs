@@ -36,7 +36,8 @@ impl<'a> Source<'a> {
         self.table.schema.key.contains(name) || self.index.is_some_and(|(_, index)| index.key.contains(name))
     }
 
-    /// A partition of a table without a sort key is one item: a read of it neither stops early nor is resumed.
+    /// A partition of a table without a sort key is one item: a read of it neither stops early nor is
+    /// resumed.
     pub(crate) fn holds_one_item_per_partition(&self) -> bool {
         self.index.is_none() && self.table.schema.key.sort.is_empty()
     }
@@ -134,7 +135,8 @@ pub(crate) fn check_projection(source: Source<'_>, projection: Option<&Projectio
     Ok(check_paths(&source.table.schema, &paths)?)
 }
 
-/// Checks that a Query's filter does not name key attributes of the source: these belong into the key condition.
+/// Checks that a Query's filter does not name key attributes of the source: these belong into the key
+/// condition.
 pub(crate) fn check_query_filter(source: Source<'_>, request: &Query) -> Result<(), Error> {
     let Some(filter) = &request.filter else { return Ok(()) };
     let named = filter.attributes();

@@ -57,7 +57,8 @@ pub(crate) fn check_scan_start(source: Source<'_>, start: &Item) -> Result<(), E
     index.key.attributes().try_for_each(|attribute| check_attribute(attribute, start))
 }
 
-/// The stored key of the row that a starting key names; the row need not exist. Its attributes have been checked.
+/// The stored key of the row that a starting key names; the row need not exist. Its attributes have been
+/// checked.
 pub(crate) fn bind_position(source: Source<'_>, start: &Item) -> Result<Bytes, Error> {
     let schema = &source.table.schema;
     let table_key: Item = schema
@@ -102,8 +103,8 @@ fn position_value<'a>(attribute: &KeyAttribute, start: &'a Item) -> Result<KeyVa
 
 /// Checks that a Query with this range could have ended a page at the position.
 ///
-/// Observed: with a condition on the sort key, the sort key is compared before the partition. A position in another
-/// partition then gets the text for a query that can return one row only.
+/// Observed: with a condition on the sort key, the sort key is compared before the partition. A position in
+/// another partition then gets the text for a query that can return one row only.
 pub(crate) fn check_position(range: &QueryRange, position: &Bytes) -> Result<(), Error> {
     let whole = range.selected == range.partition;
     let outside = !contains(&range.partition, position);

@@ -1,7 +1,7 @@
 //! The catalogue: every table's stored record, and one shared, parsed copy of it in memory.
 //!
-//! It knows how a change of a table becomes durable and visible. It does not know what the control-plane operations
-//! mean; `tables` does.
+//! It knows how a change of a table becomes durable and visible. It does not know what the control-plane
+//! operations mean; `tables` does.
 
 pub(crate) mod names;
 mod record;
@@ -180,8 +180,8 @@ impl<S: Store> Catalogue<S> {
         self.read().doomed.values().cloned().collect()
     }
 
-    /// Adds a table, unless its name is taken. `build` gets the new id; it may be called again after a conflict and
-    /// must use the same public id then.
+    /// Adds a table, unless its name is taken. `build` gets the new id; it may be called again after a
+    /// conflict and must use the same public id then.
     pub(crate) async fn create(
         &self,
         caller: &Caller,
@@ -318,8 +318,8 @@ impl<S: Store> Catalogue<S> {
         Ok(())
     }
 
-    /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. After an unknown outcome
-    /// a few bytes may remain; ids are never reused, so no reader can mistake them.
+    /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. After an unknown
+    /// outcome a few bytes may remain; ids are never reused, so no reader can mistake them.
     pub(crate) async fn forget_rows(
         &self,
         rows: impl IntoIterator<Item = Bytes> + Send,
@@ -411,7 +411,8 @@ async fn read_record<T: Transaction>(txn: &mut T, id: TableId) -> Result<Table, 
 enum Ended {
     Done,
     Conflict,
-    /// The next try resolves it: it finds the unknown commit done, or its own commit makes that one impossible.
+    /// The next try resolves it: it finds the unknown commit done, or its own commit makes that one
+    /// impossible.
     Unknown,
 }
 

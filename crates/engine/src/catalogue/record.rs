@@ -1,7 +1,8 @@
-//! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact encoding.
+//! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact
+//! encoding.
 //!
-//! The records mirror `Table` and the schema, because `semantics` has no stored format. What a later format adds is a
-//! second record after the first, so older records are still read.
+//! The records mirror `Table` and the schema, because `semantics` has no stored format. What a later format
+//! adds is a second record after the first, so older records are still read.
 
 use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
@@ -153,8 +154,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     Ok(table)
 }
 
-/// The first format said that a stream is enabled, but kept no records: the stream begins when the record is read. The
-/// stream of a table that is being deleted does not begin, because nothing would disable it.
+/// The first format said that a stream is enabled, but kept no records: the stream begins when the record is
+/// read. The stream of a table that is being deleted does not begin, because nothing would disable it.
 fn begin_stream(table: &mut Table) {
     if table.status == TableStatus::Deleting {
         table.stream.view = None;

@@ -20,7 +20,8 @@ const NEXT_ID: u8 = 0x02;
 const BACKFILLS: u8 = 0x03;
 const TTL_FILLS: u8 = 0x04;
 
-/// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema conflicts.
+/// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema
+/// conflicts.
 pub(super) fn record_key(table: TableId) -> Bytes {
     let number = table.0.to_be_bytes();
     let mut key = Vec::with_capacity(2 + number.len());

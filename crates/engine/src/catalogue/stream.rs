@@ -1,7 +1,8 @@
-//! A table's streams, as stored in its record: the enabled one, and disabled ones until their records are gone.
+//! A table's streams, as stored in its record: the enabled one, and disabled ones until their records are
+//! gone.
 //!
-//! These fields alone decide which shard takes a change. A writer protects the table's record, so nothing is appended to
-//! a shard after it is closed there.
+//! These fields alone decide which shard takes a change. A writer protects the table's record, so nothing is
+//! appended to a shard after it is closed there.
 
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +64,8 @@ impl Shard {
     }
 }
 
-/// One stream of a table. Invariant: the open shards of an enabled stream cover every hash exactly once; a disabled
-/// stream has no open shard.
+/// One stream of a table. Invariant: the open shards of an enabled stream cover every hash exactly once; a
+/// disabled stream has no open shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Stream {
     pub label: String,

@@ -1,4 +1,5 @@
-//! One table as the engine knows it: schema, indexes and their states, billing, and what DescribeTable reports.
+//! One table as the engine knows it: schema, indexes and their states, billing, and what DescribeTable
+//! reports.
 //!
 //! These types are also the stored format (`record`): existing databases depend on every field.
 
@@ -77,8 +78,8 @@ pub(crate) struct Warm {
     pub write_units: u64,
 }
 
-/// The phase of a new index's backfill. Its progress is a row of its own: a change of the table's record would make
-/// writers conflict.
+/// The phase of a new index's backfill. Its progress is a row of its own: a change of the table's record
+/// would make writers conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Backfill {
     /// Announced: no item has been read yet.
@@ -124,8 +125,8 @@ pub(crate) struct EncryptionState {
     pub key_arn: String,
 }
 
-/// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of table and
-/// indexes once.
+/// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of
+/// table and indexes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     pub id: TableId,
@@ -166,8 +167,8 @@ pub(crate) struct Table {
     pub seen: Seen,
 }
 
-/// The newest store version at which this copy was found to agree with the stored record; 0 if it never was. A clone
-/// starts at 0. Comparisons of tables ignore it.
+/// The newest store version at which this copy was found to agree with the stored record; 0 if it never was.
+/// A clone starts at 0. Comparisons of tables ignore it.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(AtomicU64);
 

@@ -44,8 +44,8 @@ struct Order {
     rows: Direction,
 }
 
-/// Binds a SELECT. Checks are in the service's order (observed): the index, attributes that it does not project, types
-/// of keys, ranges, filters, ORDER BY.
+/// Binds a SELECT. Checks are in the service's order (observed): the index, attributes that it does not
+/// project, types of keys, ranges, filters, ORDER BY.
 pub(super) fn bind<'a>(
     table: &'a Table,
     select: &Select,
@@ -179,9 +179,9 @@ fn check_overlap(ranges: &[BoundRange]) -> Result<(), Error> {
     Ok(())
 }
 
-/// An index that is read by its key must project the filter's attributes. One range for which it does is enough; otherwise
-/// the error names the attributes of the last range (observed). In an index that is read as a whole, attributes that are
-/// not projected count as absent.
+/// An index that is read by its key must project the filter's attributes. One range for which it does is
+/// enough; otherwise the error names the attributes of the last range (observed). In an index that is read as
+/// a whole, attributes that are not projected count as absent.
 fn check_filters_are_held(source: Source<'_>, ranges: &[BoundRange]) -> Result<(), Error> {
     let Some((_, index)) = source.index.filter(|(_, index)| index.projection != IndexProjection::All) else {
         return Ok(());

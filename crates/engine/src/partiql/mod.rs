@@ -1,7 +1,8 @@
-//! PartiQL statements against their tables: each becomes the bound operation that the native request would be.
+//! PartiQL statements against their tables: each becomes the bound operation that the native request would
+//! be.
 //!
-//! There is no second way to read or write here. SELECT goes through the page loop or a plain get; INSERT, UPDATE and
-//! DELETE go through the write core; transactions go through the native ones.
+//! There is no second way to read or write here. SELECT goes through the page loop or a plain get; INSERT,
+//! UPDATE and DELETE go through the write core; transactions go through the native ones.
 
 mod access;
 mod batch;

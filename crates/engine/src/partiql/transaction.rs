@@ -57,8 +57,8 @@ fn at(place: usize) -> impl Fn(Error) -> Error {
     }
 }
 
-/// Binds each statement to its table. A fault of a statement alone refuses the request. A missing table, or a key that
-/// does not fit its table, cancels the transaction with a reason for each statement (observed).
+/// Binds each statement to its table. A fault of a statement alone refuses the request. A missing table, or a
+/// key that does not fit its table, cancels the transaction with a reason for each statement (observed).
 fn bind_each<'r, S: Store, T: 'r, B>(
     engine: &Engine<S>,
     caller: &Caller,
@@ -193,8 +193,8 @@ fn action(table: &Table, statement: &TransactStatement) -> Result<Result<Transac
     }))
 }
 
-/// The item that an UPDATE or DELETE of a transaction names, and the rest of the clause. A clause that does not name one
-/// item is reported as a key that does not fit (observed).
+/// The item that an UPDATE or DELETE of a transaction names, and the rest of the clause. A clause that does
+/// not name one item is reported as a key that does not fit (observed).
 fn named_item(table: &Table, condition: Option<&Where>) -> Result<(Item, Option<Condition>), BindFault> {
     let found = key_match(&table.schema.key, condition, KeyForms::Equal);
     if found.contradicted.is_some() {

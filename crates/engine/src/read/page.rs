@@ -1,7 +1,7 @@
 //! The page loop of Query, Scan and PartiQL's SELECT, for tables and indexes: read, meter, filter, project.
 //!
-//! A page ends at `Limit` rows or 1 MB, counted before the filter, or at the end of the range. Both limits are budgets of
-//! the store's scan, so no row is read that is not evaluated.
+//! A page ends at `Limit` rows or 1 MB, counted before the filter, or at the end of the range. Both limits
+//! are budgets of the store's scan, so no row is read that is not evaluated.
 
 use std::num::NonZeroU32;
 

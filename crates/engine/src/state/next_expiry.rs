@@ -1,7 +1,7 @@
 //! When each table's next item expires, in memory only: most steps need not scan the store.
 //!
-//! Writers note the expiry times that they commit. A scan from time to time finds the others, such as those of a commit
-//! whose outcome stayed unknown.
+//! Writers note the expiry times that they commit. A scan from time to time finds the others, such as those
+//! of a commit whose outcome stayed unknown.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -51,7 +51,8 @@ impl PurgeProgress {
         self.purged().contains(&table)
     }
 
-    /// Notes that a deleted table has no rows left. None can follow: every writer is bound to an older record.
+    /// Notes that a deleted table has no rows left. None can follow: every writer is bound to an older
+    /// record.
     pub(crate) fn set_purged(&self, table: TableId) {
         self.purged().insert(table);
     }

@@ -1,8 +1,9 @@
 //! How many items and bytes tables and indexes hold, as DescribeTable reports them.
 //!
-//! Counters are kept in memory and change after each commit; steps and shutdown write them to the store (`stats_rows`).
-//! After an unclean stop, and when an index has been built, a counter is recounted from one snapshot, and commits after
-//! the snapshot are added: the result is exact. No decision depends on these figures.
+//! Counters are kept in memory and change after each commit; steps and shutdown write them to the store
+//! (`stats_rows`). After an unclean stop, and when an index has been built, a counter is recounted from one
+//! snapshot, and commits after the snapshot are added: the result is exact. No decision depends on these
+//! figures.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -141,7 +142,8 @@ impl Stats {
         state.waiting.is_empty() && state.recount.is_none()
     }
 
-    /// Begins the next recount, or begins an abandoned one again. The caller takes the snapshot after this call.
+    /// Begins the next recount, or begins an abandoned one again. The caller takes the snapshot after this
+    /// call.
     pub(crate) fn begin_recount(&self) -> Option<(RecountNumber, Counted)> {
         let mut state = self.state();
         let counted = match state.recount.take() {

@@ -23,7 +23,8 @@ pub(crate) async fn describe_stream<S: Store>(
         found = find::stream(engine, caller, &request.stream)?;
     }
     let stream = found.stream();
-    // By number: shards are in this order even if the clock was set back, and a forgotten start has a number too.
+    // By number: shards are in this order even if the clock was set back, and a forgotten start has a number
+    // too.
     let start = request.exclusive_start_shard_id.as_deref().map(number_in);
     let mut shards: Vec<ShardDescription> = stream
         .shards

@@ -10,8 +10,8 @@ use crate::catalogue::{NewStream, StreamState, StreamView, Table, Throughput};
 use crate::state::Engine;
 use crate::support::fault;
 
-/// The number of shards of a new stream: one for each partition that the table's provisioned throughput needs. The stream
-/// of an on-demand table begins with one shard, which is split under load.
+/// The number of shards of a new stream: one for each partition that the table's provisioned throughput
+/// needs. The stream of an on-demand table begins with one shard, which is split under load.
 fn first_shards(throughput: Throughput, shards_max: u32) -> u32 {
     let partitions = throughput.write_units.div_ceil(PARTITION_WRITE_UNITS_MAX);
     u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards_max.max(1))
@@ -43,14 +43,14 @@ impl Moment {
     }
 }
 
-/// Whether a table keeps too many shards for a new stream; shards are forgotten a day after they close. The table's
-/// record, which every writer depends on, has them all.
+/// Whether a table keeps too many shards for a new stream; shards are forgotten a day after they close. The
+/// table's record, which every writer depends on, has them all.
 pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
     table.streams.iter().map(|stream| stream.shards.len()).sum::<usize>() >= moment.shards_kept_max
 }
 
-/// Enables a stream of a table that has none enabled. `namesakes` are the caller's tables of that name, including deleted
-/// ones: a stream's ARN has the table's name and the label only.
+/// Enables a stream of a table that has none enabled. `namesakes` are the caller's tables of that name,
+/// including deleted ones: a stream's ARN has the table's name and the label only.
 pub(crate) fn enable(table: &mut Table, namesakes: &[Arc<Table>], view: StreamView, moment: Moment) {
     let Moment { now_ms: created_ms, settled_ms, shards_max, version: after, .. } = moment;
     let label = new_label(table, namesakes, created_ms);

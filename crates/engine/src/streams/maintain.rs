@@ -1,4 +1,5 @@
-//! Background work on streams: settling closed shards, trimming old records and shards, replacing hot and old shards.
+//! Background work on streams: settling closed shards, trimming old records and shards, replacing hot and old
+//! shards.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::{PARTITION_WRITE_UNITS_MAX, STREAM_RETENTION_MS};

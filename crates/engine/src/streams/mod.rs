@@ -1,7 +1,8 @@
 //! Streams: the changes of a table's items, kept for a day in shards that consumers follow.
 //!
-//! The write core appends a record in the commit that changes the item (`write::append`). The operations here read the
-//! records; `maintain` closes, splits and trims shards. The catalogue decides which shard takes a change.
+//! The write core appends a record in the commit that changes the item (`write::append`). The operations here
+//! read the records; `maintain` closes, splits and trims shards. The catalogue decides which shard takes a
+//! change.
 
 mod describe;
 mod enable;

@@ -25,7 +25,8 @@ async fn read(
     snapshot.read_log(read).await.map_err(|error| fault::storage(&error))
 }
 
-/// The greatest version of the entries before the first one for which `is_beyond` holds; `start` if there is none.
+/// The greatest version of the entries before the first one for which `is_beyond` holds; `start` if there is
+/// none.
 /// `is_beyond` holds for every entry after the first for which it holds.
 async fn find_version(
     snapshot: &impl Snapshot,
@@ -64,8 +65,8 @@ pub(super) async fn last(
     }
 }
 
-/// A position after all entries written before this time, and before all others. Entries are in commit order; their
-/// times are in this order too, except within the duration of a commit.
+/// A position after all entries written before this time, and before all others. Entries are in commit order;
+/// their times are in this order too, except within the duration of a commit.
 pub(super) async fn written_before(
     snapshot: &impl Snapshot,
     id: LogId,

@@ -28,7 +28,8 @@ pub struct EngineConfig {
     pub tables_max: usize,
     /// Open shards of one stream.
     pub stream_shards_max: u32,
-    /// Shards of one stream, closed ones included; at this number none is split or replaced until old ones expire.
+    /// Shards of one stream, closed ones included; at this number none is split or replaced until old ones
+    /// expire.
     pub stream_shards_kept_max: usize,
     /// How long a stream's shard takes records before a new shard replaces it.
     pub stream_shard_open_ms_max: u64,

@@ -1,9 +1,9 @@
 //! The lane: where long computations run, so that they do not delay short requests.
 //!
-//! One request may compute for a second: 300 operators over items of 400 KB each. On the few threads of an asynchronous
-//! server it would delay every other request. A computation therefore states its steps in advance. A short one runs on the
-//! thread of its request and yields now and then. A long one runs in the lane: in pieces, on a thread set aside, and at
-//! most as many at a time as the lane has places.
+//! One request may compute for a second: 300 operators over items of 400 KB each. On the few threads of an
+//! asynchronous server it would delay every other request. A computation therefore states its steps in
+//! advance. A short one runs on the thread of its request and yields now and then. A long one runs in the
+//! lane: in pieces, on a thread set aside, and at most as many at a time as the lane has places.
 //!
 //! It does not know what is computed, nor how a thread is set aside: the server passes a function for that.
 

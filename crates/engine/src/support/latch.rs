@@ -1,10 +1,11 @@
-//! Latches: a fair lock for each key. Writers of one key hold its latch one after the other, first come first served.
+//! Latches: a fair lock for each key. Writers of one key hold its latch one after the other, first come first
+//! served.
 //!
-//! Optimistic commits starve on a hot item without it; behind the latch each writer commits at its first try. The store
-//! still checks conflicts, which also guards against other processes.
+//! Optimistic commits starve on a hot item without it; behind the latch each writer commits at its first try.
+//! The store still checks conflicts, which also guards against other processes.
 //!
-//! A latch is identified by the hash of its key. Two keys with the same hash share a latch, so one writer waits without
-//! need.
+//! A latch is identified by the hash of its key. Two keys with the same hash share a latch, so one writer
+//! waits without need.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -80,7 +81,8 @@ impl Latches {
         shard.expect("SHARDS is not zero").lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Acquires the latches of all keys. Every caller takes them in the same order, so no two wait for each other.
+    /// Acquires the latches of all keys. Every caller takes them in the same order, so no two wait for each
+    /// other.
     pub(crate) async fn acquire<K: AsRef<[u8]>>(
         self: &Arc<Self>,
         keys: impl IntoIterator<Item = K>,
@@ -139,7 +141,8 @@ impl Latches {
         }
     }
 
-    /// Removes a ticket from its queue, whether it holds the latch or still waits. The next ticket becomes the holder.
+    /// Removes a ticket from its queue, whether it holds the latch or still waits. The next ticket becomes
+    /// the holder.
     fn leave(&self, latch: LatchKey, number: u64) {
         let woken = {
             let mut shard = self.shard(latch);

@@ -1,7 +1,7 @@
 //! Key layout of the store: key spaces, and the keys of items, index entries and other rows.
 //!
-//! It does not know what the values mean. A key is `space | table id | …`: a table's rows of one kind are one contiguous
-//! range, and the items with one partition key are one contiguous range within it.
+//! It does not know what the values mean. A key is `space | table id | …`: a table's rows of one kind are one
+//! contiguous range, and the items with one partition key are one contiguous range within it.
 
 use bytes::Bytes;
 use keywright_semantics::key::{
@@ -133,7 +133,8 @@ pub(crate) fn prefix_range(prefix: Vec<u8>) -> KeyRange {
     KeyRange { start: prefix.into(), end }
 }
 
-/// The keys under a prefix whose partition hash is in segment `number` of `total` equal parts of the hash space.
+/// The keys under a prefix whose partition hash is in segment `number` of `total` equal parts of the hash
+/// space.
 ///
 /// The segments of a parallel scan are contiguous ranges without gap or overlap.
 pub(crate) fn segment_range(prefix: &[u8], number: u32, total: u32) -> KeyRange {

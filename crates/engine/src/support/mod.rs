@@ -1,4 +1,5 @@
-//! What every other module may use: the environment, settings, key layout, latches, the lane, metering and faults.
+//! What every other module may use: the environment, settings, key layout, latches, the lane, metering and
+//! faults.
 
 pub(crate) mod config;
 pub(crate) mod env;

@@ -50,7 +50,8 @@ pub(crate) async fn run<S: Store>(
             ..new_table(caller, request, id, now_ms)
         };
         if let Some(view) = request.stream.map(stream_view) {
-            // Looked up at each try: a table of that name may have been created and deleted since the last one.
+            // Looked up at each try: a table of that name may have been created and deleted since the last
+            // one.
             let namesakes = engine.catalogue().all_named(caller, &request.name);
             streams::enable(&mut table, &namesakes, view, moment);
         }

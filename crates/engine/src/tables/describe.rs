@@ -1,4 +1,5 @@
-//! DescribeTable, DescribeLimits, DescribeEndpoints, and the table description in the responses of other operations.
+//! DescribeTable, DescribeLimits, DescribeEndpoints, and the table description in the responses of other
+//! operations.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::DescribeTable;

@@ -13,7 +13,8 @@ use crate::catalogue::{Table, TableStatus};
 use crate::state::Engine;
 use crate::support::env::Caller;
 
-/// The table of an ARN: in the caller's account, then in the caller's region, then existing and not being created.
+/// The table of an ARN: in the caller's account, then in the caller's region, then existing and not being
+/// created.
 fn find<S: Store>(engine: &Engine<S>, caller: &Caller, resource: &ResourceRef) -> Result<Arc<Table>, Error> {
     if resource.scope.account != caller.account.as_str() {
         return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));

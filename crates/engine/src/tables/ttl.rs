@@ -32,8 +32,8 @@ pub(crate) async fn update<S: Store>(
     };
     let (table, ()) = engine.catalogue().change(found.id, change).await?;
     if let Some((generation, attribute)) = table.ttl.enabled() {
-        // A small table has its rows at once and becomes ENABLED, as at the service. A later step fills the others, and
-        // tries again after a fault.
+        // A small table has its rows at once and becomes ENABLED, as at the service. A later step fills the
+        // others, and tries again after a fault.
         let _ = ttl::fill(engine, &table, generation, attribute).await;
     }
     Ok(Response::UpdateTimeToLive(TimeToLiveSpecification {

@@ -482,7 +482,8 @@ fn check_index_name(table: &Table, update: &IndexUpdate) -> Result<(), Error> {
     }
 }
 
-/// Hides an index. Its entries are purged in the background; attribute definitions that no other key uses are removed.
+/// Hides an index. Its entries are purged in the background; attribute definitions that no other key uses are
+/// removed.
 fn doom_index(table: &mut Table, name: &str) -> Result<(), Error> {
     let Some(place) = table.index_place(name) else { return Ok(()) };
     if table.states.get(place).is_some_and(|state| state.backfill == Some(Backfill::Allocating)) {

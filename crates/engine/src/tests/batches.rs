@@ -1,4 +1,4 @@
-//! Batches that are too large for one answer.
+//! Batches whose items exceed the size of one response.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use super::harness::*;
 
-/// More than an answer's 16 MB.
+/// More than the 16 MB of a response.
 const ITEMS: i64 = 60;
 const ITEM_BYTES: usize = 300_000;
 

@@ -1,4 +1,4 @@
-//! Writers at the same time: invariants hold, conflicts are answered as such.
+//! Concurrent writers: invariants hold, and conflicts are reported as conflicts.
 
 use std::thread;
 

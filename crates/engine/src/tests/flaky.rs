@@ -1,4 +1,5 @@
-//! Commits that fail, and commits whose outcome is unknown: nothing is done twice, nothing acknowledged is missing.
+//! Commits that fail, and commits whose outcome is unknown: nothing is done twice, nothing acknowledged is
+//! missing.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -22,18 +23,18 @@ use super::harness::*;
 use super::transactions::{act, key, transaction};
 use crate::write::change::{Action, Effect};
 
-/// How a commit goes.
+/// The end of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Conflict,
-    /// Written, but the caller is not told.
+    /// Written, with an unknown outcome for the caller.
     UnknownWritten,
-    /// Not written, and the caller is not told.
+    /// Not written, with an unknown outcome for the caller.
     UnknownLost,
     TooLarge,
 }
 
-/// A memory store whose next commits go as told; without a word they succeed.
+/// A memory store with scripted ends of the next commits; without a script they succeed.
 #[derive(Clone, Default)]
 pub(super) struct FlakyStore {
     inner: MemoryStore,
@@ -174,7 +175,7 @@ fn whatever_commits_do_an_acknowledged_increment_counts_exactly_once() {
         &[Conflict, Conflict],
         &[UnknownWritten],
         &[UnknownLost],
-        // The commit that settles the first one is itself unknown.
+        // The commit that resolves the first one has an unknown outcome too.
         &[UnknownLost, UnknownWritten],
         &[UnknownLost, UnknownLost, Conflict],
         &[UnknownLost, Conflict, UnknownLost, UnknownWritten],

@@ -1,4 +1,4 @@
-//! An engine on the memory store with one table, and requests written shortly.
+//! An engine on the memory store with one table, and short constructors of requests.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -131,7 +131,7 @@ pub(crate) fn table_ref() -> TableRef {
     TableRef { as_given: TABLE.into(), name: TABLE.into(), arn_scope: None }
 }
 
-/// An engine and what a test needs beside it.
+/// An engine with its environment, for tests.
 pub(crate) struct Bench<S: Store> {
     pub engine: Engine<S>,
     pub env: Arc<TestEnv>,
@@ -204,7 +204,7 @@ pub(crate) fn projection(text: &str) -> Projection {
     bound(&Item::new(), |placeholders| parse_projection(text, placeholders))
 }
 
-/// No condition; everything is reported that can be.
+/// No condition; the response reports all figures.
 fn unconditional() -> ConditionalWrite {
     ConditionalWrite {
         condition: None,

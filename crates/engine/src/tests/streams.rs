@@ -1,4 +1,5 @@
-//! Streams as consumers see them: every change once, in order, in shards that can be followed; gone after a day.
+//! Streams as consumers see them: every change once, in order, in shards that can be followed; gone after a
+//! day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -112,7 +113,7 @@ impl<S: Store> Bench<S> {
         records
     }
 
-    /// The names of all shards, in the order in which pages of `limit` have them.
+    /// The ids of all shards, in the order of pages of `limit` shards.
     fn shard_ids(&self, stream: &StreamRef, limit: usize) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         loop {
@@ -145,7 +146,7 @@ impl<S: Store> Bench<S> {
         self.env.now_ms.fetch_add(ms, Ordering::Relaxed);
     }
 
-    /// Lets background work do all that is due now.
+    /// Runs all background work that is due now.
     fn settle(&self) {
         let now_ms = self.env.now_ms.load(Ordering::Relaxed);
         while block_on(self.engine.step(now_ms)).at_ms.is_some_and(|wake| wake <= now_ms) {}
@@ -173,14 +174,14 @@ fn image(item: Option<&EncodedItem>) -> Option<Item> {
     item.map(EncodedItem::decode)
 }
 
-/// What a consumer has after applying records in order.
+/// A consumer's copy after applying these records in order.
 fn replay<'r>(records: impl IntoIterator<Item = &'r StreamRecord>) -> BTreeMap<String, Item> {
     let mut copy = BTreeMap::new();
     records.into_iter().for_each(|record| apply(&mut copy, record));
     copy
 }
 
-/// Makes a consumer's copy follow one change.
+/// Applies one change to a consumer's copy.
 pub(super) fn apply(copy: &mut BTreeMap<String, Item>, record: &StreamRecord) {
     let key = format!("{:?}", record.keys.decode());
     match image(record.new_image.as_ref()) {
@@ -467,7 +468,7 @@ fn only_writes_that_were_committed_count_as_a_shards_load() {
 fn a_hot_shard_splits_and_each_item_stays_in_order() {
     let bench = streaming(StreamViewType::NewAndOldImages);
     let stream = bench.stream();
-    // Items of 100 KB: 65,000 write units within a minute are more than a partition takes.
+    // Items of 100 KB: 65,000 write units within a minute exceed a partition's throughput.
     let large = "x".repeat(100_000);
     for round in 0..3 {
         for number in 0..650 {

@@ -1,4 +1,4 @@
-//! What single writes do and return.
+//! Effects and responses of single-item writes.
 
 use keywright_semantics::error::{ErrorDetail, ErrorKind};
 use keywright_semantics::request::common::OnConditionFailure;

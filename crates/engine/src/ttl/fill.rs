@@ -1,7 +1,7 @@
 //! Filling: expiry rows for the items that existed when time to live was enabled.
 //!
-//! Writers keep expiry rows from the moment the generation is in the catalogue. A step protects the items it reads, so it
-//! never restores a row that a writer removed. Its progress is written in the same commit.
+//! Writers keep expiry rows from the moment the generation is in the catalogue. A step protects the items it
+//! reads, so it never restores a row that a writer removed. Its progress is written in the same commit.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;

@@ -1,5 +1,5 @@
-//! The sweep: finds expired items by their expiry rows and deletes them through the write core, a bounded number in each
-//! step.
+//! The sweep: finds expired items by their expiry rows and deletes them through the write core, a bounded
+//! number in each step.
 
 use std::sync::Arc;
 
@@ -160,8 +160,8 @@ async fn expire<S: Store>(
     run(engine, GroupKind::Expiry, None, 0, bind).await.map(|_| ())
 }
 
-/// Removes a row whose item is gone or has another expiry time. Writers leave no such row; every step would find it
-/// again.
+/// Removes a row whose item is gone or has another expiry time. Writers leave no such row; every step would
+/// find it again.
 async fn forget_row<S: Store>(
     engine: &Engine<S>,
     table: &Table,

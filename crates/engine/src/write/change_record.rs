@@ -1,7 +1,8 @@
-//! The stored form of a stream record: the event, its time and author, and the images that the stream's view keeps.
+//! The stored form of a stream record: the event, its time and author, and the images that the stream's view
+//! keeps.
 //!
-//! It does not know shards and iterators. The images are items in their stored form, so a record is written and read
-//! without decoding them.
+//! It does not know shards and iterators. The images are items in their stored form, so a record is written
+//! and read without decoding them.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use keywright_semantics::codec::EncodedItem;
@@ -11,7 +12,8 @@ use crate::catalogue::StreamView;
 use crate::write::change::Change;
 
 const FORMAT: u8 = 1;
-/// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones means no image.
+/// Format, event, identity, time, and the lengths of keys, old and new image; a length of all ones means no
+/// image.
 const HEAD_BYTES: usize = 1 + 1 + 1 + 8 + 3 * 4;
 const ABSENT: u32 = u32::MAX;
 

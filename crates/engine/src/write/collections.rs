@@ -1,7 +1,7 @@
 //! Sizes of item collections: all items and local index entries with one partition key.
 //!
-//! Only tables with a local index have them. A size is one row, written in the commit that changes the collection, so it
-//! is exact after every crash.
+//! Only tables with a local index have them. A size is one row, written in the commit that changes the
+//! collection, so it is exact after every crash.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;

@@ -1,7 +1,8 @@
 //! Expiry rows: one row for each item with an expiry time, in the order of these times.
 //!
-//! The rows are in a key space of their own, and every writer keeps them in the commit that changes the item. A row
-//! belongs to a generation, that is one enabling of time to live, so that rows of an earlier one are never mistaken.
+//! The rows are in a key space of their own, and every writer keeps them in the commit that changes the item.
+//! A row belongs to a generation, that is one enabling of time to live, so that rows of an earlier one are
+//! never mistaken.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;

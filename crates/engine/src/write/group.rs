@@ -1,8 +1,8 @@
 //! The write core: a group of actions, evaluated and committed as one transaction of the store.
 //!
-//! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups. The group
-//! protects the catalogue records of its tables, the items, the sizes of their collections and the token. It is therefore
-//! applied to the schema and the items that it was evaluated on, or not at all.
+//! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups.
+//! The group protects the catalogue records of its tables, the items, the sizes of their collections and the
+//! token. It is therefore applied to the schema and the items that it was evaluated on, or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,8 +27,8 @@ use crate::write::collections;
 use crate::write::expiry_rows;
 use crate::write::tokens::TokenRow;
 
-/// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds, unless another process
-/// writes the same store.
+/// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds, unless another
+/// process writes the same store.
 const WRITE_ATTEMPTS_MAX: usize = 16;
 
 /// Steps of binding one byte of an item: it is checked, encoded, and projected to the indexes.
@@ -105,8 +105,8 @@ struct Pending {
     token: Option<(Bytes, TokenRow)>,
 }
 
-/// Binds, evaluates and commits a group; after a conflict it tries again. Binding is repeated because a conflict may mean
-/// a changed schema.
+/// Binds, evaluates and commits a group; after a conflict it tries again. Binding is repeated because a
+/// conflict may mean a changed schema.
 ///
 /// `bind_steps` are the steps of binding; 0 if these are few.
 pub(crate) async fn run<'r, S: Store>(
@@ -413,12 +413,13 @@ fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Commi
 /// Tries to resolve an unknown outcome before the client gets an internal error.
 const SETTLE_ATTEMPTS_MAX: usize = 8;
 
-/// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other writers.
+/// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other
+/// writers.
 ///
-/// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave them, it
-/// happened. If they are as before, a new commit rewrites them: the unknown commit then conflicts, however late it
-/// arrives, and the group may be tried again. In any other case another process wrote the items, and the outcome stays
-/// unknown.
+/// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave
+/// them, it happened. If they are as before, a new commit rewrites them: the unknown commit then conflicts,
+/// however late it arrives, and the group may be tried again. In any other case another process wrote the
+/// items, and the outcome stays unknown.
 async fn settle<S: Store>(
     engine: &Engine<S>,
     actions: &[Action<'_>],

@@ -1,7 +1,8 @@
 //! The change of an index by the change of an item: a pure function of the item before and after.
 //!
-//! An index entry is the item's projection; its key is the index key and a hash of the item's own key. This module does
-//! not know transactions: the caller applies the result, and backfill uses the same `entry` for existing items.
+//! An index entry is the item's projection; its key is the index key and a hash of the item's own key. This
+//! module does not know transactions: the caller applies the result, and backfill uses the same `entry` for
+//! existing items.
 
 use bytes::Bytes;
 use keywright_semantics::capacity::{HalfUnits, WriteMode, write_units};
@@ -63,8 +64,8 @@ impl IndexChange {
     }
 }
 
-/// The item's entry in the index; `None` if it lacks a key attribute, or one has a value that no key can have. Such a
-/// value is older than the index; a later writer would be refused.
+/// The item's entry in the index; `None` if it lacks a key attribute, or one has a value that no key can
+/// have. Such a value is older than the index; a later writer would be refused.
 pub(crate) fn entry(target: Target<'_>, item: &EncodedItem, base: PartitionHash) -> Option<IndexEntry> {
     let view = item.view();
     let partition = index_values(KeyPart::Partition, &target.schema.key.partition, view)?;
@@ -101,8 +102,9 @@ pub(crate) fn base_hash(table_key: &KeySchema, item: MapRef<'_>) -> Option<Parti
 
 /// The change of one index by a change of the item; `None` if the stored entry stays as it is.
 ///
-/// Both images have the same key. The charge follows the stored entry: adding or removing it costs its size, moving it to
-/// another key costs both sizes, changing it costs the larger size, and an unchanged entry costs nothing.
+/// Both images have the same key. The charge follows the stored entry: adding or removing it costs its size,
+/// moving it to another key costs both sizes, changing it costs the larger size, and an unchanged entry costs
+/// nothing.
 pub(crate) fn delta(
     target: Target<'_>,
     old: Option<&EncodedItem>,

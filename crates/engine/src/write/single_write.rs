@@ -1,7 +1,7 @@
 //! The single-item write: what PutItem, UpdateItem, DeleteItem and PartiQL's writes share.
 //!
-//! An operation says how its request becomes a key and an effect; the condition, the group of one action and the
-//! response are the same for all.
+//! An operation says how its request becomes a key and an effect; the condition, the group of one action and
+//! the response are the same for all.
 
 use keywright_semantics::capacity::WriteMode;
 use keywright_semantics::codec::EncodedItem;
@@ -34,7 +34,8 @@ pub(crate) struct WriteTarget<'r> {
     pub item: &'r Item,
 }
 
-/// Writes one item. `bind` checks the request against the table and is repeated when the table's schema changes.
+/// Writes one item. `bind` checks the request against the table and is repeated when the table's schema
+/// changes.
 pub(crate) async fn write_one<'r, S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
