@@ -69,7 +69,7 @@ pub(super) async fn select<S: Store>(
     let bound = bind(&table, select, reading.consistency)?;
     let (output, fetch) = bind_output(bound.source, None, bound.projection.as_ref())?;
     let mut rows = Rows::default();
-    let mut pace = engine.pace();
+    let mut turns = engine.pace();
     let mut budget = Budget {
         reads: PARTIQL_READS_PER_PAGE_MAX,
         bytes: PAGE_BYTES_MAX,
@@ -106,7 +106,7 @@ pub(super) async fn select<S: Store>(
         budget.spend(page.output.scanned_count, page.bytes);
         let items = page.output.items.into_iter().flatten();
         for item in items {
-            rows.items.push(columns_of(&mut pace, item, select.columns.as_deref()).await?);
+            rows.items.push(columns_of(&mut turns, item, select.columns.as_deref()).await?);
         }
         add(&mut rows.consumed_capacity, page.output.consumed_capacity);
         if let Some(last) = page.output.last_evaluated_key {

@@ -133,7 +133,7 @@ async fn fill<S: Store>(
     plan: &Plan<'_>,
     page: &mut Page,
 ) -> Result<(), Error> {
-    let mut pace = engine.pace();
+    let mut turns = engine.pace();
     let row_work = plan.row_work();
     let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
     let rows_max = match plan.fetch {
@@ -152,7 +152,7 @@ async fn fill<S: Store>(
         check_rows(&scan, &rows.entries);
         let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
         let rows = fetched(snapshot, plan, rows.entries).await?;
-        if evaluate(&mut pace, row_work, plan, page, rows, limit).await? == Evaluated::Full {
+        if evaluate(&mut turns, row_work, plan, page, rows, limit).await? == Evaluated::Full {
             return Ok(());
         }
         let Some(last_key) = last_key else { return Ok(()) };
@@ -209,7 +209,7 @@ async fn fetched<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, entries: Vec<Entry>
 }
 
 async fn evaluate(
-    pace: &mut Pace<'_>,
+    turns: &mut Pace<'_>,
     row_work: Work,
     plan: &Plan<'_>,
     page: &mut Page,
@@ -221,7 +221,7 @@ async fn evaluate(
     }
     while let Some(bytes) = rows.next_bytes() {
         let turn = |turn: &mut Turn| evaluate_turn(turn, row_work, plan, page, &mut rows, limit);
-        if pace.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
+        if turns.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
             return Ok(Evaluated::Full);
         }
     }

@@ -55,7 +55,7 @@ impl TokenRow {
         row.put_slice(&self.fingerprint.0);
         row.put_u128(self.nonce);
         for (name, units) in &self.reads {
-            assert!(name.len() <= usize::from(u16::MAX), "a table's name or ARN is short");
+            assert!(u16::try_from(name.len()).is_ok(), "a table's name or ARN is short");
             row.put_u64(units.0);
             row.put_u16(u16::try_from(name.len()).unwrap_or(u16::MAX));
             row.put_slice(name.as_bytes());
