@@ -1,4 +1,5 @@
-//! What typed requests cost in the engine, on a store in memory and on a durable one: no bytes, no HTTP.
+//! The cost of typed requests in the engine, on a memory store and on a durable one, without wire format and
+//! HTTP.
 //! `cargo bench -p keywright-engine`.
 
 use std::sync::Arc;
@@ -42,7 +43,7 @@ impl Env for StillEnv {
 struct Database<S: Store> {
     engine: Engine<S>,
     caller: Caller,
-    /// Numbers the writes, so that each changes something.
+    /// Counts the writes, so that each changes its item.
     written: AtomicU64,
 }
 
@@ -189,7 +190,7 @@ fn query_items(bencher: Bencher<'_, '_>, limit: i64) {
     bencher.with_inputs(request).bench_values(|request| database.ask(request));
 }
 
-/// With the sync of each: one writer, so that none shares it.
+/// With one sync for each write: there is one writer only.
 #[divan::bench]
 fn durable_put_item(bencher: Bencher<'_, '_>) {
     let folder = tempfile::tempdir().expect("a folder is made");

@@ -2,7 +2,7 @@
 //!
 //! Run: `cargo run --example embedded -p keywright-engine`
 
-#![allow(clippy::print_stdout, reason = "an example talks to whoever runs it")]
+#![allow(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use keywright_semantics::response::Response;
 use keywright_semantics::value::AttributeValue;
 use keywright_store_local::{LocalOptions, LocalStore};
 
-/// The machine's clock and random numbers; a test would give its own.
+/// The machine's clock and random numbers; a test would use its own.
 struct Machine;
 
 impl Env for Machine {

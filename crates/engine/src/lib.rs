@@ -1,53 +1,55 @@
-//! Executes typed requests as transactions over any store: catalogue, writes, reads, indexes, capacity.
+//! Executes typed requests as transactions over any store: catalogue, writes, reads, indexes, streams,
+//! capacity.
 //!
-//! It deliberately does not know JSON, HTTP, threads or the clock: time and randomness come in through `Env`.
+//! It does not know JSON, HTTP, threads or the clock: time and randomness come in through `Env`.
+//!
+//! A module imports only from layers to its left; modules joined by a comma are independent of each other.
+//!
+//! Layers: support < catalogue < bind < state < read, write < batch < partiql, streams, ttl < tables < background < dispatch
+//!
+//! - `support`: environment, settings, key layout, latches, the lane for long computations, metering.
+//! - `catalogue`: every table's stored record and its shared copy in memory.
+//! - `bind`: a request and a table's schema become keys, ranges and plans.
+//! - `state`: the `Engine` value and what it keeps in memory; it imports no operation.
+//! - `read`, `write`: the page loop and the write core, each with its single-item operations.
+//! - `batch`: operations on many items, transactions included.
+//! - `partiql`, `streams`, `ttl`, `tables`: operations, one file each, and the work they leave to later steps.
+//! - `background`: one bounded piece of due work; `dispatch`: open, execute, step, shut down.
+//!
+//! Where the next parts go:
+//!
+//! - Throughput: a throttle decides in `dispatch`, before an operation runs; its buckets live in `state` and are
+//!   charged with the usage that `support::meter` reports.
+//! - History (point-in-time recovery): `write` appends a version in the commit that changes the item, as it appends
+//!   stream records; a folder `history` next to `streams` reads and trims them.
+//! - Jobs (backup, export, import): a folder `jobs` before `background`; a job's progress is a row of the catalogue,
+//!   and each step does a bounded piece of it through `read` or `write`.
+//! - Replication: a folder `replication` next to `streams`; it follows the change records and applies them through
+//!   `write`.
+//! - Access control: a decision in `dispatch`, made from the `Caller` and the tables a request names, before binding.
 
-mod backfill;
 mod background;
-mod batch_get_item;
-mod batch_write_item;
+mod batch;
 mod bind;
-mod cancel;
 mod catalogue;
-mod change;
-mod collections;
-mod config;
-mod delete_item;
-mod engine;
-mod env;
-mod fault;
-mod get_item;
-mod hex;
-mod image_memory;
-mod index;
-mod lane;
-mod latch;
-mod layout;
-mod meter;
-mod page;
+mod dispatch;
 mod partiql;
-mod purge;
-mod put_item;
-mod query;
-mod scan;
-mod single_write;
-mod stats;
-mod stats_rows;
+mod read;
+mod state;
 mod streams;
+mod support;
 mod tables;
-mod tokens;
-mod transact_get_items;
-mod transact_write_items;
 mod ttl;
-mod update_item;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub use catalogue::CatalogueFault;
-pub use config::EngineConfig;
-pub use engine::{Engine, NextWake, OpenError};
-pub use env::{AccountId, Caller, Env, Region};
-pub use image_memory::ImageMemory;
-pub use lane::{Aside, Lane, Presence};
+pub use dispatch::OpenError;
+pub use state::Engine;
+pub use support::config::EngineConfig;
+pub use support::env::{AccountId, Caller, Env, Region};
+pub use support::image_memory::ImageMemory;
+pub use support::lane::{Aside, Lane, Presence};
+pub use support::wake::NextWake;

@@ -1,4 +1,4 @@
-//! Whole items on their way in: index keys and sizes.
+//! Items to be written, checked against the schema: index keys and sizes.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::expression::{Condition, DocumentPath, Update};
@@ -8,8 +8,8 @@ use keywright_semantics::schema::TableSchema;
 use keywright_semantics::value::Item;
 
 use super::BindFault;
-use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts};
-use crate::layout::TableId;
+use super::key::{ItemKey, bind_item_key, check_size, empty_kind, key_value, parts, stored_value};
+use crate::support::layout::TableId;
 
 /// An item to put, checked against the schema.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) fn bind_put(table: TableId, schema: &TableSchema, item: &Item) -> Res
     Ok(BoundPut { key, item })
 }
 
-/// Checks that attributes which are index keys have the right types, are not empty and not too long.
+/// Checks that index key attributes have the right types, are not empty and not too long.
 pub(crate) fn check_index_keys(schema: &TableSchema, item: &Item) -> Result<(), BindFault> {
     for index in &schema.indexes {
         for (part, attribute) in parts(&index.key) {
@@ -53,9 +53,9 @@ pub(crate) fn check_index_keys(schema: &TableSchema, item: &Item) -> Result<(), 
     Ok(())
 }
 
-/// Checks what an update made of an item: index keys that changed, and the size of the whole.
+/// Checks the result of an update: index keys that changed, and the size of the item.
 ///
-/// An attribute that the update left alone is not checked again: it may be older than the index.
+/// Unchanged attributes are not checked: they may be older than the index.
 pub(crate) fn check_updated(
     schema: &TableSchema,
     old: Option<&EncodedItem>,
@@ -68,7 +68,7 @@ pub(crate) fn check_updated(
             if before.is_some_and(|before| before == found) {
                 continue;
             }
-            let Some(value) = crate::index::key_value(attribute, found) else {
+            let Some(value) = stored_value(attribute, found) else {
                 return Err(BindFault::action(messages::UPDATED_INDEX_KEY_TYPE));
             };
             if let Some(kind) = empty_kind(value) {
@@ -85,9 +85,9 @@ pub(crate) fn check_updated(
     Ok(())
 }
 
-/// UpdateItem's own size rule: the statement by itself must not be larger than an item may be (observed).
+/// UpdateItem's own size rule: the statement must not be larger than an item (observed).
 ///
-/// It precedes the condition. Updates in transactions are not measured this way.
+/// It is checked before the condition. It does not apply to updates in transactions.
 pub(crate) fn check_update_size(update: &Update) -> Result<(), BindFault> {
     if update.statement_bytes() > ITEM_BYTES_MAX {
         return Err(BindFault::action(messages::UPDATED_ITEM_TOO_LARGE));
@@ -95,7 +95,7 @@ pub(crate) fn check_update_size(update: &Update) -> Result<(), BindFault> {
     Ok(())
 }
 
-/// Checks that an update leaves the key alone and does not look into key attributes.
+/// Checks that an update does not change the key and does not go below key attributes.
 pub(crate) fn check_update(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
     for attribute in schema.key.attributes() {
         if update.touches_attribute(&attribute.name) {
@@ -107,7 +107,7 @@ pub(crate) fn check_update(schema: &TableSchema, update: &Update) -> Result<(), 
     check_paths(schema, &update.paths())
 }
 
-/// Checks that no index key gets a value of another type, as far as that is known without the item.
+/// Checks that no index key gets a value of another type, as far as the update alone shows.
 fn check_known_types(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
     for (name, actual) in update.known_types() {
         for index in &schema.indexes {
@@ -121,7 +121,7 @@ fn check_known_types(schema: &TableSchema, update: &Update) -> Result<(), BindFa
     Ok(())
 }
 
-/// Checks that no index key is set to nothing. Observed: transactions are refused for it as a whole.
+/// Checks that no index key is set to an empty value. Observed: a transaction is refused for it as a whole.
 fn check_known_emptiness(schema: &TableSchema, update: &Update) -> Result<(), BindFault> {
     for (name, value) in update.known_values() {
         for index in &schema.indexes {
@@ -135,7 +135,7 @@ fn check_known_emptiness(schema: &TableSchema, update: &Update) -> Result<(), Bi
     Ok(())
 }
 
-/// Checks that a condition does not look into key attributes.
+/// Checks that a condition does not go below key attributes.
 pub(crate) fn check_condition(schema: &TableSchema, condition: Option<&Condition>) -> Result<(), BindFault> {
     match condition {
         Some(condition) => check_paths(schema, &condition.paths()),

@@ -1,6 +1,7 @@
-//! Keys of items: checked against the table's key, and turned into store keys.
+//! Keys of items: checked against the table's key schema, and encoded as store keys.
 
 use bytes::Bytes;
+use keywright_semantics::codec::{MapRef, ValueRef};
 use keywright_semantics::key::{KeyValueRef, PartitionHash};
 use keywright_semantics::limits::{PARTITION_KEY_BYTES_MAX, SORT_KEY_BYTES_MAX};
 use keywright_semantics::messages::data_plane as messages;
@@ -9,24 +10,37 @@ use keywright_semantics::schema::{IndexKind, KeyAttribute, KeySchema, TableSchem
 use keywright_semantics::value::{AttributeValue, Item};
 
 use super::BindFault;
-use crate::layout::{self, TableId};
+use crate::support::layout::{self, TableId};
 
-/// An item's place in the store, and what its indexes and collection need to know of its key.
+/// An item's key in the store, and what its index entries and its collection need of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct ItemKey {
     pub row: Bytes,
-    /// Tells apart index entries; only for tables with indexes.
+    /// The hash that distinguishes index entries; only for tables with indexes.
     pub base: Option<PartitionHash>,
-    /// The row of the collection's size; only for tables with local indexes.
+    /// The key of the collection's size; only for tables with local indexes.
     pub collection: Option<Bytes>,
 }
 
-/// A value as key bytes need it, if it has the type the key says.
+/// A value as key bytes need it, if it has the type of the key attribute.
 pub(crate) fn key_value<'a>(attribute: &KeyAttribute, value: &'a AttributeValue) -> Option<KeyValueRef<'a>> {
     KeyValueRef::from_value(value).filter(|value| value.key_type() == attribute.key_type)
 }
 
-/// What kind of nothing a key value is, if it is.
+/// A stored value as key bytes need it, if it has the type of the key attribute.
+pub(crate) fn stored_value<'a>(attribute: &KeyAttribute, value: ValueRef<'a>) -> Option<KeyValueRef<'a>> {
+    KeyValueRef::from_view(value).filter(|value| value.key_type() == attribute.key_type)
+}
+
+/// The values of these key attributes, if the stored item has all of them with the right types.
+pub(crate) fn stored_values<'a>(
+    attributes: &[KeyAttribute],
+    item: MapRef<'a>,
+) -> Option<Vec<KeyValueRef<'a>>> {
+    attributes.iter().map(|attribute| stored_value(attribute, item.get(&attribute.name)?)).collect()
+}
+
+/// The kind of an empty key value; `None` if the value is not empty.
 pub(crate) fn empty_kind(value: KeyValueRef<'_>) -> Option<EmptyKind> {
     let kind = match value {
         KeyValueRef::S(_) => EmptyKind::String,
@@ -62,12 +76,12 @@ pub(crate) fn parts(key: &KeySchema) -> impl Iterator<Item = (KeyPart, &KeyAttri
     partition.chain(key.sort.iter().map(|attribute| (KeyPart::Sort, attribute)))
 }
 
-/// How a fault in a key value is worded.
+/// The wording of a fault in a key value.
 #[derive(Clone, Copy)]
 enum Wording {
     /// `Key` of an operation: any mismatch has one text.
     Key,
-    /// The key within a whole item: the attribute and its type are named.
+    /// The key in a whole item: the text names the attribute and its type.
     Item,
 }
 
@@ -109,7 +123,7 @@ impl<'a> KeyValues<'a> {
         Ok(Self { partition, sort: values.next().transpose()? })
     }
 
-    /// A `Key` that a client sent has exactly the table's key attributes.
+    /// Binds a `Key` that a client sent: it has exactly the table's key attributes.
     fn bind_key(schema: &TableSchema, key: &'a Item) -> Result<Self, BindFault> {
         if key.len() != schema.key.partition.len() + schema.key.sort.len() {
             return Err(BindFault::action(messages::KEY_DOES_NOT_MATCH_SCHEMA));
@@ -127,23 +141,23 @@ impl<'a> KeyValues<'a> {
     }
 }
 
-/// The row of the item whose `Key` a client sent: all that a read needs.
+/// The store key of the item whose `Key` a client sent: all that a read needs.
 pub(crate) fn bind_row(table: TableId, schema: &TableSchema, key: &Item) -> Result<Bytes, BindFault> {
     let values = KeyValues::bind_key(schema, key)?;
     Ok(layout::item_key(table, values.partition, values.sort))
 }
 
-/// The place of the item whose `Key` a client sent.
+/// The keys of the item whose `Key` a client sent.
 pub(crate) fn bind_key(table: TableId, schema: &TableSchema, key: &Item) -> Result<ItemKey, BindFault> {
     Ok(KeyValues::bind_key(schema, key)?.place(table, schema))
 }
 
-/// Checks the key within a whole item in the words used for a `Key`, as BatchWriteItem does.
+/// Checks the key in a whole item with the texts of a `Key`, as BatchWriteItem does.
 pub(crate) fn check_key_within(schema: &TableSchema, item: &Item) -> Result<(), BindFault> {
     KeyValues::bind(schema, item, Wording::Key).map(|_| ())
 }
 
-/// The place of a whole item that a client sent.
+/// The keys of a whole item that a client sent.
 pub(crate) fn bind_item_key(table: TableId, schema: &TableSchema, item: &Item) -> Result<ItemKey, BindFault> {
     Ok(KeyValues::bind(schema, item, Wording::Item)?.place(table, schema))
 }

@@ -1,7 +1,8 @@
 //! The schema stage: a typed request and a table's schema become key bytes, ranges and plans.
 //!
-//! Only what needs the schema is checked here, and nothing here reads the store.
+//! It checks only what needs the schema, and it does not read the store.
 
+pub(crate) mod expiry;
 pub(crate) mod item;
 pub(crate) mod key;
 pub(crate) mod range;
@@ -11,12 +12,12 @@ pub(crate) mod start_key;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::value::AttributeValue;
 
-/// Where a fault is reported when the faulty request is one action of a transaction.
+/// How a fault in one action of a transaction is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultScope {
     /// The whole request is refused before anything runs.
     Request,
-    /// The transaction is cancelled and the action's reason says why.
+    /// The transaction is cancelled, and the action's cancellation reason is the fault.
     Action,
 }
 

@@ -1,4 +1,4 @@
-//! A key condition against the key it is asked of: which range of rows it means.
+//! A key condition against the key of a table or index: the range of rows that it selects.
 
 use bytes::Bytes;
 use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate};
@@ -14,7 +14,7 @@ use keywright_store::KeyRange;
 use super::BindFault;
 use super::key::{KeyPart, check_size, empty_kind, key_value};
 
-/// The rows a Query asks for.
+/// The rows that a Query reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct QueryRange {
     /// All rows of the partition.
@@ -24,8 +24,8 @@ pub(crate) struct QueryRange {
 }
 
 impl QueryRange {
-    /// Whether the sort-key condition would select a position if it lay in this partition. Positions of all partitions
-    /// differ from each other only in the bytes that begin them.
+    /// Whether the sort-key condition would select this position if it were in the partition. Positions of
+    /// different partitions differ only in their prefix.
     pub(crate) fn would_select(&self, position: &Bytes) -> bool {
         let start = &self.partition.start;
         let moved: Bytes = start.iter().chain(position.iter().skip(start.len())).copied().collect();
@@ -42,8 +42,8 @@ pub(crate) fn bind_range(
     bind_range_visiting(prefix, key, condition, &|_| Ok(()))
 }
 
-/// The same; `visit` is called for every key attribute before its condition is looked at, in the key's order: the service checks
-/// a starting key attribute by attribute together with the conditions.
+/// As `bind_range`; `visit` is called for every key attribute before its condition is checked, in the key's
+/// order. The service checks each attribute of a starting key together with its condition.
 pub(crate) fn bind_range_visiting(
     prefix: Vec<u8>,
     key: &KeySchema,
@@ -107,7 +107,7 @@ fn partition_values<'a>(
         .collect()
 }
 
-/// A partition key of several attributes is told as a whole when an equality is missing.
+/// A missing equality on a partition key of several attributes: the error names all such attributes.
 fn check_partition_equalities(key: &KeySchema, condition: &KeyCondition) -> Result<(), BindFault> {
     let equal = |attribute: &&KeyAttribute| {
         clause(condition, attribute).is_some_and(|clause| matches!(clause.predicate, KeyPredicate::Eq(_)))
@@ -169,8 +169,8 @@ fn check_operands(attribute: (KeyPart, &KeyAttribute), predicate: &KeyPredicate)
     Ok(())
 }
 
-/// A value that a key attribute is compared with. No answer of the service shows what it says of one that no key can have,
-/// so it is what it says of keys: without a bound, a bound of rows would be longer than a store takes.
+/// A value that a key attribute is compared with. The service's answer to a value that no key can have is not
+/// known; the texts for keys are used. The size must be bounded, because a store bounds the length of a key.
 fn operand<'a>(
     (part, attribute): (KeyPart, &KeyAttribute),
     value: &'a AttributeValue,
@@ -186,7 +186,8 @@ fn operand<'a>(
 
 /// The rows under `prefix` whose next sort component satisfies the predicate.
 ///
-/// Encoded components are prefix-free, so the rows with one value are exactly those that start with its encoding.
+/// Encoded components are prefix-free, so the rows with one value are exactly those that start with its
+/// encoding.
 fn select(prefix: &[u8], attribute: &KeyAttribute, predicate: &KeyPredicate) -> Result<KeyRange, BindFault> {
     let all = prefix_range(prefix);
     let attribute = (KeyPart::Sort, attribute);

@@ -1,4 +1,4 @@
-//! What a Query or Scan reads: the table or one of its indexes, and what it may ask of it.
+//! The source of a Query or Scan: the table or one of its indexes, and what may be read from it.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, Projection};
@@ -9,8 +9,7 @@ use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection 
 
 use super::item::check_paths;
 use crate::catalogue::Table;
-use crate::index::holds;
-use crate::layout::{self, IndexId};
+use crate::support::layout::{self, IndexId};
 
 /// The table itself or one of its indexes.
 #[derive(Clone, Copy)]
@@ -24,7 +23,7 @@ impl<'a> Source<'a> {
         self.index.map_or(&self.table.schema.key, |(_, index)| &index.key)
     }
 
-    /// What all its rows' keys start with.
+    /// The prefix of its rows' keys.
     pub(crate) fn prefix(&self) -> Vec<u8> {
         match self.index {
             None => layout::items_prefix(self.table.id),
@@ -37,7 +36,8 @@ impl<'a> Source<'a> {
         self.table.schema.key.contains(name) || self.index.is_some_and(|(_, index)| index.key.contains(name))
     }
 
-    /// A partition of a table without a sort key is one item: a read of it can neither stop halfway nor be resumed.
+    /// A partition of a table without a sort key is one item: a read of it neither stops early nor is
+    /// resumed.
     pub(crate) fn holds_one_item_per_partition(&self) -> bool {
         self.index.is_none() && self.table.schema.key.sort.is_empty()
     }
@@ -47,7 +47,18 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Finds what is to be read.
+/// Whether the index projects this attribute.
+pub(crate) fn holds(table_key: &KeySchema, index: &IndexSchema, name: &str) -> bool {
+    match &index.projection {
+        IndexProjection::All => true,
+        IndexProjection::KeysOnly => table_key.contains(name) || index.key.contains(name),
+        IndexProjection::Include(names) => {
+            names.contains(name) || table_key.contains(name) || index.key.contains(name)
+        }
+    }
+}
+
+/// Finds the source by the index's name.
 pub(crate) fn bind_source<'a>(
     table: &'a Table,
     index: Option<&str>,
@@ -67,7 +78,7 @@ pub(crate) fn bind_source<'a>(
     Ok(Source { table, index: Some((id, schema)) })
 }
 
-/// What becomes of each row that passes the filter.
+/// What is returned of each row that passes the filter.
 #[derive(Clone, Copy)]
 pub(crate) enum Output<'a> {
     Count,
@@ -75,7 +86,7 @@ pub(crate) enum Output<'a> {
     Projected(&'a Projection),
 }
 
-/// Whether rows of a local index are completed from the table.
+/// Whether the items of a local index's entries are fetched from the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fetch {
     None,
@@ -117,14 +128,15 @@ pub(crate) fn bind_output<'a>(
     Ok((output, Fetch::Items))
 }
 
-/// Checks that a projection does not look into key attributes.
+/// Checks that a projection does not go below key attributes.
 pub(crate) fn check_projection(source: Source<'_>, projection: Option<&Projection>) -> Result<(), Error> {
     let Some(projection) = projection else { return Ok(()) };
     let paths: Vec<_> = projection.paths().iter().collect();
     Ok(check_paths(&source.table.schema, &paths)?)
 }
 
-/// Checks that a Query's filter leaves the keys of what it reads to the key condition.
+/// Checks that a Query's filter does not name key attributes of the source: these belong into the key
+/// condition.
 pub(crate) fn check_query_filter(source: Source<'_>, request: &Query) -> Result<(), Error> {
     let Some(filter) = &request.filter else { return Ok(()) };
     let named = filter.attributes();
@@ -139,9 +151,9 @@ pub(crate) fn check_query_filter(source: Source<'_>, request: &Query) -> Result<
     Ok(())
 }
 
-/// Checks that the rows of the index that a Query reads hold what its filter asks for.
+/// Checks that the index projects the attributes of a Query's filter.
 ///
-/// A Scan of an index is not refused: there, what the index does not hold is absent.
+/// A Scan of an index is not refused: there, attributes that are not projected count as absent.
 pub(crate) fn check_filter_is_held(source: Source<'_>, filter: Option<&Condition>) -> Result<(), Error> {
     let (Some((_, index)), Some(filter)) = (source.index, filter) else { return Ok(()) };
     if index.projection == IndexProjection::All {

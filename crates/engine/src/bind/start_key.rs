@@ -1,4 +1,4 @@
-//! `ExclusiveStartKey`: where a page begins, checked to be a place where one could have ended.
+//! `ExclusiveStartKey`: where a page begins, checked to be a position at which an earlier page could have ended.
 
 use bytes::Bytes;
 use keywright_semantics::error::Error;
@@ -11,9 +11,9 @@ use keywright_store::{Direction, KeyRange};
 use super::key::{KeyPart, bind_key, check_size, empty_kind, key_value};
 use super::range::QueryRange;
 use super::source::Source;
-use crate::layout;
+use crate::support::layout;
 
-/// The first check of a Query's starting key: it has as many attributes as a position has.
+/// The first check of a Query's starting key: it has as many attributes as a position.
 pub(crate) fn check_count(source: Source<'_>, start: &Item) -> Result<(), Error> {
     if start.len() == position_attributes(source) {
         return Ok(());
@@ -21,7 +21,7 @@ pub(crate) fn check_count(source: Source<'_>, start: &Item) -> Result<(), Error>
     Err(Error::validation(messages::START_KEY_INVALID))
 }
 
-/// What a Query's starting key says of one attribute of the key that is read.
+/// Checks one key attribute of the source in a Query's starting key.
 pub(crate) fn check_attribute(attribute: &KeyAttribute, start: &Item) -> Result<(), Error> {
     if !start.contains_key(&attribute.name) {
         return Err(Error::validation(messages::START_KEY_INVALID));
@@ -29,9 +29,9 @@ pub(crate) fn check_attribute(attribute: &KeyAttribute, start: &Item) -> Result<
     position_value(attribute, start).map(|_| ())
 }
 
-/// The stored key of the row that a Query's starting key names, whether the row exists or not.
+/// The stored key of the row that a Query's starting key names; the row need not exist.
 ///
-/// Its count and the attributes of the key that is read have been checked.
+/// The number of attributes and the key attributes of the source have been checked.
 pub(crate) fn bind_query_position(source: Source<'_>, start: &Item) -> Result<Bytes, Error> {
     let position = bind_position(source, start)?;
     if source.holds_one_item_per_partition() {
@@ -57,7 +57,8 @@ pub(crate) fn check_scan_start(source: Source<'_>, start: &Item) -> Result<(), E
     index.key.attributes().try_for_each(|attribute| check_attribute(attribute, start))
 }
 
-/// The stored key of the row that a starting key names, whether the row exists or not. Its attributes have been checked.
+/// The stored key of the row that a starting key names; the row need not exist. Its attributes have been
+/// checked.
 pub(crate) fn bind_position(source: Source<'_>, start: &Item) -> Result<Bytes, Error> {
     let schema = &source.table.schema;
     let table_key: Item = schema
@@ -102,8 +103,8 @@ fn position_value<'a>(attribute: &KeyAttribute, start: &'a Item) -> Result<KeyVa
 
 /// Checks that a Query with this range could have ended a page at the position.
 ///
-/// Observed: with a condition on the sort key, the sort key is compared before the partition, and another partition is
-/// then told as if the query could return one row only.
+/// Observed: with a condition on the sort key, the sort key is compared before the partition. A position in
+/// another partition then gets the text for a query that can return one row only.
 pub(crate) fn check_position(range: &QueryRange, position: &Bytes) -> Result<(), Error> {
     let whole = range.selected == range.partition;
     let outside = !contains(&range.partition, position);
@@ -117,12 +118,12 @@ pub(crate) fn check_position(range: &QueryRange, position: &Bytes) -> Result<(),
     Err(Error::validation(text))
 }
 
-/// Whether a position lies in a range.
+/// Whether a position is in a range.
 pub(crate) fn contains(range: &KeyRange, position: &Bytes) -> bool {
     *position >= range.start && range.end.as_ref().is_none_or(|end| position < end)
 }
 
-/// What is left of a range beyond a position.
+/// The part of a range beyond a position, in scan direction.
 pub(crate) fn beyond(range: KeyRange, position: &Bytes, direction: Direction) -> KeyRange {
     match direction {
         Direction::Forward => KeyRange { start: range.start.max(layout::after(position)), end: range.end },

@@ -1,22 +1,17 @@
-//! All tables: their stored records, and one shared, parsed copy of each in memory.
+//! The catalogue: every table's stored record, and one shared, parsed copy of it in memory.
 //!
-//! It knows how a change of a table becomes durable and visible. It does not know what the control-plane operations
-//! mean; `tables` does.
-//!
-//! ```text
-//! 0x01 0x00 table id                      a table's record (`record`)
-//! 0x01 0x01 account 0x00 region 0x00 name the id of the table of that name
-//! 0x01 0x02                               the next table id
-//! 0x01 0x03 table id, index id            how far an index's backfill has come
-//! 0x01 0x04 table id, generation          how far the filling of expiry rows has come
-//! ```
+//! It knows how a change of a table becomes durable and visible. It does not know what the control-plane
+//! operations mean; `tables` does.
 
+pub(crate) mod names;
 mod record;
+mod rows;
+mod shards;
 mod stream;
 mod table;
 mod ttl;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
@@ -27,82 +22,38 @@ use keywright_store::{CommitError, Scan, Snapshot, Store, StoreError, Transactio
 use keywright_store::{Direction, KeyRange};
 use tokio::sync::Mutex;
 
-pub(crate) use stream::{NewStream, RecordPlace, Shard, ShardHash, Stream, Succession};
+pub(crate) use rows::{backfill_key, next_id_key, progress_prefixes, ttl_fill_key};
+pub(crate) use shards::{NewStream, Succession};
+pub(crate) use stream::{RecordPlace, Shard, ShardHash, Stream, StreamState, StreamView};
 pub(crate) use table::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, EncryptionState, IndexState, IndexStatus,
-    OnDemandLimits, Seen, StreamState, StreamView, Table, TableStatus, Throughput, Warm,
+    OnDemandLimits, Seen, Table, TableStatus, Throughput, Warm,
 };
 pub(crate) use ttl::{TtlGeneration, TtlState};
 
-use crate::env::{AccountId, Caller, Region};
-use crate::fault;
-use crate::layout::{IndexId, Space, TableId};
-
-const RECORDS: u8 = 0x00;
-const NAMES: u8 = 0x01;
-const NEXT_ID: u8 = 0x02;
-const BACKFILLS: u8 = 0x03;
-const TTL_FILLS: u8 = 0x04;
+use crate::support::env::{AccountId, Caller, Region};
+use crate::support::fault;
+use crate::support::layout::{self, Space, TableId};
+use rows::{NAMES, RECORDS, name_key, record_key};
 
 /// How often a change of a table is tried again after a conflict.
 const CHANGE_TRIES_MAX: usize = 100;
-/// Records read at once when the catalogue is opened.
+/// Records and bytes of one scan when the catalogue is opened.
 const LOAD_ROWS: usize = 500;
 const LOAD_BYTES: usize = 4 * 1024 * 1024;
-
-/// The key of a table's record: every write of an item has it in its conflict set, so that a writer bound to an old
-/// schema does not get through.
-pub(crate) fn record_key(table: TableId) -> Bytes {
-    let number = table.0.to_be_bytes();
-    let mut key = Vec::with_capacity(2 + number.len());
-    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
-    key.extend_from_slice(&number);
-    key.into()
-}
-
-fn name_key(caller: &Caller, name: &str) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), NAMES];
-    for part in [caller.account.as_str(), "\0", caller.region.as_str(), "\0", name] {
-        key.extend_from_slice(part.as_bytes());
-    }
-    key.into()
-}
-
-/// The row that numbers tables: all that are created meet there.
-pub(crate) fn next_id_key() -> Bytes {
-    Bytes::from_static(&[0x01, NEXT_ID])
-}
-
-/// The key of the row that says how far a backfill has come.
-pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), BACKFILLS];
-    key.extend_from_slice(&table.0.to_be_bytes());
-    key.extend_from_slice(&index.0.to_be_bytes());
-    key.into()
-}
-
-/// The key of the row that says how far the filling of expiry rows has come.
-pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
-    let mut key = vec![Space::Catalogue.byte(), TTL_FILLS];
-    key.extend_from_slice(&table.0.to_be_bytes());
-    key.extend_from_slice(&generation.0.to_be_bytes());
-    key.into()
-}
-
-/// The common starts of all rows that say how far a table's backfills and fillings have come.
-pub(crate) fn progress_prefixes(table: TableId) -> [Vec<u8>; 2] {
-    [BACKFILLS, TTL_FILLS].map(|part| {
-        let mut key = vec![Space::Catalogue.byte(), part];
-        key.extend_from_slice(&table.0.to_be_bytes());
-        key
-    })
-}
 
 /// Why the catalogue cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CatalogueFault {
+    /// The store failed.
     Store(StoreError),
-    Record { key: Bytes, text: String },
+    /// A row of the catalogue is damaged.
+    Record {
+        /// The row's key.
+        key: Bytes,
+        /// What is wrong with it.
+        text: String,
+    },
 }
 
 impl std::fmt::Display for CatalogueFault {
@@ -127,8 +78,8 @@ type Names = BTreeMap<Caller, BTreeMap<String, Arc<Table>>>;
 #[derive(Default)]
 struct Cache {
     names: Names,
-    /// Tables that nobody can name any more, until their rows are gone.
-    doomed: HashMap<TableId, Arc<Table>>,
+    /// Deleted tables, which have no name any more, until their rows are gone.
+    doomed: BTreeMap<TableId, Arc<Table>>,
     /// Sum of the sizes of all records.
     record_bytes: usize,
 }
@@ -145,7 +96,7 @@ pub(crate) struct Catalogue<S> {
 impl<S: Store> Catalogue<S> {
     /// Reads every table's record.
     pub(crate) async fn open(store: S) -> Result<Self, CatalogueFault> {
-        let mut tables = HashMap::new();
+        let mut tables = BTreeMap::new();
         load(&store, RECORDS, |entry_key, value| {
             let table = record::decode(&value)
                 .map_err(|fault| CatalogueFault::Record { key: entry_key, text: fault.to_string() })?;
@@ -157,7 +108,7 @@ impl<S: Store> Catalogue<S> {
         load(&store, NAMES, |entry_key, value| {
             let id = read_u64(&value).map(TableId);
             let Some(table) = id.and_then(|id| tables.remove(&id)) else {
-                let text = "a table's name leads to no record".to_owned();
+                let text = "the row of a table's name points to no record".to_owned();
                 return Err(CatalogueFault::Record { key: entry_key, text });
             };
             cache.insert(table);
@@ -171,12 +122,12 @@ impl<S: Store> Catalogue<S> {
         Ok(Self { store, cache: RwLock::new(cache), change_turn: Mutex::default() })
     }
 
-    /// The table a client names, whatever its state.
+    /// The table that a client names, in any state.
     pub(crate) fn find(&self, caller: &Caller, name: &str) -> Option<Arc<Table>> {
         self.read().names.get(caller)?.get(name).cloned()
     }
 
-    /// The table of a data operation: it must take data.
+    /// The table of a data operation: it must be ready for reads and writes.
     pub(crate) fn lookup(&self, caller: &Caller, table: &TableRef) -> Result<Arc<Table>, Error> {
         check_scope(caller, table)?;
         self.find(caller, &table.name)
@@ -191,7 +142,7 @@ impl<S: Store> Catalogue<S> {
             .ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::table_not_found(&table.name)))
     }
 
-    /// Names after `start` in bytewise order, at most `limit`, and whether there are more.
+    /// At most `limit` names after `start` in bytewise order, and whether more follow.
     pub(crate) fn names_after(
         &self,
         caller: &Caller,
@@ -212,25 +163,25 @@ impl<S: Store> Catalogue<S> {
         self.read().names.get(caller).map_or(0, BTreeMap::len)
     }
 
-    /// Sizes of the records of all tables of all callers, deleted ones whose rows or streams remain included.
+    /// Sizes of the records of all tables of all callers, including deleted ones that still have rows or streams.
     pub(crate) fn record_bytes(&self) -> usize {
         self.read().record_bytes
     }
 
-    /// Every table, those that nobody can name any more included.
+    /// Every table, including deleted ones that still have rows or streams.
     pub(crate) fn all(&self) -> Vec<Arc<Table>> {
         let cache = self.read();
         cache.names.values().flat_map(BTreeMap::values).chain(cache.doomed.values()).cloned().collect()
     }
 
-    /// The newest copy of a table that requests see; the given one if they see it no more.
+    /// The newest copy of a table; the given one if the table was deleted.
     pub(crate) fn newest(&self, table: &Arc<Table>) -> Arc<Table> {
         let cache = self.read();
         let named = cache.names.get(&owner(table)).and_then(|tables| tables.get(&table.name));
         Arc::clone(named.filter(|named| named.id == table.id).unwrap_or(table))
     }
 
-    /// Every table of that name, those that were deleted and still have rows or streams included.
+    /// Every table of that name, including deleted ones that still have rows or streams.
     pub(crate) fn all_named(&self, caller: &Caller, name: &str) -> Vec<Arc<Table>> {
         let cache = self.read();
         let live = cache.names.get(caller).and_then(|tables| tables.get(name));
@@ -238,12 +189,13 @@ impl<S: Store> Catalogue<S> {
         live.into_iter().chain(cache.doomed.values().filter(is_meant)).cloned().collect()
     }
 
-    /// Tables whose rows are to be cleared.
+    /// Deleted tables whose rows are to be purged.
     pub(crate) fn doomed(&self) -> Vec<Arc<Table>> {
         self.read().doomed.values().cloned().collect()
     }
 
-    /// Adds a table, unless one of its name exists; `build` gets the new id, and the same public id each time.
+    /// Adds a table, unless its name is taken. `build` gets the new id; it may be called again after a
+    /// conflict and must use the same public id then.
     pub(crate) async fn create(
         &self,
         caller: &Caller,
@@ -260,13 +212,15 @@ impl<S: Store> Catalogue<S> {
                 .map_err(|fault| fault::storage(&fault))?;
             let id = rows.get(1).and_then(Option::as_ref).and_then(|row| read_u64(row)).unwrap_or(1);
             let table = build(TableId(id));
+            assert_eq!(table.id.0, id, "a new table has the id that was drawn for it");
+            table.check();
             if let Some(taken) = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row)) {
                 return self.taken(&mut txn, TableId(taken), &table.public_id).await;
             }
             txn.put(next_id_key(), Bytes::copy_from_slice(&(id + 1).to_be_bytes()));
             txn.put(name_row.clone(), Bytes::copy_from_slice(&id.to_be_bytes()));
             txn.put(record_key(table.id), record::encode(&table).into());
-            // After an unknown outcome the next try finds the name taken, by this table, or free.
+            // After an unknown outcome the next try finds the name free, or taken by this very table.
             if commit(txn).await? == Ended::Done {
                 let table = Arc::new(table);
                 self.write().admit(&table);
@@ -276,7 +230,7 @@ impl<S: Store> Catalogue<S> {
         Err(fault::internal())
     }
 
-    /// The table that has a name already: that of an earlier try of unknown outcome, or another one.
+    /// The table that has the name: the one of an earlier try with unknown outcome, or another one.
     async fn taken(
         &self,
         txn: &mut S::Transaction,
@@ -291,7 +245,7 @@ impl<S: Store> Catalogue<S> {
         Err(Error::new(ErrorKind::ResourceInUse, messages::table_exists(&table.name)))
     }
 
-    /// Changes a table's record; the change sees the newest one and may refuse.
+    /// Changes a table's record. The change gets the newest record and may refuse.
     pub(crate) async fn change<R>(
         &self,
         id: TableId,
@@ -324,6 +278,8 @@ impl<S: Store> Catalogue<S> {
                 return Ok((self.adopt(table), result));
             }
             table.version += 1;
+            table.check();
+            table.check_follows(&before);
             txn.put(record_key(id), record::encode(&table).into());
             match commit(txn).await? {
                 Ended::Done => return Ok((self.adopt(table), result)),
@@ -334,14 +290,14 @@ impl<S: Store> Catalogue<S> {
         Err(fault::internal())
     }
 
-    /// Makes this copy of a table the one that requests see, unless they see a newer one.
+    /// Publishes this copy of a table to requests, unless they have a newer one.
     fn adopt(&self, table: Table) -> Arc<Table> {
         let table = Arc::new(table);
         self.write().replace(&table);
         table
     }
 
-    /// Takes a table's name away; its record stays until its rows are cleared.
+    /// Removes a table's name; its record stays until its rows are purged.
     pub(crate) async fn unname(&self, table: &Table) -> Result<(), Error> {
         let caller = owner(table);
         let name_row = name_key(&caller, &table.name);
@@ -354,12 +310,12 @@ impl<S: Store> Catalogue<S> {
                 .map_err(|fault| fault::storage(&fault))?;
             let named = rows.first().and_then(Option::as_ref).and_then(|row| read_u64(row));
             if named != Some(table.id.0) {
-                // An earlier try of unknown outcome did it.
+                // An earlier try with unknown outcome removed it.
                 self.write().doom(&caller, table);
                 return Ok(());
             }
             let mut record = read_record(&mut txn, table.id).await?;
-            // A new version, so that writers who are bound to the old one do not get through.
+            // A new version: commits of writers bound to the old one conflict.
             record.version += 1;
             txn.put(record_key(table.id), record::encode(&record).into());
             txn.delete(name_row.clone());
@@ -371,23 +327,39 @@ impl<S: Store> Catalogue<S> {
         Err(fault::internal())
     }
 
-    /// Forgets a table whose rows are cleared.
+    /// Deletes the record of a table whose rows are purged.
     pub(crate) async fn forget(&self, id: TableId) -> Result<(), Error> {
         let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
         txn.delete(record_key(id));
-        // If it is unsure whether the record is gone, a later step clears and forgets the table again.
+        // After an unknown outcome a later step purges and forgets the table again.
         if commit(txn).await? == Ended::Done {
             self.write().forget(id);
         }
         Ok(())
     }
 
-    /// Takes over what the store says of a table; for writers who met a newer record than theirs.
+    /// Reads a table's record again, for a writer that found a newer one than its own.
     pub(crate) async fn refresh(&self, table: &Table) -> Result<(), Error> {
         let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
         let newest = read_record(&mut txn, table.id).await?;
         self.adopt(newest);
         Ok(())
+    }
+
+    /// Deletes rows that nobody reads any more, such as the progress of a finished backfill. After an unknown
+    /// outcome a few bytes may remain; ids are never reused, so no reader can mistake them.
+    pub(crate) async fn forget_rows(
+        &self,
+        rows: impl IntoIterator<Item = Bytes> + Send,
+    ) -> Result<(), Error> {
+        let mut txn = self.store.begin().await.map_err(|fault| fault::storage(&fault))?;
+        for row in rows {
+            txn.delete(row);
+        }
+        match txn.commit().await {
+            Ok(_) | Err(CommitError::Conflict | CommitError::TooLarge | CommitError::Unknown) => Ok(()),
+            Err(CommitError::Failed(fault)) => Err(fault::storage(&fault)),
+        }
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Cache> {
@@ -411,7 +383,7 @@ impl Cache {
         self.record_bytes -= forgotten.map_or(0, |table| record_bytes(&table));
     }
 
-    /// Lets requests see a table that the store has, unless they see it already or do no more.
+    /// Publishes a table found in the store, unless it is known or was deleted since.
     fn admit(&mut self, table: &Arc<Table>) {
         let known = self.names.get(&owner(table)).and_then(|tables| tables.get(&table.name));
         if known.is_some_and(|known| known.id == table.id) {
@@ -421,7 +393,7 @@ impl Cache {
         }
     }
 
-    /// Puts a newer copy in the old one's place, wherever that is; an older copy changes nothing.
+    /// Replaces an older copy, named or deleted; an older copy than the present one changes nothing.
     fn replace(&mut self, table: &Arc<Table>) {
         let named = self.names.get_mut(&owner(table)).and_then(|tables| tables.get_mut(&table.name));
         let named = named.filter(|named| named.id == table.id);
@@ -433,7 +405,7 @@ impl Cache {
         }
     }
 
-    /// Takes a table out of the names, if it is still the one of that name.
+    /// Removes a table from the names, if the name is still its own.
     fn doom(&mut self, caller: &Caller, table: &Table) {
         let Some(tables) = self.names.get_mut(caller) else { return };
         if tables.get(&table.name).is_some_and(|named| named.id == table.id)
@@ -447,17 +419,17 @@ impl Cache {
     }
 }
 
-/// What a table takes in the catalogue, on disk and about as much in memory.
+/// The size of a table's record, on disk and about as much in memory.
 pub(crate) fn record_bytes(table: &Table) -> usize {
     record::encode(table).len()
 }
 
-/// Whose table it is.
+/// The account and region of a table.
 pub(crate) fn owner(table: &Table) -> Caller {
     Caller { account: AccountId::from(table.account.as_str()), region: Region::from(table.region.as_str()) }
 }
 
-/// An ARN must be of the caller's account, and then of the caller's region.
+/// An ARN must name the caller's region and account; the region is checked first.
 fn check_scope(caller: &Caller, table: &TableRef) -> Result<(), Error> {
     let Some(scope) = &table.arn_scope else { return Ok(()) };
     if scope.region != caller.region.as_str() {
@@ -476,12 +448,13 @@ async fn read_record<T: Transaction>(txn: &mut T, id: TableId) -> Result<Table, 
     record::decode(&row).map_err(|_unreadable| fault::internal())
 }
 
-/// How a commit ended that may be tried again.
+/// The end of a commit that may be tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     Done,
     Conflict,
-    /// The next try finds out: whatever it commits makes the unknown one impossible, or shows that it happened.
+    /// The next try resolves it: it finds the unknown commit done, or its own commit makes that one
+    /// impossible.
     Unknown,
 }
 
@@ -494,7 +467,7 @@ async fn commit<T: Transaction>(txn: T) -> Result<Ended, Error> {
     }
 }
 
-/// Hands every row of one part of the catalogue to `take`.
+/// Passes every row of one part of the catalogue to `take`.
 async fn load<S: Store>(
     store: &S,
     part: u8,
@@ -508,7 +481,8 @@ async fn load<S: Store>(
         let scan = Scan { range, direction: Direction::Forward, rows_max: LOAD_ROWS, bytes_max: LOAD_BYTES };
         let page = snapshot.scan(&scan).await?;
         let Some(last) = page.entries.last() else { return Ok(()) };
-        start = crate::layout::after(&last.key);
+        assert!(last.key >= start, "a forward scan advances");
+        start = layout::after(&last.key);
         for entry in page.entries {
             take(entry.key, entry.value)?;
         }

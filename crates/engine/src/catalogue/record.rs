@@ -1,7 +1,8 @@
-//! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact encoding.
+//! A table's stored form: a format byte, the record's version (u64), then the record in postcard's compact
+//! encoding.
 //!
-//! The records here mirror `Table` and the schema, which `semantics` keeps free of any format. What a later format adds
-//! stands in a record of its own behind the first, so that older ones are still read.
+//! The records mirror `Table` and the schema, because `semantics` has no stored format. What a later format
+//! adds is a second record after the first, so older records are still read.
 
 use keywright_semantics::schema::{
     IndexKind, IndexSchema, KeyAttribute, KeySchema, KeyType, Projection, TableSchema,
@@ -10,17 +11,19 @@ use serde::{Deserialize, Serialize};
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::stream::{NewStream, Stream};
+use super::rows::record_version;
+use super::shards::NewStream;
+use super::stream::{Stream, StreamState};
 use super::table::{
-    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, StreamState,
-    Table, TableStatus, Throughput, Warm,
+    BillingMode, ClassState, DoomedIndex, EncryptionState, IndexState, OnDemandLimits, Seen, Table,
+    TableStatus, Throughput, Warm,
 };
 use super::ttl::TtlState;
-use crate::layout::TableId;
+use crate::support::layout::TableId;
 
 /// The first format: a `TableRecord` alone.
 const FORMAT_FIRST: u8 = 1;
-/// The present format: a `TableRecord`, then a `LaterRecord`.
+/// The current format: a `TableRecord`, then a `LaterRecord`.
 const FORMAT: u8 = 2;
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -92,7 +95,7 @@ struct TableRecord {
     tags: BTreeMap<String, String>,
 }
 
-/// What tables did not have in the first format.
+/// The fields that the first format did not have.
 #[derive(Default, Serialize, Deserialize)]
 struct LaterRecord {
     streams: Vec<Stream>,
@@ -111,7 +114,7 @@ impl std::fmt::Display for RecordFault {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::UnknownFormat(Some(version)) => {
-                write!(formatter, "its format version is {version}, which this program does not know")
+                write!(formatter, "its format version is {version}, which this release does not know")
             }
             Self::UnknownFormat(None) => formatter.write_str("it is empty"),
             Self::Malformed(text) => formatter.write_str(text),
@@ -129,12 +132,6 @@ pub(crate) fn encode(table: &Table) -> Vec<u8> {
         .expect("a record of owned values encodes into a vector")
 }
 
-/// The version of a stored record, without reading the rest.
-pub(super) fn version(bytes: &[u8]) -> Option<u64> {
-    let (_, rest) = bytes.split_first()?;
-    rest.first_chunk::<8>().map(|version| u64::from_be_bytes(*version))
-}
-
 pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     let format = bytes.first().copied();
     if !matches!(format, Some(FORMAT | FORMAT_FIRST)) {
@@ -142,7 +139,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     }
     let cut_short = || RecordFault::Malformed("it is cut short".to_owned());
     let malformed = |error: postcard::Error| RecordFault::Malformed(error.to_string());
-    let version = version(bytes).ok_or_else(cut_short)?;
+    let version = record_version(bytes).ok_or_else(cut_short)?;
     let rest = bytes.get(9..).ok_or_else(cut_short)?;
     let (record, rest): (TableRecord, _) = postcard::take_from_bytes(rest).map_err(malformed)?;
     let mut table = Table { version, ..record.into() };
@@ -157,8 +154,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Table, RecordFault> {
     Ok(table)
 }
 
-/// The first format knew that a stream was enabled, but kept no records: the stream begins when it is read. That of a
-/// table being deleted was left enabled then; begun now, nothing would ever end it.
+/// The first format said that a stream is enabled, but kept no records: the stream begins when the record is
+/// read. The stream of a table that is being deleted does not begin, because nothing would disable it.
 fn begin_stream(table: &mut Table) {
     if table.status == TableStatus::Deleting {
         table.stream.view = None;
@@ -322,12 +319,12 @@ mod tests {
     use crate::tests::harness::{bench, caller};
 
     #[test]
-    fn a_record_says_what_it_was_made_from() {
+    fn a_record_reads_back_as_the_table_it_was_written_from() {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         assert_eq!(decode(&encode(&table)).as_ref(), Ok(&*table));
     }
 
-    /// A table with a stream, and its record as the first format had it.
+    /// A table with a stream, and its record in the first format.
     fn of_the_first_format(status: TableStatus) -> (Table, Vec<u8>) {
         let table = bench().engine.catalogue().find(&caller(), "t").expect("the bench has a table");
         let mut old = Table { status, ..(*table).clone() };

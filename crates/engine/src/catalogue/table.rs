@@ -1,6 +1,7 @@
-//! One table as the engine knows it: schema, indexes and their states, billing, and what DescribeTable tells.
+//! One table as the engine knows it: schema, indexes and their states, billing, and what DescribeTable
+//! reports.
 //!
-//! This is the stored format too (`record`): every field is a promise to databases that exist.
+//! These types are also the stored format (`record`): existing databases depend on every field.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +11,10 @@ use keywright_semantics::schema::{IndexSchema, KeyAttribute, TableSchema};
 use keywright_store::Snapshot;
 use serde::{Deserialize, Serialize};
 
-use super::record;
-use super::stream::Stream;
+use super::rows::{record_key, record_version};
+use super::stream::{Stream, StreamState};
 use super::ttl::TtlState;
-use crate::layout::{IndexId, Space, TableId};
+use crate::support::layout::{IndexId, Space, TableId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum TableStatus {
@@ -70,24 +71,24 @@ impl OnDemandLimits {
     }
 }
 
-/// What a table or index can take at once.
+/// Warm throughput: the units that a table or index can serve at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Warm {
     pub read_units: u64,
     pub write_units: u64,
 }
 
-/// Where a new index's backfill stands. How far a scan has come is a row of its own, so that progress does not disturb
-/// writers, who depend on the table's record.
+/// The phase of a new index's backfill. Its progress is a row of its own: a change of the table's record
+/// would make writers conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Backfill {
-    /// Announced; no item has been read yet.
+    /// Announced: no item has been read yet.
     Allocating,
-    /// Items are being read and given their entries.
+    /// Items are read, and their entries are written.
     Scanning,
 }
 
-/// One index beside its schema. Local indexes are always active.
+/// The state of one index. Local indexes are always active.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct IndexState {
     pub id: IndexId,
@@ -99,27 +100,11 @@ pub(crate) struct IndexState {
     pub warm: Option<Warm>,
 }
 
-/// An index that no operation sees any more, until its entries are gone.
+/// A deleted index, until its entries are gone. No operation sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DoomedIndex {
     pub schema: IndexSchema,
     pub state: IndexState,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum StreamView {
-    KeysOnly,
-    NewImage,
-    OldImage,
-    NewAndOldImages,
-}
-
-/// A table's stream: its view while enabled, its label since it was first enabled.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct StreamState {
-    pub view: Option<StreamView>,
-    /// The latest stream's label, kept after disabling.
-    pub label: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -140,12 +125,12 @@ pub(crate) struct EncryptionState {
     pub key_arn: String,
 }
 
-/// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of table and
-/// indexes once.
+/// A table. Invariant: `states` runs parallel to `schema.indexes`; `definitions` holds each key attribute of
+/// table and indexes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Table {
     pub id: TableId,
-    /// Grows with every change of the record.
+    /// Increases with every change of the record.
     pub version: u64,
     /// The universally unique id that clients see.
     pub public_id: String,
@@ -153,7 +138,7 @@ pub(crate) struct Table {
     pub region: String,
     pub name: String,
     pub status: TableStatus,
-    /// When the present status may end; background work makes it end.
+    /// When background work may end the present status.
     pub status_until_ms: u64,
     pub created_ms: u64,
     /// Live indexes only; `states` has each one's state.
@@ -182,8 +167,8 @@ pub(crate) struct Table {
     pub seen: Seen,
 }
 
-/// The newest version of the store at which a table's record was read and was this copy's, 0 for none. A clone is
-/// another copy, of which nothing is known yet; it plays no part in comparisons.
+/// The newest store version at which this copy was found to agree with the stored record; 0 if it never was.
+/// A clone starts at 0. Comparisons of tables ignore it.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(AtomicU64);
 
@@ -202,27 +187,52 @@ impl PartialEq for Seen {
 impl Eq for Seen {}
 
 impl Table {
+    /// Checks the table's invariants before its record is written.
+    ///
+    /// # Panics
+    ///
+    /// If one does not hold.
+    pub(super) fn check(&self) {
+        assert_eq!(self.states.len(), self.schema.indexes.len(), "every index has a state");
+        let ids_below_next = self.states.iter().all(|state| state.id.0 < self.next_index_id);
+        assert!(ids_below_next, "the next index id is unused");
+        assert!(self.ttl.enabled().is_some() || !self.ttl.filling, "only an enabled time to live is filled");
+        self.streams.iter().for_each(Stream::check);
+    }
+
+    /// Checks that this record may follow another of the same table.
+    ///
+    /// # Panics
+    ///
+    /// If it may not.
+    pub(super) fn check_follows(&self, before: &Self) {
+        assert_eq!(self.id, before.id, "a change keeps the table's id");
+        assert!(self.version > before.version, "versions of a table's record increase");
+        assert!(self.next_index_id >= before.next_index_id, "index ids are never reused");
+        assert!(self.next_shard >= before.next_shard, "shard numbers are never reused");
+    }
+
     pub(crate) fn arn(&self) -> String {
         format!("arn:aws:dynamodb:{}:{}:table/{}", self.region, self.account, self.name)
     }
 
-    /// The key of the table's record: every write of an item has it in its conflict set.
+    /// The key of the table's record. Every write of an item protects it.
     pub(crate) fn catalogue_key(&self) -> Bytes {
-        super::record_key(self.id)
+        record_key(self.id)
     }
 
-    /// Whether this is what the stored record says.
+    /// Whether this copy agrees with the stored record.
     pub(crate) fn is_current(&self, row: Option<&Bytes>) -> bool {
-        row.and_then(|row| record::version(row)) == Some(self.version)
+        row.and_then(|row| record_version(row)) == Some(self.version)
     }
 
-    /// Whether this is what the stored record says, as far as that is known without reading it.
+    /// Whether this copy is known to agree with the stored record, without reading it.
     pub(crate) fn is_known_current(&self, view: &impl Snapshot) -> bool {
         let seen = self.seen.0.load(Ordering::Relaxed);
         view.changed_at(Space::Catalogue.byte()).0 <= seen && seen <= view.version().0
     }
 
-    /// As `is_current`, for a row read from this view; remembers it.
+    /// As `is_current`, for a row read from this view; remembers the view's version.
     pub(crate) fn is_current_at(&self, row: Option<&Bytes>, view: &impl Snapshot) -> bool {
         let current = self.is_current(row);
         if current {
@@ -231,7 +241,7 @@ impl Table {
         current
     }
 
-    /// Live indexes with their places and ids.
+    /// Live indexes with their positions and ids.
     pub(crate) fn indexes(&self) -> impl Iterator<Item = (usize, IndexId, &IndexSchema)> {
         self.schema
             .indexes
@@ -250,13 +260,13 @@ impl Table {
         self.indexes_with_states().find(|(schema, _)| schema.name == name)
     }
 
-    /// Whether the index at that place has all its entries.
+    /// Whether the index at this position has all its entries.
     pub(crate) fn index_readable(&self, place: usize) -> bool {
         let status = self.states.get(place).map(|state| state.status);
         matches!(status, Some(IndexStatus::Active | IndexStatus::Updating))
     }
 
-    /// The place of an index in `schema.indexes` and `states`.
+    /// The position of an index in `schema.indexes` and `states`.
     pub(crate) fn index_place(&self, name: &str) -> Option<usize> {
         self.schema.indexes.iter().position(|schema| schema.name == name)
     }

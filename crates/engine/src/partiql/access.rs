@@ -1,4 +1,4 @@
-//! A SELECT bound to its table: which ranges of rows, in which order, and what is asked of the rows besides.
+//! A SELECT bound to its table: the ranges of rows, their order, and the filter of each range.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::expression::{Condition, KeyClause, KeyCondition, KeyPredicate, Projection};
@@ -13,39 +13,39 @@ use keywright_semantics::value::AttributeValue;
 use keywright_store::{Direction, KeyRange};
 
 use crate::bind::range::bind_range;
+use crate::bind::source::holds;
 use crate::bind::source::{Source, bind_output, bind_source, check_projection};
 use crate::catalogue::Table;
-use crate::index::holds;
-use crate::layout::prefix_range;
+use crate::support::layout::prefix_range;
 
-/// What a SELECT reads.
+/// A bound SELECT.
 pub(super) struct Bound<'a> {
     pub source: Source<'a>,
-    /// One after the other.
+    /// The ranges, in the order in which they are read.
     pub ranges: Vec<BoundRange>,
-    /// The direction within each.
+    /// The scan direction within each range.
     pub direction: Direction,
     pub projection: Option<Projection>,
 }
 
-/// Rows next to each other, and what is asked of them.
+/// A contiguous range of rows and its filter.
 #[derive(Clone, Debug)]
 pub(super) struct BoundRange {
-    /// The partition's value in the order of sort keys; nothing if the range is not of one partition.
+    /// The partition key, encoded to sort by value; empty if the range is not of one partition.
     partition: Vec<u8>,
     pub range: KeyRange,
     pub filter: Option<Condition>,
 }
 
-/// In which order partitions, and the rows of each, are read.
+/// The order of partitions, and of the rows of each.
 #[derive(Clone, Copy)]
 struct Order {
     partitions: Direction,
     rows: Direction,
 }
 
-/// The faults are looked for in the order in which the service does (observed): the index, what it does not hold, types of keys,
-/// ranges, filters, ORDER BY.
+/// Binds a SELECT. Checks are in the service's order (observed): the index, attributes that it does not
+/// project, types of keys, ranges, filters, ORDER BY.
 pub(super) fn bind<'a>(
     table: &'a Table,
     select: &Select,
@@ -89,7 +89,7 @@ pub(super) fn bind<'a>(
     Ok(Bound { source, ranges, direction: order.rows, projection })
 }
 
-/// What keeps a SELECT from being one read by a whole key, if it is a fault of its own.
+/// Reports faults in the ranges of a SELECT that does not name one whole key.
 pub(super) fn check_ranges(table: &Table, select: &Select) -> Result<(), Error> {
     let source = Source { table, index: None };
     if let Access::Reads(reads) = access(source.key(), select)? {
@@ -115,7 +115,7 @@ fn directed(direction: Direction, order: std::cmp::Ordering) -> std::cmp::Orderi
 fn check_index(table: &Table, select: &Select, consistency: Consistency) -> Result<(), Error> {
     let Some(name) = select.index.as_deref() else { return Ok(()) };
     let Some((index, _)) = table.index(name) else { return Err(Error::validation(messages::UNKNOWN_INDEX)) };
-    // Statements do not read indexes whose keys have several attributes of a kind.
+    // Statements cannot read indexes with several partition or sort key attributes.
     if index.key.partition.len() > 1 || index.key.sort.len() > 1 {
         return Err(Error::validation(messages::MULTI_ATTRIBUTE_INDEX));
     }
@@ -164,7 +164,7 @@ fn intersection(one: KeyRange, other: KeyRange) -> KeyRange {
     KeyRange { start: one.start.max(other.start), end }
 }
 
-/// No row may be read twice; which range comes first does not matter.
+/// No row may be read twice; the order of the ranges does not matter.
 fn check_overlap(ranges: &[BoundRange]) -> Result<(), Error> {
     let mut before: Option<&KeyRange> = None;
     let holds_rows = |range: &&KeyRange| range.end.as_ref().is_none_or(|end| range.start < *end);
@@ -179,27 +179,28 @@ fn check_overlap(ranges: &[BoundRange]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Rows of an index that are read by its key must hold what is asked of them; one read for which they do is enough, and
-/// the last of the others is told (observed). Where an index is read as a whole, what it does not hold is absent.
+/// An index that is read by its key must project the filter's attributes. One range for which it does is
+/// enough; otherwise the error names the attributes of the last range (observed). In an index that is read as
+/// a whole, attributes that are not projected count as absent.
 fn check_filters_are_held(source: Source<'_>, ranges: &[BoundRange]) -> Result<(), Error> {
     let Some((_, index)) = source.index.filter(|(_, index)| index.projection != IndexProjection::All) else {
         return Ok(());
     };
-    let mut told = Vec::new();
+    let mut missing = Vec::new();
     for bound in ranges {
-        told = bound.filter.as_ref().map(Condition::attributes).unwrap_or_default();
-        told.retain(|name| !holds(&source.table.schema.key, index, name));
-        if told.is_empty() {
+        missing = bound.filter.as_ref().map(Condition::attributes).unwrap_or_default();
+        missing.retain(|name| !holds(&source.table.schema.key, index, name));
+        if missing.is_empty() {
             return Ok(());
         }
     }
-    if told.is_empty() {
+    if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::validation(filter_not_projected(&index.name, &hash_ordered(&told))))
+    Err(Error::validation(filter_not_projected(&index.name, &hash_ordered(&missing))))
 }
 
-/// Which order ORDER BY names for an attribute.
+/// The order that ORDER BY gives for an attribute.
 fn named(select: &Select, attribute: Option<&str>) -> Option<SortOrder> {
     let found = select.order.iter().find(|(name, _)| Some(name.as_str()) == attribute);
     found.map(|(_, order)| *order)
@@ -239,7 +240,7 @@ fn reads_order(key: &KeySchema, select: &Select, ranges: &[BoundRange]) -> Resul
     if is_several && of_partition.is_none() && !select.order.is_empty() {
         return Err(Error::validation(messages::ORDER_OF_SEVERAL_PARTITIONS));
     }
-    // A clause that orders partitions only turns the rows of each around (observed).
+    // If ORDER BY names the partition key only, the rows of each partition are reversed (observed).
     let rows = match of_sort {
         Some(order) => direction(order),
         None if select.order.is_empty() => Direction::Forward,

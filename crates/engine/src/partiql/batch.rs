@@ -1,4 +1,4 @@
-//! BatchExecuteStatement: statements one after the other, each with its own end.
+//! BatchExecuteStatement: statements executed one after the other, each with its own result.
 
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorDetail, ErrorKind};
@@ -12,13 +12,13 @@ use keywright_semantics::response::{
 use keywright_store::Store;
 
 use super::access::check_ranges;
-use super::write::{Answering, write};
-use super::{columns_of, sole_key};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::get_item::get_item;
-use crate::lane::Pace;
-use crate::meter::Meter;
+use super::keys::{columns_of, sole_key};
+use super::write::{WriteReturns, write};
+use crate::read::get_item::get_item;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::lane::Pace;
+use crate::support::meter::Meter;
 
 pub(crate) async fn batch_execute_statement<S: Store>(
     engine: &Engine<S>,
@@ -62,8 +62,8 @@ async fn run<S: Store>(
     if let Statement::Select(select) = &statement.statement {
         return get(engine, pace, caller, select, statement, capacity).await;
     }
-    let answering = Answering { on_condition_failure: statement.on_condition_failure, capacity };
-    let written = write(engine, caller, &statement.statement, answering).await?;
+    let returns = WriteReturns { on_condition_failure: statement.on_condition_failure, capacity };
+    let written = write(engine, caller, &statement.statement, returns).await?;
     Ok((written.attributes, written.consumed_capacity))
 }
 

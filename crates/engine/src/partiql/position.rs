@@ -1,4 +1,4 @@
-//! Where a SELECT goes on: an opaque text that belongs to one statement with its parameters.
+//! `NextToken` of a SELECT: an opaque token that belongs to one statement with its parameters.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
@@ -8,9 +8,9 @@ use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::request::transact_write_items::Fingerprint;
 use keywright_semantics::value::Item;
 
-use crate::hex::hex;
+use crate::support::hex::hex;
 
-/// How many of the statement's ranges are done, and the last row of the present one.
+/// The number of finished ranges, and the key of the last row read in the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Position {
     pub range: u32,
@@ -30,7 +30,7 @@ impl Position {
         hex(sum.iter().chain(&owner).chain(&bytes))
     }
 
-    /// The position that a token says, if it was given out for this statement.
+    /// Parses a token that was issued for this statement.
     pub(super) fn parse(token: &str, statement: &Fingerprint) -> Result<Self, Error> {
         let (owner, position) =
             Self::read(token).ok_or_else(|| Error::validation(messages::INVALID_TOKEN))?;
@@ -41,7 +41,7 @@ impl Position {
         }
     }
 
-    /// The position, and which statement it belongs to.
+    /// The position, and the checksum of the statement that it belongs to.
     fn read(token: &str) -> Option<([u8; SUM_BYTES], Self)> {
         let digits = token.as_bytes();
         let pairs = digits.chunks(2).map(|pair| {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_says_its_position_to_its_own_statement_only() {
+    fn a_token_is_valid_for_its_own_statement_only() {
         let (mine, other) = (Fingerprint([1; 32]), Fingerprint([2; 32]));
         let key: Item = [("pk".to_owned(), AttributeValue::from("x"))].into();
         for after in [None, Some(key)] {

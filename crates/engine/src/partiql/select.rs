@@ -12,15 +12,15 @@ use keywright_semantics::response::ConsumedCapacity;
 use keywright_store::Store;
 
 use super::access::bind;
-use super::columns_of;
+use super::keys::columns_of;
 use super::position::Position;
 use crate::bind::source::bind_output;
 use crate::bind::start_key::{beyond, bind_resumed};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::page::{Plan, read_page};
+use crate::read::page::{Plan, read_page};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
-/// How a SELECT is read.
+/// The options of a SELECT.
 #[derive(Clone, Copy)]
 pub(super) struct Reading {
     pub consistency: Consistency,
@@ -32,16 +32,16 @@ pub(super) struct Reading {
 #[derive(Default)]
 pub(super) struct Rows {
     pub items: Vec<EncodedItem>,
-    /// Where to go on.
+    /// Where the next page begins.
     pub position: Option<Position>,
     pub consumed_capacity: Option<ConsumedCapacity>,
 }
 
-/// What a page may still evaluate. Its reads share one budget.
+/// What a page may still evaluate. All its reads share one budget.
 struct Budget {
     reads: usize,
     bytes: usize,
-    /// No end if absent.
+    /// Unlimited if absent.
     rows: Option<u32>,
 }
 
@@ -69,7 +69,7 @@ pub(super) async fn select<S: Store>(
     let bound = bind(&table, select, reading.consistency)?;
     let (output, fetch) = bind_output(bound.source, None, bound.projection.as_ref())?;
     let mut rows = Rows::default();
-    let mut tempo = engine.pace();
+    let mut turns = engine.pace();
     let mut budget = Budget {
         reads: PARTIQL_READS_PER_PAGE_MAX,
         bytes: PAGE_BYTES_MAX,
@@ -101,10 +101,12 @@ pub(super) async fn select<S: Store>(
             bytes_max: budget.bytes,
         };
         let page = read_page(engine, plan).await?;
+        let within = budget.rows.is_none_or(|rows| page.output.scanned_count <= u64::from(rows));
+        assert!(within, "a page keeps the statement's limit");
         budget.spend(page.output.scanned_count, page.bytes);
         let items = page.output.items.into_iter().flatten();
         for item in items {
-            rows.items.push(columns_of(&mut tempo, item, select.columns.as_deref()).await?);
+            rows.items.push(columns_of(&mut turns, item, select.columns.as_deref()).await?);
         }
         add(&mut rows.consumed_capacity, page.output.consumed_capacity);
         if let Some(last) = page.output.last_evaluated_key {
@@ -115,7 +117,7 @@ pub(super) async fn select<S: Store>(
     Ok(rows)
 }
 
-/// Several ranges are reads of their own, charged together.
+/// Adds the charge of one range to the page's.
 fn add(total: &mut Option<ConsumedCapacity>, more: Option<ConsumedCapacity>) {
     match (total.as_mut(), more) {
         (Some(total), Some(more)) => total.usage.merge(more.usage),

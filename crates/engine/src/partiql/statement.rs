@@ -8,9 +8,9 @@ use keywright_store::Store;
 
 use super::position::Position;
 use super::select::{Reading, select};
-use super::write::{Answering, write};
-use crate::engine::Engine;
-use crate::env::Caller;
+use super::write::{WriteReturns, write};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) async fn execute_statement<S: Store>(
     engine: &Engine<S>,
@@ -36,9 +36,11 @@ pub(crate) async fn execute_statement<S: Store>(
             }
         }
         statement => {
-            let answering =
-                Answering { on_condition_failure: request.on_condition_failure, capacity: request.capacity };
-            let written = write(engine, caller, statement, answering).await?;
+            let returns = WriteReturns {
+                on_condition_failure: request.on_condition_failure,
+                capacity: request.capacity,
+            };
+            let written = write(engine, caller, statement, returns).await?;
             ExecuteStatementOutput {
                 items: written.attributes.into_iter().collect(),
                 next_token: None,

@@ -15,16 +15,16 @@ use keywright_semantics::value::Item;
 use keywright_store::Store;
 
 use super::access::check_ranges;
+use super::keys::{columns_of, is_whole, key_match, sole_key};
 use super::write::{is_absent_or, is_new, is_there};
-use super::{columns_of, is_whole, key_match, sole_key};
+use crate::batch::cancel::cancelled;
+use crate::batch::transact_get_items::transact_get_items;
+use crate::batch::transact_write_items::{replayed, transact_write_items};
 use crate::bind::key::{bind_item_key, bind_key};
 use crate::bind::{BindFault, FaultScope};
-use crate::cancel::cancelled;
 use crate::catalogue::Table;
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::transact_get_items::transact_get_items;
-use crate::transact_write_items::{replayed, transact_write_items};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) async fn execute_transaction<S: Store>(
     engine: &Engine<S>,
@@ -49,7 +49,7 @@ pub(crate) async fn execute_transaction<S: Store>(
     Ok(Response::ExecuteTransaction(output))
 }
 
-/// The error of one statement, by its place.
+/// Adds the statement's position to an error.
 fn at(place: usize) -> impl Fn(Error) -> Error {
     move |error| match error.kind {
         ErrorKind::Validation => Error { message: messages::in_transaction(place, &error.message), ..error },
@@ -57,8 +57,8 @@ fn at(place: usize) -> impl Fn(Error) -> Error {
     }
 }
 
-/// Binds each statement to its table. What is wrong with a statement by itself refuses the request; a table that is not
-/// there, and keys that do not fit theirs, cancel the transaction with a reason for each statement (observed).
+/// Binds each statement to its table. A fault of a statement alone refuses the request. A missing table, or a
+/// key that does not fit its table, cancels the transaction with a reason for each statement (observed).
 fn bind_each<'r, S: Store, T: 'r, B>(
     engine: &Engine<S>,
     caller: &Caller,
@@ -95,6 +95,7 @@ async fn read<S: Store>(
     let gets = bind_each(engine, caller, statements, get)?;
     let native = TransactGetItems { gets, capacity: request.capacity };
     let output = transact_get_items(engine, caller, &native).await?;
+    assert_eq!(output.responses.len(), selects.len(), "every SELECT has a response");
     let mut pace = engine.pace();
     let mut responses = Vec::with_capacity(selects.len());
     for (item, select) in output.responses.into_iter().zip(selects) {
@@ -106,7 +107,7 @@ async fn read<S: Store>(
     Ok(ExecuteTransactionOutput { responses, consumed_capacity: output.consumed_capacity })
 }
 
-/// One SELECT as the native request says it.
+/// One SELECT as an action of the native request.
 fn get(table: &Table, select: &Select) -> Result<Result<TransactGet, BindFault>, Error> {
     if select.index.is_some() {
         return Err(Error::validation(messages::TRANSACTION_READS_INDEX));
@@ -192,8 +193,8 @@ fn action(table: &Table, statement: &TransactStatement) -> Result<Result<Transac
     }))
 }
 
-/// The item that an UPDATE or DELETE of a transaction names, and the conditions beside; a clause that does not name one
-/// item is told as a key that does not fit (observed).
+/// The item that an UPDATE or DELETE of a transaction names, and the rest of the clause. A clause that does
+/// not name one item is reported as a key that does not fit (observed).
 fn named_item(table: &Table, condition: Option<&Where>) -> Result<(Item, Option<Condition>), BindFault> {
     let found = key_match(&table.schema.key, condition, KeyForms::Equal);
     if found.contradicted.is_some() {
@@ -203,7 +204,7 @@ fn named_item(table: &Table, condition: Option<&Where>) -> Result<(Item, Option<
     Ok((found.key, found.rest))
 }
 
-/// A put that was to be the first tells that it was not.
+/// An INSERT whose item exists is reported as a duplicate.
 fn with_duplicates(error: Error, statements: &[TransactStatement]) -> Error {
     match *error.detail {
         ErrorDetail::Reasons(reasons) => {

@@ -1,26 +1,25 @@
-//! INSERT, UPDATE and DELETE on their own: one action of the write core each.
+//! INSERT, UPDATE and DELETE outside of transactions: each is a single-item write.
 
-use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::expression::Condition;
 use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::partiql::{KeyForms, KeyMatch, Returning, Statement, Where};
+use keywright_semantics::request::ConditionalWrite;
 use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue};
-use keywright_semantics::request::table_ref::TableRef;
 use keywright_semantics::response::WriteItemOutput;
 use keywright_semantics::schema::TableSchema;
 use keywright_store::Store;
 
-use super::{is_whole, key_match};
-use crate::bind::item::{bind_put, check_condition, check_update};
+use super::keys::{is_whole, key_match};
+use crate::bind::item::{bind_put, check_update};
 use crate::bind::key::bind_key;
-use crate::change::{Action, Effect};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::fault;
-use crate::single_write::{Reported, output, write_one};
-use crate::update_item::returned;
+use crate::catalogue::Table;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::write::change::Effect;
+use crate::write::single_write::{WriteTarget, write_one};
 
 /// The item that an UPDATE or DELETE names.
 fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatch, Error> {
@@ -34,17 +33,18 @@ fn named_item(schema: &TableSchema, condition: Option<&Where>) -> Result<KeyMatc
     Ok(found)
 }
 
-/// An INSERT is a put where nothing is.
+/// The condition of an INSERT: no item has the key.
 pub(super) fn is_new(schema: &TableSchema) -> Condition {
     Condition::attribute_not_exists(partition_name(schema))
 }
 
-/// An UPDATE changes what is there.
+/// The condition of an UPDATE: the item exists, and the rest of the clause holds.
 pub(super) fn is_there(schema: &TableSchema, rest: Option<Condition>) -> Condition {
     Condition::attribute_exists(partition_name(schema)).and(rest)
 }
 
-/// A DELETE of what is not there succeeds, whatever else it asks (observed).
+/// The condition of a DELETE. Deleting a missing item succeeds, whatever the rest of the clause says
+/// (observed).
 pub(super) fn is_absent_or(schema: &TableSchema, rest: Option<Condition>) -> Option<Condition> {
     rest.map(|rest| Condition::attribute_not_exists(partition_name(schema)).or(rest))
 }
@@ -63,19 +63,19 @@ pub(super) const fn return_value(returning: Returning) -> ReturnValue {
     }
 }
 
-/// How a write is answered.
+/// What the response to a statement that writes carries.
 #[derive(Clone, Copy)]
-pub(super) struct Answering {
+pub(super) struct WriteReturns {
     pub on_condition_failure: OnConditionFailure,
     pub capacity: ReturnConsumedCapacity,
 }
 
-/// Carries out a statement that writes.
+/// Executes a statement that writes.
 pub(super) async fn write<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
     statement: &Statement,
-    answering: Answering,
+    returns: WriteReturns,
 ) -> Result<WriteItemOutput, Error> {
     let found = engine.catalogue().lookup(caller, statement.table())?;
     let schema = &found.schema;
@@ -92,11 +92,16 @@ pub(super) async fn write<S: Store>(
         Statement::Exists(_) => return Err(Error::validation(messages::EXISTS_OUTSIDE_TRANSACTION)),
         Statement::Select(_) => return Err(fault::internal()),
     };
-    let condition = condition.as_ref();
-    let table: &TableRef = statement.table();
-    let bind = || {
-        let table = engine.catalogue().lookup(caller, table)?;
-        let (key, effect) = match statement {
+    let shared = ConditionalWrite {
+        condition,
+        return_values: return_value(returning),
+        on_condition_failure: returns.on_condition_failure,
+        capacity: returns.capacity,
+        metrics: ReturnItemCollectionMetrics::None,
+    };
+    let target = WriteTarget { table: statement.table(), item: &key };
+    let bind = |table: &Table| {
+        Ok(match statement {
             Statement::Insert { item, .. } => {
                 let put = bind_put(table.id, &table.schema, item)?;
                 (put.key, Effect::Put(put.item))
@@ -107,23 +112,12 @@ pub(super) async fn write<S: Store>(
                 (bound, Effect::Update { key: &key, update: Some(update) })
             }
             _ => (bind_key(table.id, &table.schema, &key)?, Effect::Delete),
-        };
-        check_condition(&table.schema, condition)?;
-        Ok(Action { table, key, effect, condition })
+        })
     };
-    let outcome = write_one(engine, answering.on_condition_failure, bind).await;
-    let outcome = outcome.map_err(|error| match (statement, error.kind) {
+    write_one(engine, caller, target, &shared, bind).await.map_err(|error| match (statement, error.kind) {
         (Statement::Insert { .. }, ErrorKind::ConditionalCheckFailed) => {
             Error { kind: ErrorKind::DuplicateItem, message: messages::DUPLICATE_ITEM.to_owned(), ..error }
         }
         _ => error,
-    })?;
-    let attributes: Option<EncodedItem> = returned(&outcome.change, return_value(returning));
-    let reported = Reported {
-        table_name: &table.as_given,
-        item: &key,
-        capacity: answering.capacity,
-        metrics: ReturnItemCollectionMetrics::None,
-    };
-    Ok(output(&outcome, attributes, reported))
+    })
 }

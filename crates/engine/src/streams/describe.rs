@@ -5,11 +5,13 @@ use keywright_semantics::request::{DescribeStream, ShardSelection};
 use keywright_semantics::response::{Response, ShardDescription, StreamDescription, TimestampMs};
 use keywright_store::Store;
 
-use super::{find, number_in, sequence_number, settle, shard_id, status, stream_arn};
+use super::find;
+use super::names::{number_in, sequence_number, shard_id, status, stream_arn};
+use super::settle::settle;
+use crate::catalogue::names::{key_schema, view_name};
 use crate::catalogue::{Shard, Stream};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::tables::describe::{key_schema, view_name};
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) async fn describe_stream<S: Store>(
     engine: &Engine<S>,
@@ -21,7 +23,8 @@ pub(crate) async fn describe_stream<S: Store>(
         found = find::stream(engine, caller, &request.stream)?;
     }
     let stream = found.stream();
-    // By number, in which shards stand also after the clock was set back. A start that is forgotten has one too.
+    // By number: shards are in this order even if the clock was set back, and a forgotten start has a number
+    // too.
     let start = request.exclusive_start_shard_id.as_deref().map(number_in);
     let mut shards: Vec<ShardDescription> = stream
         .shards
@@ -56,7 +59,7 @@ fn is_selected(stream: &Stream, shard: &Shard, selection: &ShardSelection) -> bo
 }
 
 fn describe(stream: &Stream, shard: &Shard) -> ShardDescription {
-    // A parent that is forgotten is no longer named: consumers could not ask for it.
+    // A forgotten parent is not named: consumers could not read it.
     let parent = shard.parent.and_then(|parent| stream.shard(parent));
     let last = shard.closed.map(|closed| closed.last.unwrap_or(shard.start));
     ShardDescription {

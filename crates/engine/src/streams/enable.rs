@@ -1,24 +1,31 @@
-//! Streams begin and end with changes of their table.
+//! Enabling and disabling a stream, in a change of its table.
 
 use std::sync::Arc;
 
 use keywright_semantics::error::Error;
+use keywright_semantics::limits::PARTITION_WRITE_UNITS_MAX;
 use keywright_store::{Snapshot, Store};
 
-use super::maintain::first_shards;
-use crate::catalogue::{NewStream, StreamState, StreamView, Table};
-use crate::engine::Engine;
-use crate::fault;
+use crate::catalogue::{NewStream, StreamState, StreamView, Table, Throughput};
+use crate::state::Engine;
+use crate::support::fault;
 
-/// What a stream that begins or ends needs to know of its surroundings.
+/// The number of shards of a new stream: one for each partition that the table's provisioned throughput
+/// needs. The stream of an on-demand table begins with one shard, which is split under load.
+fn first_shards(throughput: Throughput, shards_max: u32) -> u32 {
+    let partitions = throughput.write_units.div_ceil(PARTITION_WRITE_UNITS_MAX);
+    u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards_max.max(1))
+}
+
+/// The time and the limits for a stream that begins or ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     now_ms: u64,
-    /// When the change counts as done.
+    /// When the transition ends.
     settled_ms: u64,
     shards_max: u32,
     shards_kept_max: usize,
-    /// The newest commit: records of a stream that begins now are of later ones.
+    /// The newest commit. Records of a new stream are of later commits.
     version: u64,
 }
 
@@ -36,14 +43,14 @@ impl Moment {
     }
 }
 
-/// Whether a table keeps so many shards that no stream may begin before the oldest are a day old. Its record, which every
-/// writer reads, holds them all.
+/// Whether a table keeps too many shards for a new stream; shards are forgotten a day after they close. The
+/// table's record, which every writer depends on, has them all.
 pub(crate) fn are_too_many(table: &Table, moment: Moment) -> bool {
     table.streams.iter().map(|stream| stream.shards.len()).sum::<usize>() >= moment.shards_kept_max
 }
 
-/// Begins a stream of a table that has none enabled. `namesakes` are the caller's tables of that name, deleted ones
-/// included: name and label are all that a stream's ARN tells it apart by.
+/// Enables a stream of a table that has none enabled. `namesakes` are the caller's tables of that name,
+/// including deleted ones: a stream's ARN has the table's name and the label only.
 pub(crate) fn enable(table: &mut Table, namesakes: &[Arc<Table>], view: StreamView, moment: Moment) {
     let Moment { now_ms: created_ms, settled_ms, shards_max, version: after, .. } = moment;
     let label = new_label(table, namesakes, created_ms);
@@ -52,23 +59,23 @@ pub(crate) fn enable(table: &mut Table, namesakes: &[Arc<Table>], view: StreamVi
     table.open_stream(NewStream { label, view, created_ms, settled_ms, after }, shards);
 }
 
-/// Ends the enabled stream, if there is one; its records stay for a day.
+/// Disables the enabled stream, if there is one; its records are kept for a day.
 pub(crate) fn disable(table: &mut Table, moment: Moment) {
     table.stream.view = None;
     table.close_stream(moment.now_ms, moment.settled_ms);
 }
 
-/// The first label from this time on that no stream of these tables has had.
+/// The first label from this time on that no stream of these tables has.
 fn new_label(table: &Table, namesakes: &[Arc<Table>], now_ms: u64) -> String {
     let tables = || namesakes.iter().map(Arc::as_ref).chain([table]);
     let is_new = |label: &String| {
         tables()
             .all(|table| table.stream.label.as_ref() != Some(label) && table.stream_labelled(label).is_none())
     };
-    let had: usize = tables().map(|table| table.streams.len() + 1).sum();
-    let had = u64::try_from(had).unwrap_or(u64::MAX);
-    let mut labels = (now_ms..=now_ms.saturating_add(had)).map(label);
-    labels.find(is_new).expect("one more label than these tables have had")
+    let used: usize = tables().map(|table| table.streams.len() + 1).sum();
+    let used = u64::try_from(used).unwrap_or(u64::MAX);
+    let mut labels = (now_ms..=now_ms.saturating_add(used)).map(label);
+    labels.find(is_new).expect("one more candidate than labels in use")
 }
 
 /// A stream's label: the time it was enabled, to the millisecond, as ISO 8601.

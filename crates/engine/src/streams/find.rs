@@ -1,4 +1,4 @@
-//! Streams by name, for the operations on them.
+//! Looking up streams and shards by name.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use keywright_semantics::messages::stream as messages;
 use keywright_semantics::request::StreamRef;
 use keywright_store::Store;
 
-use super::shard_id;
+use super::names::shard_id;
 use crate::catalogue::{Shard, Stream, Table};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
-/// A table that still has a stream, and the stream's label.
+/// A table that has a stream, and the stream's label.
 pub(super) struct Found {
     pub table: Arc<Table>,
     label: String,
@@ -24,7 +24,7 @@ impl Found {
     }
 }
 
-/// The stream that a caller names, of a live or a deleted table.
+/// The stream with this ARN, of a live or a deleted table.
 pub(super) fn stream<S: Store>(
     engine: &Engine<S>,
     caller: &Caller,
@@ -39,7 +39,7 @@ pub(super) fn stream<S: Store>(
     table.map(|table| Found { table, label: stream.label.clone() }).ok_or_else(not_found)
 }
 
-/// The shard of that name.
+/// The shard with this id.
 pub(super) fn shard<'s>(stream: &'s Stream, id: &str) -> Result<&'s Shard, Error> {
     let shard = stream.shards.iter().find(|shard| shard_id(shard) == id);
     shard.ok_or_else(|| Error::new(ErrorKind::ResourceNotFound, messages::SHARD_NOT_FOUND))

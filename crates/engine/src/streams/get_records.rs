@@ -1,4 +1,4 @@
-//! GetRecords: a page of a shard, and where to read on.
+//! GetRecords: a page of a shard's records, and the iterator of the next page.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::key::{KeyValueRef, partition_hash};
@@ -8,15 +8,17 @@ use keywright_semantics::request::GetRecords;
 use keywright_semantics::response::{GetRecordsOutput, Response, StreamRecord, TimestampMs};
 use keywright_store::{LogEntry, LogRead, Snapshot, Store};
 
+use super::find;
 use super::iterator::ShardIterator;
-use super::record::ChangeRecord;
-use super::{find, just_before, log_of, place_of, sequence_number};
+use super::names::{just_before, place_of, sequence_number};
+use crate::catalogue::names::view_name;
 use crate::catalogue::{Shard, Stream, Table};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::fault;
-use crate::hex::hex;
-use crate::tables::describe::view_name;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::hex::hex;
+use crate::support::layout::log_of;
+use crate::write::change_record::ChangeRecord;
 
 pub(crate) async fn get_records<S: Store>(
     engine: &Engine<S>,
@@ -39,15 +41,20 @@ pub(crate) async fn get_records<S: Store>(
         (Some(after), Some(horizon)) if after < horizon => return Err(trimmed()),
         (after, _) => after,
     };
-    // Taken after the shard was looked up: if that is closed, all its records are in this snapshot.
+    // Taken after the shard was looked up: if the shard is closed, the snapshot has all its records.
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let read = LogRead {
-        id: log_of(&found.table, shard.number),
+        id: log_of(found.table.id, shard.number),
         after,
         entries_max: request.limit,
         bytes_max: STREAM_PAGE_BYTES_MAX,
     };
     let entries = snapshot.read_log(read).await.map_err(|error| fault::storage(&error))?;
+    let in_order = entries.is_sorted_by(|one, next| one.position < next.position);
+    assert!(in_order, "positions rise within a shard");
+    let begins_after = entries.first().is_none_or(|entry| after.is_none_or(|after| entry.position > after));
+    assert!(begins_after, "a page begins after the iterator's position");
+    assert!(entries.len() <= request.limit, "a page keeps its limit");
     let last = entries.last().map(|entry| entry.position);
     let at_end =
         shard.closed.is_some() && is_end(&snapshot, LogRead { after: last.or(after), ..read }).await?;
@@ -58,7 +65,7 @@ pub(crate) async fn get_records<S: Store>(
     Ok(Response::GetRecords(GetRecordsOutput { records, next_shard_iterator }))
 }
 
-/// Whether nothing stands after the position that was read to.
+/// Whether no record follows.
 async fn is_end(snapshot: &impl Snapshot, read: LogRead) -> Result<bool, Error> {
     let rest = snapshot.read_log(LogRead { entries_max: 1, bytes_max: 1, ..read }).await;
     Ok(rest.map_err(|error| fault::storage(&error))?.is_empty())

@@ -1,22 +1,22 @@
-//! Shard iterators: opaque texts that say which shard is read, from where on, and when they were given out.
+//! Shard iterators: opaque tokens with the shard, the position and the time of issue.
 //!
-//! Nothing is kept for them. A checksum tells texts that were never given out.
+//! The engine keeps no state for them. A checksum detects tokens that were never issued.
 
 use keywright_semantics::key::{KeyValueRef, partition_hash};
 use keywright_semantics::request::StreamRef;
 use keywright_store::{CommitVersion, LogPosition};
 
-use crate::hex::hex;
+use crate::support::hex::hex;
 
-/// What stands between the stream's name and the rest; the number is the form's version.
+/// Separates the stream's ARN from the rest; the number is the format's version.
 const SEPARATOR: &str = "|1|";
 
-/// Where a consumer is in a shard.
+/// A consumer's position in a shard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ShardIterator {
     pub stream: StreamRef,
     pub shard: u32,
-    /// Read on after this; `None` is the oldest record that is kept.
+    /// The page begins after this position; `None` means at the oldest record.
     pub after: Option<LogPosition>,
     pub issued_ms: u64,
 }
@@ -34,7 +34,7 @@ impl ShardIterator {
         format!("{}{SEPARATOR}{body}{sum}", self.stream.arn)
     }
 
-    /// The iterator that a text says, if it was given out.
+    /// Parses an iterator; `None` if it was never issued.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (arn, rest) = text.split_once(SEPARATOR)?;
         let (body, sum) = rest.split_at_checked(BODY_CHARACTERS)?;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn an_iterator_says_what_it_was_made_from() {
+    fn an_iterator_reads_back_as_it_was_issued() {
         let position = LogPosition { version: CommitVersion(u64::MAX), index: 3 };
         for after in [None, Some(LogPosition::FIRST), Some(position), Some(LogPosition::LAST)] {
             let made = iterator(after);
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_never_given_out_is_told() {
+    fn an_iterator_that_was_never_issued_is_refused() {
         let text = iterator(None).to_text();
         for at in 0..text.len() {
             let mut changed = text.clone().into_bytes();

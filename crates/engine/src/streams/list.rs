@@ -1,13 +1,13 @@
-//! ListStreams: a caller's streams, those of deleted tables included, ordered by table and age.
+//! ListStreams: a caller's streams, including those of deleted tables, in the order of table and age.
 
 use keywright_semantics::request::ListStreams;
 use keywright_semantics::response::{ListStreamsOutput, Response, StreamSummary};
 use keywright_store::Store;
 
-use super::stream_arn;
+use super::names::stream_arn;
 use crate::catalogue::owner;
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) fn list_streams<S: Store>(engine: &Engine<S>, caller: &Caller, request: &ListStreams) -> Response {
     let tables = engine.catalogue().all();

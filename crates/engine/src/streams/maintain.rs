@@ -1,47 +1,22 @@
-//! Background work on streams: closed shards get their end, old records and shards go, hot and old shards give way.
+//! Background work on streams: settling closed shards, trimming old records and shards, replacing hot and old
+//! shards.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::{PARTITION_WRITE_UNITS_MAX, STREAM_RETENTION_MS};
 use keywright_store::{LogPosition, Store};
 
-use super::load::WINDOW_MS;
-use super::{log_of, place_of, search};
-use crate::catalogue::{RecordPlace, Shard, Stream, Succession, Table, Throughput};
-use crate::engine::{Engine, NextWake};
-use crate::fault;
+use super::search;
+use super::settle::settle;
+use crate::catalogue::{RecordPlace, Shard, Stream, Succession, Table};
+use crate::state::Engine;
+use crate::state::shard_loads::WINDOW_MS;
+use crate::support::fault;
+use crate::support::layout::log_of;
+use crate::support::wake::NextWake;
 
-/// How often records are looked for that are too old. Trimming changes the table's record, for which writers wait.
+/// The time between two trims. A trim changes the table's record, which makes writers conflict.
 const TRIM_INTERVAL_MS: u64 = 5 * 60_000;
-/// How many shards a stream begins with: one for each partition that the table's provisioned throughput takes. A table
-/// on demand begins with one, as small tables do, and splits as it is written to.
-pub(crate) fn first_shards(throughput: Throughput, shards_max: u32) -> u32 {
-    let partitions = throughput.write_units.div_ceil(PARTITION_WRITE_UNITS_MAX);
-    u32::try_from(partitions).unwrap_or(u32::MAX).clamp(1, shards_max.max(1))
-}
-
-/// Gives closed shards their end and their children their beginning. True if there was something to do.
-pub(crate) async fn settle<S: Store>(engine: &Engine<S>, table: &Table) -> Result<bool, Error> {
-    let unsettled: Vec<&Shard> = table
-        .streams
-        .iter()
-        .flat_map(|stream| &stream.shards)
-        .filter(|shard| shard.closed.is_some_and(|closed| closed.last.is_none()))
-        .collect();
-    for shard in &unsettled {
-        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-        let last = search::last(&snapshot, log_of(table, shard.number), shard.start.version).await?;
-        let last = last.map_or(shard.start, place_of);
-        let number = shard.number;
-        let settle = |table: &mut Table| {
-            table.settle_shard(number, last);
-            Ok(())
-        };
-        engine.catalogue().change(table.id, settle).await?;
-    }
-    Ok(!unsettled.is_empty())
-}
-
-/// Moves a table's streams on.
+/// Does the next piece of work on a table's streams.
 pub(crate) async fn maintain<S: Store>(
     engine: &Engine<S>,
     table: &Table,
@@ -72,7 +47,7 @@ pub(crate) async fn maintain<S: Store>(
     Ok(next_wake(engine, table, now_ms))
 }
 
-/// Forgets shards that closed a day ago, and disabled streams without shards. True if there were any.
+/// Forgets shards that closed a day ago, and disabled streams without shards; true if there were any.
 async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<bool, Error> {
     let is_expired = |shard: &Shard| {
         shard.closed.is_some_and(|closed| closed.at_ms.saturating_add(STREAM_RETENTION_MS) <= now_ms)
@@ -87,9 +62,9 @@ async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64
     if expired.is_empty() {
         return Ok(false);
     }
-    // The records first: of a shard that nobody knows any more they would never be found.
+    // The records first: without its shard in the catalogue, a log would never be found.
     for number in &expired {
-        let cleared = engine.store().trim_log(log_of(table, *number), LogPosition::LAST).await;
+        let cleared = engine.store().trim_log(log_of(table.id, *number), LogPosition::LAST).await;
         cleared.map_err(|error| fault::storage(&error))?;
     }
     let forget = |table: &mut Table| {
@@ -103,7 +78,7 @@ async fn forget_expired<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64
     Ok(true)
 }
 
-/// An open shard that has to give way: one that takes more than a partition may, or one that is open for long.
+/// An open shard to be replaced: one with more writes than a partition serves, or one that is open for long.
 fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Option<(u32, Succession)> {
     let stream = table.live_stream().filter(|stream| may_grow(engine, stream))?;
     let config = engine.config();
@@ -120,12 +95,12 @@ fn due_succession<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> O
     })
 }
 
-/// Whether shards may still give way. The table's record, which every writer reads, holds all that are kept.
+/// Whether shards may still be replaced. The table's record, which every writer depends on, has all of them.
 fn may_grow<S: Store>(engine: &Engine<S>, stream: &Stream) -> bool {
     stream.shards.len() < engine.config().stream_shards_kept_max
 }
 
-/// Removes records that are too old.
+/// Removes records older than a day.
 async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<(), Error> {
     let Some(horizon_ms) = now_ms.checked_sub(STREAM_RETENTION_MS) else { return Ok(()) };
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
@@ -133,17 +108,17 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
         if shard.opened_ms > horizon_ms {
             continue;
         }
-        let id = log_of(table, shard.number);
+        let id = log_of(table.id, shard.number);
         let start = shard.trimmed.unwrap_or(shard.start).version;
         let last = search::last_written_before(&snapshot, id, start, horizon_ms.saturating_add(1)).await?;
         let Some(last) = last else { continue };
-        // Right after the last record that goes: consumers who have read it have missed nothing.
+        // Right after the last trimmed record: a consumer that has read it has missed nothing.
         let kept = RecordPlace { version: last.version.0, index: last.index.saturating_add(1) };
         if kept <= shard.trimmed.unwrap_or(shard.start) {
             continue;
         }
         let number = shard.number;
-        // First the mark: what is marked as gone may still be there, never the other way round.
+        // The mark first: marked records may still exist, but no unmarked record is missing.
         let mark = |table: &mut Table| {
             for shard in table.streams.iter_mut().flat_map(|stream| &mut stream.shards) {
                 if shard.number == number {
@@ -159,7 +134,7 @@ async fn trim<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Resul
     Ok(())
 }
 
-/// When the next shard is due for something.
+/// When the next shard is due for work.
 fn next_wake<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> NextWake {
     let mut wake = NextWake::default();
     let grows = table.live_stream().is_some_and(|stream| may_grow(engine, stream));

@@ -1,12 +1,12 @@
-//! Positions in a shard's log, found by halving the span of versions: the log is only read forward.
+//! Binary search in a shard's log, by commit version: the log can be read forward only.
 
 use keywright_semantics::error::Error;
 use keywright_store::{CommitVersion, LogEntry, LogId, LogPosition, LogRead, Snapshot};
 
-use super::record::written_ms;
-use crate::fault;
+use crate::support::fault;
+use crate::write::change_record::written_ms;
 
-/// Entries of one commit that are read at once.
+/// Entries and bytes of one read of the log.
 const TAIL_ENTRIES: usize = 1000;
 const TAIL_BYTES: usize = 8 * 1024 * 1024;
 
@@ -25,9 +25,10 @@ async fn read(
     snapshot.read_log(read).await.map_err(|error| fault::storage(&error))
 }
 
-/// The greatest version, not below `start`, of an entry that is followed by none for which `is_beyond` holds; all
-/// entries before the first such one are of this version or earlier.
-async fn halve(
+/// The greatest version of the entries before the first one for which `is_beyond` holds; `start` if there is
+/// none.
+/// `is_beyond` holds for every entry after the first for which it holds.
+async fn find_version(
     snapshot: &impl Snapshot,
     id: LogId,
     start: u64,
@@ -37,20 +38,23 @@ async fn halve(
     while low < high {
         let middle = low + (high - low) / 2;
         match read(snapshot, id, end_of(middle), 1).await?.first() {
-            Some(entry) if !is_beyond(entry)? => low = entry.position.version.0,
+            Some(entry) if !is_beyond(entry)? => {
+                assert!(entry.position.version.0 > middle, "a read of the log begins after its position");
+                low = entry.position.version.0;
+            }
             Some(_) | None => high = middle,
         }
     }
     Ok(low)
 }
 
-/// The last entry of a shard that has none before version `start`.
+/// The last entry of a shard whose entries are of version `start` or later.
 pub(super) async fn last(
     snapshot: &impl Snapshot,
     id: LogId,
     start: u64,
 ) -> Result<Option<LogPosition>, Error> {
-    let newest = halve(snapshot, id, start.saturating_sub(1), |_| Ok(false)).await?;
+    let newest = find_version(snapshot, id, start.saturating_sub(1), |_| Ok(false)).await?;
     let mut last = None;
     let mut after = end_of(newest.saturating_sub(1));
     loop {
@@ -61,8 +65,8 @@ pub(super) async fn last(
     }
 }
 
-/// A position with all entries written before this time before it, and the others after it. Entries stand in commit
-/// order, and their times grow with it but for the moments that commits take.
+/// A position after all entries written before this time, and before all others. Entries are in commit order;
+/// their times are in this order too, except within the duration of a commit.
 pub(super) async fn written_before(
     snapshot: &impl Snapshot,
     id: LogId,
@@ -72,10 +76,10 @@ pub(super) async fn written_before(
     let is_late = |entry: &LogEntry| {
         written_ms(&entry.bytes).map(|written| written >= ms).map_err(|_| fault::internal())
     };
-    halve(snapshot, id, start.saturating_sub(1), is_late).await.map(end_of)
+    find_version(snapshot, id, start.saturating_sub(1), is_late).await.map(end_of)
 }
 
-/// The last entry written before this time, of a shard whose entries before version `start` are gone.
+/// The last entry written before this time, in a shard whose entries before version `start` are trimmed.
 pub(super) async fn last_written_before(
     snapshot: &impl Snapshot,
     id: LogId,
@@ -105,12 +109,12 @@ mod tests {
 
     const ID: LogId = LogId { log: 9, shard: 2 };
 
-    /// The bytes of a record that say when it was written, and nothing else.
+    /// The bytes of a record up to its time.
     fn at(ms: u64) -> Bytes {
         [&[1, 0, 0], ms.to_be_bytes().as_slice()].concat().into()
     }
 
-    /// One commit of entries of the shard, or of something else.
+    /// One commit that appends entries with these times, and writes another row.
     fn commit(store: &MemoryStore, times: &[u64]) {
         block_on(async {
             let mut txn = store.begin().await.expect("begins");
@@ -123,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_entry_is_found_wherever_it_stands() {
+    fn the_last_entry_is_found_at_any_version() {
         for before in 0..6 {
             for after in [0, 1, 2, 7, 40] {
                 for size in [0, 1, 3] {

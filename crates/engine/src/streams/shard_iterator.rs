@@ -1,4 +1,4 @@
-//! GetShardIterator: from a position in a shard to an iterator.
+//! GetShardIterator: an iterator for a position in a shard.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::stream as messages;
@@ -8,11 +8,13 @@ use keywright_semantics::sequence::SequenceNumber;
 use keywright_store::{CommitVersion, LogPosition, Snapshot, Store};
 
 use super::iterator::ShardIterator;
-use super::{find, just_before, log_of, search};
+use super::names::just_before;
+use super::{find, search};
 use crate::catalogue::{RecordPlace, Shard};
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::fault;
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::layout::log_of;
 
 pub(crate) async fn get_shard_iterator<S: Store>(
     engine: &Engine<S>,
@@ -31,7 +33,7 @@ pub(crate) async fn get_shard_iterator<S: Store>(
         ShardPosition::After(number) => {
             let RecordPlace { version, index } = place(number);
             let after = LogPosition { version: CommitVersion(version), index };
-            // A consumer who stopped at the last record that is gone has missed nothing.
+            // A consumer that stopped at the last trimmed record has missed nothing.
             if shard.trimmed.and_then(just_before) != Some(after) {
                 kept(shard, place(number))?;
             }
@@ -39,7 +41,7 @@ pub(crate) async fn get_shard_iterator<S: Store>(
         }
         ShardPosition::AtTimestampMs(ms) => {
             let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
-            let id = log_of(&found.table, shard.number);
+            let id = log_of(found.table.id, shard.number);
             let found = search::written_before(&snapshot, id, shard.start.version, ms).await?;
             Some(found).max(shard.trimmed.and_then(just_before))
         }
@@ -54,7 +56,7 @@ fn place(number: SequenceNumber) -> RecordPlace {
     RecordPlace { version, index }
 }
 
-/// The place, unless what was there is gone.
+/// The place, unless its record is trimmed.
 fn kept(shard: &Shard, place: RecordPlace) -> Result<RecordPlace, Error> {
     if place < shard.trimmed.map_or(shard.start, |trimmed| trimmed.max(shard.start)) {
         return Err(Error::new(ErrorKind::TrimmedDataAccess, messages::TRIMMED));

@@ -18,10 +18,10 @@ use crate::catalogue::{
     BillingMode, Class, ClassState, EncryptionState, IndexState, IndexStatus, OnDemandLimits, Seen,
     StreamState, StreamView, Table, TableStatus, Throughput, TtlState, Warm,
 };
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::layout::{IndexId, TableId};
+use crate::state::Engine;
 use crate::streams;
+use crate::support::env::Caller;
+use crate::support::layout::{IndexId, TableId};
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -49,7 +49,8 @@ pub(crate) async fn run<S: Store>(
             ..new_table(caller, request, id, now_ms)
         };
         if let Some(view) = request.stream.map(stream_view) {
-            // Looked up at each try: a table of that name may have come and gone since the last one.
+            // Looked up at each try: a table of that name may have been created and deleted since the last
+            // one.
             let namesakes = engine.catalogue().all_named(caller, &request.name);
             streams::enable(&mut table, &namesakes, view, moment);
         }
@@ -85,7 +86,7 @@ fn check_limits<S: Store>(engine: &Engine<S>, caller: &Caller, request: &CreateT
     Ok(())
 }
 
-/// Units within what one index may have, or the text that says they are not.
+/// Checks the units of one index against its limit; the error is the service's text.
 pub(super) fn check_index_units(index: &str, units: Units, caller: &Caller) -> Result<(), String> {
     for (count, name) in [(units.read_units, "ReadCapacityUnits"), (units.write_units, "WriteCapacityUnits")]
     {
@@ -123,7 +124,7 @@ pub(super) fn check_warm(warm: WarmThroughput, place: &str, caller: &Caller) -> 
     }
 }
 
-/// Units within what one table may have, or the text that says they are not.
+/// Checks the units of one table against its limit; the error is the service's text.
 pub(super) fn check_units(units: Units, caller: &Caller) -> Result<(), String> {
     for (count, name) in [(units.read_units, "ReadCapacityUnits"), (units.write_units, "WriteCapacityUnits")]
     {
@@ -187,7 +188,7 @@ pub(super) fn provisioned(units: Units) -> Throughput {
     Throughput { read_units: units.read_units, write_units: units.write_units, ..Throughput::default() }
 }
 
-/// -1 takes a ceiling away.
+/// A ceiling of -1 removes it.
 pub(super) fn on_demand_limits(asked: OnDemandThroughput) -> OnDemandLimits {
     let ceiling = |units: Option<i64>| units.filter(|units| *units > 0);
     OnDemandLimits {
@@ -223,7 +224,7 @@ pub(super) const fn class_state(class: TableClass) -> Class {
     }
 }
 
-/// A key's ARN: as given if it is one, else one of the account's own making.
+/// A KMS key's ARN: as given, or one made from the key id or alias in the caller's account.
 pub(super) fn encryption_state(key_id: Option<&str>, caller: &Caller) -> EncryptionState {
     let key_arn = match key_id {
         Some(arn) if arn.starts_with("arn:") => arn.to_owned(),
@@ -244,7 +245,7 @@ fn uuid(bits: u128) -> String {
     format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
-/// The service answers as the table begins: creating, its indexes too, and without what only becomes known later.
+/// The service's response: the table and its indexes are being created, and some values are not known yet.
 fn answer<S: Store>(table: &Table, request: &CreateTable, engine: &Engine<S>) -> TableDescription {
     let mut description = describe(table, View::of(engine));
     description.table_status = TableStatusName::Creating;

@@ -1,4 +1,4 @@
-//! DeleteTable: the name goes at once or after the transition, the rows in the background.
+//! DeleteTable: the name is removed at once or after the transition, the rows in the background.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::messages::table as messages;
@@ -8,9 +8,9 @@ use keywright_store::Store;
 
 use super::describe::{View, describe};
 use crate::catalogue::{IndexStatus, Table, TableStatus};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
 use crate::streams;
+use crate::support::env::Caller;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,

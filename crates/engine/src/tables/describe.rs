@@ -1,32 +1,31 @@
-//! DescribeTable, DescribeLimits, DescribeEndpoints, and a table's description as every operation on it answers.
+//! DescribeTable, DescribeLimits, DescribeEndpoints, and the table description in the responses of other
+//! operations.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::limits::{
     ACCOUNT_UNITS_MAX, INITIAL_ON_DEMAND_READ_UNITS, INITIAL_ON_DEMAND_WRITE_UNITS, TABLE_UNITS_MAX,
 };
 use keywright_semantics::request::DescribeTable;
-use keywright_semantics::request::parts::{
-    BillingMode as BillingName, KeyType as KeyRole, ProjectionType, SseType, StreamViewType, TableClass,
-};
+use keywright_semantics::request::parts::{BillingMode as BillingName, ProjectionType, SseType};
 use keywright_semantics::response::{
     BillingModeSummary, DescribeLimitsOutput, Endpoint, GlobalSecondaryIndexDescription,
-    IndexStatus as IndexStatusName, KeySchemaElement, LocalSecondaryIndexDescription,
-    OnDemandThroughputDescription, ProjectionDescription, ProvisionedThroughputDescription, Response,
-    SseDescription, StreamSpecification, TableClassSummary, TableDescription, TableStatus as TableStatusName,
-    TimestampMs, WarmThroughputDescription,
+    IndexStatus as IndexStatusName, LocalSecondaryIndexDescription, OnDemandThroughputDescription,
+    ProjectionDescription, ProvisionedThroughputDescription, Response, SseDescription, StreamSpecification,
+    TableClassSummary, TableDescription, TableStatus as TableStatusName, TimestampMs,
+    WarmThroughputDescription,
 };
-use keywright_semantics::schema::{IndexKind, IndexSchema, KeySchema, Projection};
+use keywright_semantics::schema::{IndexKind, IndexSchema, Projection};
 use keywright_store::Store;
 
+use crate::catalogue::names::{class_name, index_status_name, key_schema, status_name, view_name};
 use crate::catalogue::{
-    Backfill, BillingMode, Class, IndexState, IndexStatus, OnDemandLimits, StreamView, Table, TableStatus,
-    Throughput, Warm,
+    Backfill, BillingMode, IndexState, IndexStatus, OnDemandLimits, Table, TableStatus, Throughput, Warm,
 };
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::stats::{Counted, Stats};
+use crate::state::Engine;
+use crate::state::stats::{Counted, Stats};
+use crate::support::env::Caller;
 
-/// What a new on-demand table can take at once (developer guide: on-demand capacity mode).
+/// The warm throughput of a new on-demand table (developer guide: on-demand capacity mode).
 pub(crate) const INITIAL_ON_DEMAND: Warm =
     Warm { read_units: INITIAL_ON_DEMAND_READ_UNITS, write_units: INITIAL_ON_DEMAND_WRITE_UNITS };
 
@@ -54,7 +53,7 @@ pub(crate) fn endpoints(caller: &Caller) -> Response {
     Response::DescribeEndpoints(vec![Endpoint { address, cache_period_in_minutes: 1440 }])
 }
 
-/// What a description takes from beside the table's record.
+/// What a description needs apart from the table's record.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     stats: &'a Stats,
@@ -67,7 +66,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// A table as DescribeTable tells it.
+/// A table as DescribeTable reports it.
 pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
     let items = view.stats.get(Counted::Items(table.id));
     let arn = table.arn();
@@ -107,22 +106,13 @@ pub(crate) fn describe(table: &Table, view: View<'_>) -> TableDescription {
     }
 }
 
-/// With indexes the service lists definitions by name, without as they were sent.
+/// The service lists definitions by name if the table has indexes, and otherwise in the order of the request.
 fn definitions(table: &Table) -> Vec<keywright_semantics::schema::KeyAttribute> {
     let mut definitions = table.definitions.clone();
     if !table.schema.indexes.is_empty() || !table.doomed_indexes.is_empty() {
         definitions.sort_by(|one, other| one.name.cmp(&other.name));
     }
     definitions
-}
-
-pub(crate) fn key_schema(key: &KeySchema) -> Vec<KeySchemaElement> {
-    let partition = key.partition.iter().map(|attribute| (attribute, KeyRole::Hash));
-    let sort = key.sort.iter().map(|attribute| (attribute, KeyRole::Range));
-    let element = |(attribute, key_type): (&keywright_semantics::schema::KeyAttribute, KeyRole)| {
-        KeySchemaElement { attribute_name: attribute.name.clone(), key_type }
-    };
-    partition.chain(sort).map(element).collect()
 }
 
 fn projection(projection: &Projection) -> ProjectionDescription {
@@ -238,7 +228,7 @@ fn unsigned(count: i64) -> u64 {
     u64::try_from(count).unwrap_or(0)
 }
 
-/// A table is being updated while an index is given its place or taken away; it is active while one is filled (observed).
+/// A table is UPDATING while an index is allocated or deleted, and ACTIVE while one is filled (observed).
 fn shown_status(table: &Table) -> TableStatus {
     let is_placed = |state: &IndexState| state.backfill != Some(Backfill::Allocating);
     match table.status {
@@ -247,39 +237,5 @@ fn shown_status(table: &Table) -> TableStatus {
         }
         TableStatus::Active => TableStatus::Updating,
         status => status,
-    }
-}
-
-pub(crate) const fn status_name(status: TableStatus) -> TableStatusName {
-    match status {
-        TableStatus::Creating => TableStatusName::Creating,
-        TableStatus::Updating => TableStatusName::Updating,
-        TableStatus::Active => TableStatusName::Active,
-        TableStatus::Deleting => TableStatusName::Deleting,
-    }
-}
-
-const fn index_status_name(status: IndexStatus) -> IndexStatusName {
-    match status {
-        IndexStatus::Creating => IndexStatusName::Creating,
-        IndexStatus::Updating => IndexStatusName::Updating,
-        IndexStatus::Active => IndexStatusName::Active,
-        IndexStatus::Deleting => IndexStatusName::Deleting,
-    }
-}
-
-pub(crate) const fn view_name(view: StreamView) -> StreamViewType {
-    match view {
-        StreamView::KeysOnly => StreamViewType::KeysOnly,
-        StreamView::NewImage => StreamViewType::NewImage,
-        StreamView::OldImage => StreamViewType::OldImage,
-        StreamView::NewAndOldImages => StreamViewType::NewAndOldImages,
-    }
-}
-
-const fn class_name(class: Class) -> TableClass {
-    match class {
-        Class::Standard => TableClass::Standard,
-        Class::StandardInfrequentAccess => TableClass::StandardInfrequentAccess,
     }
 }

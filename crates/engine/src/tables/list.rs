@@ -4,8 +4,8 @@ use keywright_semantics::request::ListTables;
 use keywright_semantics::response::{ListTablesOutput, Response};
 use keywright_store::Store;
 
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
 pub(crate) fn run<S: Store>(engine: &Engine<S>, caller: &Caller, request: &ListTables) -> Response {
     let start = request.exclusive_start.as_deref();

@@ -10,10 +10,11 @@ use keywright_semantics::response::{ListTagsOfResourceOutput, Response};
 use keywright_store::Store;
 
 use crate::catalogue::{Table, TableStatus};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 
-/// The table an ARN names: of the caller's account, then region, then there and not on its way in or out.
+/// The table of an ARN: in the caller's account, then in the caller's region, then existing and not being
+/// created.
 fn find<S: Store>(engine: &Engine<S>, caller: &Caller, resource: &ResourceRef) -> Result<Arc<Table>, Error> {
     if resource.scope.account != caller.account.as_str() {
         return Err(Error::new(ErrorKind::AccessDenied, messages::ACCESS_DENIED));

@@ -10,8 +10,8 @@ use keywright_semantics::response::{
 use keywright_store::Store;
 
 use crate::catalogue::{Table, TableStatus};
-use crate::engine::Engine;
-use crate::env::Caller;
+use crate::state::Engine;
+use crate::support::env::Caller;
 use crate::ttl;
 
 pub(crate) async fn update<S: Store>(
@@ -32,7 +32,8 @@ pub(crate) async fn update<S: Store>(
     };
     let (table, ()) = engine.change_table(found.id, change).await?;
     if let Some((generation, attribute)) = table.ttl.enabled() {
-        // A small table has its rows at once, and is ENABLED, as at the service. What a fault leaves is done by a step.
+        // A small table has its rows at once and becomes ENABLED, as at the service. A later step fills the
+        // others, and tries again after a fault.
         let _ = ttl::fill(engine, &table, generation, attribute).await;
     }
     Ok(Response::UpdateTimeToLive(TimeToLiveSpecification {
@@ -41,9 +42,9 @@ pub(crate) async fn update<S: Store>(
     }))
 }
 
-/// What is wrong with the wish comes before when it is wished.
+/// Faults of the change itself are reported before the limit on its frequency.
 fn check(table: &Table, request: &UpdateTimeToLive, now_ms: u64) -> Result<(), Error> {
-    // A table that is being deleted takes the change (observed).
+    // A table that is being deleted accepts the change (observed).
     if table.status == TableStatus::Creating {
         return Err(Error::new(ErrorKind::ResourceInUse, messages::being_created(&table.name)));
     }

@@ -1,6 +1,6 @@
-//! UpdateTable: capacity, indexes, stream, class, encryption, protection of a live table.
+//! UpdateTable: capacity, indexes, stream, class, encryption and deletion protection of a table.
 //!
-//! All changes of one request become durable in one record, or none does. New indexes are filled by `backfill`.
+//! All changes of one request are written in one record, or none is. `backfill` fills new indexes.
 
 use std::sync::Arc;
 
@@ -29,10 +29,10 @@ use crate::catalogue::{
     Backfill, BillingMode, Class, ClassState, DoomedIndex, IndexState, IndexStatus, Table, TableStatus,
     Throughput, Warm,
 };
-use crate::engine::Engine;
-use crate::env::Caller;
-use crate::layout::IndexId;
+use crate::state::Engine;
 use crate::streams;
+use crate::support::env::Caller;
+use crate::support::layout::IndexId;
 
 pub(crate) async fn run<S: Store>(
     engine: &Engine<S>,
@@ -60,7 +60,7 @@ struct Update<'a> {
     now_ms: u64,
     transition_ms: u64,
     moment: streams::Moment,
-    /// The caller's tables of that name, deleted ones included.
+    /// The caller's tables of that name, including deleted ones.
     namesakes: Vec<Arc<Table>>,
 }
 
@@ -77,7 +77,7 @@ fn in_use(text: String) -> Error {
 }
 
 impl Update<'_> {
-    /// Applies everything or refuses; returns the table as it was.
+    /// Applies all changes, or refuses; returns the table before the changes.
     fn apply(&self, table: &mut Table) -> Result<Table, Error> {
         let before = table.clone();
         check_state(table)?;
@@ -95,7 +95,7 @@ impl Update<'_> {
         Ok(before)
     }
 
-    /// The service announces changes of capacity before it makes them: it answers the old values and who is updating.
+    /// The service's response shows old values of capacity, and UPDATING for what changes.
     fn answer(&self, before: TableDescription, mut after: TableDescription) -> TableDescription {
         let request = self.request;
         if self.shows_updating() {
@@ -136,7 +136,7 @@ impl Update<'_> {
         after
     }
 
-    /// Whether the service calls the table UPDATING after such a request.
+    /// Whether the service reports the table as UPDATING after the request.
     fn shows_updating(&self) -> bool {
         let request = self.request;
         let structural =
@@ -148,7 +148,7 @@ impl Update<'_> {
             || request.class.is_some()
     }
 
-    /// Names must be known or free, and one index at a time comes or goes.
+    /// Checks the names of indexes, and that at most one index is created or deleted at a time.
     fn check_indexes(&self, table: &Table) -> Result<(), Error> {
         let updates = &self.request.index_updates;
         let asked = updates.iter().filter(|update| !matches!(update, IndexUpdate::Update { .. })).count();
@@ -171,7 +171,7 @@ impl Update<'_> {
         Ok(())
     }
 
-    /// Deleting the very index that is being built is allowed, once its building has begun (`doom_index`).
+    /// Deleting an index while it is built is allowed once its items are read (`doom_index`).
     fn cancels_a_build(&self, table: &Table) -> bool {
         table.doomed_indexes.is_empty()
             && self.request.index_updates.iter().all(|update| match update {
@@ -210,7 +210,7 @@ impl Update<'_> {
         }
     }
 
-    /// Every global index needs its own units.
+    /// The request must have units for every global index.
     fn make_provisioned(&self, table: &mut Table, units: Units) -> Result<(), Error> {
         check_units(units, self.caller).map_err(over_limit)?;
         let given = |name: &str| {
@@ -292,6 +292,7 @@ impl Update<'_> {
             on_demand: index.on_demand.map(on_demand_limits).unwrap_or_default(),
             warm: index.warm.map(|asked| warm_state(asked, index.throughput)),
         });
+        assert_eq!(table.states.len(), table.schema.indexes.len(), "every index has a state");
         table.next_index_id += 1;
         Ok(())
     }
@@ -436,7 +437,7 @@ impl Update<'_> {
     }
 }
 
-/// What an index update asks of capacity.
+/// The capacity that an index update asks for.
 struct IndexCapacity {
     units: Option<Units>,
     on_demand: Option<OnDemandThroughput>,
@@ -481,7 +482,8 @@ fn check_index_name(table: &Table, update: &IndexUpdate) -> Result<(), Error> {
     }
 }
 
-/// Takes an index out of sight; its entries are cleared in the background, its definitions go if nothing else needs them.
+/// Hides an index. Its entries are purged in the background; attribute definitions that no other key uses are
+/// removed.
 fn doom_index(table: &mut Table, name: &str) -> Result<(), Error> {
     let Some(place) = table.index_place(name) else { return Ok(()) };
     if table.states.get(place).is_some_and(|state| state.backfill == Some(Backfill::Allocating)) {
@@ -524,7 +526,7 @@ fn move_units(throughput: &mut Throughput, units: Units, now_ms: u64) {
     throughput.write_units = units.write_units;
 }
 
-/// Warm throughput only grows.
+/// Warm throughput can only be raised.
 fn warmer(current: Option<Warm>, asked: WarmThroughput, place: &str) -> Result<Warm, Error> {
     let current = current.unwrap_or(INITIAL_ON_DEMAND);
     let wanted = Warm {

@@ -1,4 +1,4 @@
-//! Batches that are too large for one answer.
+//! Batches whose items exceed the size of one response.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use super::harness::*;
 
-/// More than an answer's 16 MB.
+/// More than the 16 MB of a response.
 const ITEMS: i64 = 60;
 const ITEM_BYTES: usize = 300_000;
 
@@ -51,7 +51,8 @@ fn a_batch_get_stops_at_16_mb_and_gives_the_rest_of_its_keys_back() {
     let mut found = BTreeSet::new();
     while !keys.is_empty() {
         let request = batch(keys);
-        let answer = block_on(crate::batch_get_item::batch_get_item(&bench.engine, &caller(), &request));
+        let answer =
+            block_on(crate::batch::batch_get_item::batch_get_item(&bench.engine, &caller(), &request));
         let answer = answer.expect("a well-formed batch is answered");
         let (_, items) = answer.responses.first().expect("one table was asked");
         sizes.push(items.len());
@@ -85,7 +86,8 @@ fn an_item_in_a_batch_that_does_not_fit_the_key_is_told_as_a_key_would_be() {
             capacity: ReturnConsumedCapacity::None,
             metrics: ReturnItemCollectionMetrics::None,
         };
-        let answer = block_on(crate::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
+        let answer =
+            block_on(crate::batch::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
         assert_eq!(
             answer.expect_err("it is refused").message,
             "The provided key element does not match the schema"

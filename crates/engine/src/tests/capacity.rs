@@ -95,7 +95,8 @@ fn a_get_is_charged_before_projection_and_for_nothing_at_least_a_block() {
     let mut request = get_request(item([("pk", s("p")), ("sk", s("s"))]));
     request.projection = Some(projection("pk"));
     let usage = |request| {
-        let output = block_on(crate::get_item::get_item(&bench.engine, &caller(), request)).expect("get");
+        let output =
+            block_on(crate::read::get_item::get_item(&bench.engine, &caller(), request)).expect("get");
         output.consumed_capacity.expect("it was asked for").usage.table.read
     };
     assert_eq!(usage(&request), HalfUnits(4));

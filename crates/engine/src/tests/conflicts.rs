@@ -1,4 +1,4 @@
-//! Writers at the same time: invariants hold, conflicts are answered as such.
+//! Concurrent writers: invariants hold, and conflicts are reported as conflicts.
 
 use std::thread;
 
@@ -9,7 +9,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 
 use super::harness::*;
 use super::transactions::{act, key, transaction};
-use crate::latch::Holder;
+use crate::support::latch::Holder;
 
 const ACCOUNTS: i64 = 5;
 const START: i64 = 100;
@@ -56,7 +56,7 @@ fn transfers_at_the_same_time_neither_make_nor_lose_money() {
                         continue;
                     }
                     let request = transfer(from, to, 1 + round % 7);
-                    let result = block_on(crate::transact_write_items::transact_write_items(
+                    let result = block_on(crate::batch::transact_write_items::transact_write_items(
                         &bench.engine,
                         &caller(),
                         &request,
@@ -103,10 +103,11 @@ fn a_transaction_does_not_wait_for_another_one_on_its_item() {
         act(TransactAction::Put { item: key("a") }),
     ]);
     let (pk, sk) = (KeyValueRef::S("p"), KeyValueRef::S("a"));
-    let latch = crate::layout::item_key(crate::layout::TableId(1), pk, Some(sk));
+    let latch = crate::support::layout::item_key(crate::support::layout::TableId(1), pk, Some(sk));
     let other = bench.engine.latches().try_acquire(&latch, Holder::Transaction).expect("nobody is there");
-    let run =
-        || block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), &request));
+    let run = || {
+        block_on(crate::batch::transact_write_items::transact_write_items(&bench.engine, &caller(), &request))
+    };
     let error = run().expect_err("another transaction is at work");
     assert_eq!(
         error.message,

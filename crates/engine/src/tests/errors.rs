@@ -1,4 +1,4 @@
-//! The schema stage's errors, one row for each fault; the last column is the text.
+//! Errors of the schema stage: one row for each fault, with the service's text in the last column.
 
 use keywright_semantics::error::{Error, ErrorKind};
 use keywright_semantics::expression::{KeyClause, KeyCondition, KeyPredicate, legacy};

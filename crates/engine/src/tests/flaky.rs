@@ -1,4 +1,5 @@
-//! Commits that fail, and commits whose outcome is unknown: nothing is done twice, nothing acknowledged is missing.
+//! Commits that fail, and commits whose outcome is unknown: nothing is done twice, nothing acknowledged is
+//! missing.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -20,20 +21,20 @@ use keywright_store::{
 
 use super::harness::*;
 use super::transactions::{act, key, transaction};
-use crate::change::{Action, Effect};
+use crate::write::change::{Action, Effect};
 
-/// How a commit goes.
+/// The end of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Conflict,
-    /// Written, but the caller is not told.
+    /// Written, with an unknown outcome for the caller.
     UnknownWritten,
-    /// Not written, and the caller is not told.
+    /// Not written, with an unknown outcome for the caller.
     UnknownLost,
     TooLarge,
 }
 
-/// A memory store whose next commits go as told; without a word they succeed.
+/// A memory store with scripted ends of the next commits; without a script they succeed.
 #[derive(Clone, Default)]
 pub(super) struct FlakyStore {
     inner: MemoryStore,
@@ -157,13 +158,13 @@ fn counted(bench: &Bench<FlakyStore>) -> Option<AttributeValue> {
 
 fn add_one(bench: &Bench<FlakyStore>) -> Result<Option<AttributeValue>, Error> {
     let mut request = update_request(key("a"), Some(update("ADD x :one", [(":one", n(1))])));
-    request.return_values = ReturnValue::AllNew;
+    request.write.return_values = ReturnValue::AllNew;
     let output = bench.update(&request)?;
     Ok(output.attributes.and_then(|item| item.decode().remove("x")))
 }
 
 fn run(bench: &Bench<FlakyStore>, request: &TransactWriteItems) -> Result<TransactWriteItemsOutput, Error> {
-    block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
+    block_on(crate::batch::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn whatever_commits_do_an_acknowledged_increment_counts_exactly_once() {
         &[Conflict, Conflict],
         &[UnknownWritten],
         &[UnknownLost],
-        // The commit that settles the first one is itself unknown.
+        // The commit that resolves the first one has an unknown outcome too.
         &[UnknownLost, UnknownWritten],
         &[UnknownLost, UnknownLost, Conflict],
         &[UnknownLost, Conflict, UnknownLost, UnknownWritten],
@@ -233,7 +234,7 @@ fn of_actions_that_collided_those_with_changed_items_are_named() {
     let unchanged = Some(EncodedItem::encode(&key("b")));
     let collided = |read: [Option<EncodedItem>; 2]| {
         let actions = [action("a"), action("b")];
-        block_on(crate::write::collided(&bench.engine, &actions, read.into())).expect("it can be read")
+        block_on(crate::write::group::collided(&bench.engine, &actions, read.into())).expect("it can be read")
     };
     assert_eq!(collided([None, None]), [false, true]);
     assert_eq!(collided([unchanged.clone(), unchanged.clone()]), [true, false]);
@@ -253,7 +254,8 @@ fn a_batch_too_large_for_one_commit_is_written_in_several() {
         metrics: ReturnItemCollectionMetrics::Size,
     };
     store.next(&[Fate::TooLarge, Fate::TooLarge]);
-    let output = block_on(crate::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
+    let output =
+        block_on(crate::batch::batch_write_item::batch_write_item(&bench.engine, &caller(), &request));
     let output = output.expect("it is written");
     assert!(output.unprocessed_items.is_empty());
     assert_eq!(output.item_collection_metrics.expect("asked for")[0].1.len(), 1);

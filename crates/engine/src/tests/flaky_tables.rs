@@ -1,4 +1,5 @@
-//! Operations on tables whose commits fail or stay unknown: each happens once, and requests see what the store has.
+//! Operations on tables whose commits fail or stay unknown: each happens once, and requests see what the
+//! store has.
 
 use keywright_semantics::error::ErrorKind;
 use keywright_semantics::request::Request;
@@ -25,7 +26,7 @@ fn flaky() -> (Bed<FlakyStore>, FlakyStore) {
     (open(store.clone(), EngineConfig::default()), store)
 }
 
-/// The same store as an engine that is opened now sees it.
+/// A new engine on the same store.
 fn reopened(store: &FlakyStore) -> Bed<FlakyStore> {
     open(store.clone(), EngineConfig::default())
 }

@@ -1,4 +1,4 @@
-//! An engine on the memory store with one table, and requests written shortly.
+//! An engine on the memory store with one table, and short constructors of requests.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -15,10 +15,9 @@ use keywright_semantics::expression::{
     Condition, ConditionKind, KeyCondition, Placeholders, Projection, Update, parse_condition,
     parse_key_condition, parse_projection, parse_update,
 };
+use keywright_semantics::request::ConditionalWrite;
 use keywright_semantics::request::Request;
-use keywright_semantics::request::common::{
-    Consistency, OnConditionFailure, ReturnOld, SelectMode, SortOrder,
-};
+use keywright_semantics::request::common::{Consistency, OnConditionFailure, SelectMode, SortOrder};
 use keywright_semantics::request::create_table::{CreateTable, NewIndex};
 use keywright_semantics::request::delete_item::DeleteItem;
 use keywright_semantics::request::get_item::GetItem;
@@ -38,9 +37,9 @@ use keywright_semantics::value::{AttributeValue, Item};
 use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 
-use crate::config::EngineConfig;
-use crate::engine::Engine;
-use crate::env::{AccountId, Caller, Env, Region};
+use crate::state::Engine;
+use crate::support::config::EngineConfig;
+use crate::support::env::{AccountId, Caller, Env, Region};
 
 pub(crate) const TABLE: &str = "t";
 
@@ -132,7 +131,7 @@ pub(crate) fn table_ref() -> TableRef {
     TableRef { as_given: TABLE.into(), name: TABLE.into(), arn_scope: None }
 }
 
-/// An engine and what a test needs beside it.
+/// An engine with its environment, for tests.
 pub(crate) struct Bench<S: Store> {
     pub engine: Engine<S>,
     pub env: Arc<TestEnv>,
@@ -205,41 +204,27 @@ pub(crate) fn projection(text: &str) -> Projection {
     bound(&Item::new(), |placeholders| parse_projection(text, placeholders))
 }
 
-pub(crate) fn put_request(item: Item) -> PutItem {
-    PutItem {
-        table: table_ref(),
-        item,
-        condition: None,
-        return_values: ReturnOld::None,
-        on_condition_failure: OnConditionFailure::Nothing,
-        capacity: ReturnConsumedCapacity::Indexes,
-        metrics: ReturnItemCollectionMetrics::Size,
-    }
-}
-
-pub(crate) fn delete_request(key: Item) -> DeleteItem {
-    DeleteItem {
-        table: table_ref(),
-        key,
-        condition: None,
-        return_values: ReturnOld::None,
-        on_condition_failure: OnConditionFailure::Nothing,
-        capacity: ReturnConsumedCapacity::Indexes,
-        metrics: ReturnItemCollectionMetrics::Size,
-    }
-}
-
-pub(crate) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
-    UpdateItem {
-        table: table_ref(),
-        key,
-        update,
+/// No condition; the response reports all figures.
+fn unconditional() -> ConditionalWrite {
+    ConditionalWrite {
         condition: None,
         return_values: ReturnValue::None,
         on_condition_failure: OnConditionFailure::Nothing,
         capacity: ReturnConsumedCapacity::Indexes,
         metrics: ReturnItemCollectionMetrics::Size,
     }
+}
+
+pub(crate) fn put_request(item: Item) -> PutItem {
+    PutItem { table: table_ref(), item, write: unconditional() }
+}
+
+pub(crate) fn delete_request(key: Item) -> DeleteItem {
+    DeleteItem { table: table_ref(), key, write: unconditional() }
+}
+
+pub(crate) fn update_request(key: Item, update: Option<Update>) -> UpdateItem {
+    UpdateItem { table: table_ref(), key, update, write: unconditional() }
 }
 
 pub(crate) fn get_request(key: Item) -> GetItem {
@@ -300,28 +285,28 @@ impl<S: Store> Bench<S> {
     }
 
     pub(crate) fn put_with(&self, request: &PutItem) -> Result<WriteItemOutput, Error> {
-        block_on(crate::put_item::put_item(&self.engine, &caller(), request))
+        block_on(crate::write::put_item::put_item(&self.engine, &caller(), request))
     }
 
     pub(crate) fn update(&self, request: &UpdateItem) -> Result<WriteItemOutput, Error> {
-        block_on(crate::update_item::update_item(&self.engine, &caller(), request))
+        block_on(crate::write::update_item::update_item(&self.engine, &caller(), request))
     }
 
     pub(crate) fn delete(&self, request: &DeleteItem) -> Result<WriteItemOutput, Error> {
-        block_on(crate::delete_item::delete_item(&self.engine, &caller(), request))
+        block_on(crate::write::delete_item::delete_item(&self.engine, &caller(), request))
     }
 
     pub(crate) fn get(&self, key: Item) -> Option<Item> {
-        let output = block_on(crate::get_item::get_item(&self.engine, &caller(), &get_request(key)));
+        let output = block_on(crate::read::get_item::get_item(&self.engine, &caller(), &get_request(key)));
         output.expect("a well-formed get succeeds").item.map(|item| item.decode())
     }
 
     pub(crate) fn query(&self, request: &Query) -> Result<PageOutput, Error> {
-        block_on(crate::query::query(&self.engine, &caller(), request))
+        block_on(crate::read::query::query(&self.engine, &caller(), request))
     }
 
     pub(crate) fn scan(&self, request: &Scan) -> Result<PageOutput, Error> {
-        block_on(crate::scan::scan(&self.engine, &caller(), request))
+        block_on(crate::read::scan::scan(&self.engine, &caller(), request))
     }
 
     /// Every row of the table or an index, over all pages.

@@ -1,4 +1,4 @@
-//! Long computations of every kind go into the lane, short ones do not.
+//! Long computations of every kind run in the lane; short ones do not.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,14 +15,14 @@ use crate::{EngineConfig, Lane};
 
 static ASIDE: AtomicUsize = AtomicUsize::new(0);
 
-/// How many computations were set aside meanwhile.
+/// The number of computations set aside during the call.
 fn aside(work: impl FnOnce()) -> usize {
     let before = ASIDE.load(Ordering::Relaxed);
     work();
     ASIDE.load(Ordering::Relaxed) - before
 }
 
-/// One test, because the lane's function counts for all.
+/// One test only: the counter of the lane's function is shared.
 #[test]
 fn long_computations_are_set_aside_and_short_ones_are_not() {
     let lane = Lane::new(1, |work| {
@@ -39,7 +39,7 @@ fn long_computations_are_set_aside_and_short_ones_are_not() {
     assert_eq!(aside(|| drop(bench.get(key()))), 0);
     let contains = vec!["contains(v, :x)"; 149].join(" OR ");
     let mut check = put_request(large);
-    check.condition = Some(condition(&contains, [(":x", n(1))]));
+    check.write.condition = Some(condition(&contains, [(":x", n(1))]));
     assert!(aside(|| drop(bench.put_with(&check))) > 0, "a condition");
     let copies: Vec<String> = (0..100).map(|number| format!("b{number} = v")).collect();
     let copies = update_request(key(), Some(update(&format!("SET {}", copies.join(",")), [])));

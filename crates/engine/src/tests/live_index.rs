@@ -12,7 +12,7 @@ use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
 
-/// Steps after which an index must be built: far more than it takes.
+/// Steps within which an index must be built; a build needs far fewer.
 const STEPS_MAX: u64 = 10_000;
 
 fn plain() -> TableSchema {

@@ -1,4 +1,5 @@
-//! The data plane on the memory store: errors, capacity, pages, transactions, and random operations against an oracle.
+//! The data plane on the memory store: errors, capacity, pages, transactions, and random operations against
+//! an oracle.
 
 mod batches;
 mod capacity;

@@ -1,5 +1,5 @@
-//! Random operations against a naive map: after every step items, index rows and sizes are what the map says, and the rows
-//! of expiry what the items say.
+//! Random operations against a naive map: after every step items, index rows and sizes are what the map says,
+//! and the rows of expiry what the items say.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, Scan, Snapshot, Store};
 
 use super::harness::*;
-use crate::collections;
-use crate::index::holds;
-use crate::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::bind::source::holds;
+use crate::support::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::write::collections;
 
-/// A small generator of pseudo-random numbers: the seed alone decides a run.
+/// A small pseudo-random generator: the seed determines a run.
 struct Dice(u64);
 
 impl Dice {
@@ -39,7 +39,7 @@ fn key_item(key: &(String, String)) -> Item {
     item([("pk", s(&key.0)), ("sk", s(&key.1))])
 }
 
-/// Any of the index keys and other attributes, each there or not.
+/// Index keys and other attributes, each present or absent at random.
 fn random_rest(dice: &mut Dice) -> Item {
     let mut rest = Item::new();
     for name in ["g", "m", "l", "x", "y"] {
@@ -67,7 +67,7 @@ fn step(bench: &Bench<MemoryStore>, oracle: &mut Oracle, dice: &mut Dice) {
         }
         1 => {
             let mut request = put_request(key_item(&key));
-            request.condition = Some(condition("attribute_not_exists(pk)", []));
+            request.write.condition = Some(condition("attribute_not_exists(pk)", []));
             assert_eq!(bench.put_with(&request).is_ok(), !exists);
             oracle.entry(key.clone()).or_insert_with(|| key_item(&key));
         }
@@ -115,7 +115,7 @@ fn expected_rows(schema: &TableSchema, oracle: &Oracle, place: usize) -> Vec<Ite
         .collect()
 }
 
-/// The sizes of all collections, summed, as the rows say.
+/// The sum of the stored sizes of all collections.
 fn collection_bytes(bench: &Bench<MemoryStore>) -> u64 {
     let scan = Scan {
         range: prefix_range(table_prefix(Space::Collections, TableId(1))),

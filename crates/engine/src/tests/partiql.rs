@@ -1,4 +1,5 @@
-//! PartiQL answers what the native request answers, for the same capacity: both are the same bound operations.
+//! PartiQL answers what the native request answers, for the same capacity: both are the same bound
+//! operations.
 
 use keywright_semantics::error::Error;
 use keywright_semantics::request::Request;
@@ -38,7 +39,7 @@ pub(super) fn rows(output: &ExecuteStatementOutput) -> Vec<Item> {
     output.items.iter().map(keywright_semantics::codec::EncodedItem::decode).collect()
 }
 
-/// Five items of one partition and one of another; all in the indexes.
+/// Five items in one partition and one in another; all are in the indexes.
 pub(super) fn filled() -> Bench<MemoryStore> {
     let bench = bench();
     for (partition, sort) in [("p", 1), ("p", 2), ("p", 3), ("p", 4), ("p", 5), ("q", 1)] {

@@ -1,4 +1,4 @@
-//! SELECT by its reads: which rows, in which order, over which pages, and what is refused in which words.
+//! Reads by SELECT: rows, order and pages, and the texts of refused statements.
 
 use keywright_semantics::messages::partiql as messages;
 use keywright_semantics::value::{AttributeValue, Item};
@@ -7,7 +7,7 @@ use keywright_store::memory::MemoryStore;
 use super::harness::*;
 use super::partiql::{filled, parts, rows, run};
 
-/// The rows as `pk/sk`, or the words of the refusal.
+/// The rows as `pk/sk`, or the text of the error.
 fn shown(bench: &Bench<MemoryStore>, tail: &str) -> String {
     match run(bench, parts(&format!("SELECT * FROM {tail}"))) {
         Err(error) => error.message,
@@ -153,7 +153,7 @@ fn a_write_names_one_item_by_equalities() {
     }
 }
 
-/// A condition on texts, written and evaluated apart from what is tested.
+/// A condition on strings, rendered and evaluated independently of the code under test.
 enum Clause {
     Compare(&'static str, &'static str, String),
     In(&'static str, [String; 2]),
@@ -220,7 +220,8 @@ impl Clause {
     }
 }
 
-/// The service refuses some conditions that it could answer; what is answered must be right, over pages of any size.
+/// The service refuses some conditions that it could answer; what is answered must be right, over pages of
+/// any size.
 #[test]
 fn a_random_clause_selects_the_rows_that_fulfil_it() {
     let bench = bench();

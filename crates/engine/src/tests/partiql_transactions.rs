@@ -29,7 +29,7 @@ fn transact_once(bench: &Bench<MemoryStore>, statements: &[&str], token: Option<
     block_on(bench.engine.execute(&caller(), request)).map(|_| ())
 }
 
-/// `code: message` of each reason, or the words of the refusal.
+/// `code: message` of each reason, or the text of the error.
 fn shown(bench: &Bench<MemoryStore>, statements: &[&str]) -> Vec<String> {
     match transact(bench, statements) {
         Ok(()) => vec!["done".to_owned()],
@@ -136,7 +136,7 @@ fn exists_asks_more_than_the_key() {
     }
 }
 
-/// As TransactWriteItems: an answer that was given is given again, whatever became of the table.
+/// As for TransactWriteItems: a repeated request gets the same response, even if the table is gone.
 #[test]
 fn a_token_is_looked_at_before_the_tables() {
     let bench = filled();

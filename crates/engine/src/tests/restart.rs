@@ -1,4 +1,4 @@
-//! What an engine finds when it is opened again on the same store, after a clean stop and after none.
+//! Opening an engine again on the same store, after a clean and after an unclean stop.
 
 use keywright_semantics::request::Request;
 use keywright_semantics::response::{IndexStatus, Response, TableStatus};
@@ -8,7 +8,7 @@ use keywright_store::{Store, Transaction};
 
 use super::harness::*;
 use super::tables::{Bed, add_index, creation, drop_index, named, open, plain};
-use crate::engine::OpenError;
+use crate::dispatch::OpenError;
 use crate::{CatalogueFault, Engine, EngineConfig};
 
 const ITEMS: i64 = 1500;
@@ -62,7 +62,7 @@ fn tables_and_counters_are_there_after_a_clean_stop() {
 }
 
 #[test]
-fn after_an_unclean_stop_counters_are_counted_anew_while_items_are_written() {
+fn after_an_unclean_stop_counters_are_recounted_while_items_are_written() {
     let store = MemoryStore::new();
     let bed = filled(&store);
     let counted = count(&bed);
@@ -96,7 +96,7 @@ fn a_backfill_goes_on_where_it_was_after_each_of_many_stops() {
             assert_eq!(scan(&bed, Some("by-g")), scan(&bed, None));
             break;
         }
-        // What is written between two stops is in the index too, once.
+        // Items written between two stops have one index entry each.
         bed.put("Shop", numbered(ITEMS + restarts));
         bed.put("Shop", numbered(restarts * 100));
         bed.step();

@@ -1,5 +1,5 @@
-//! Writers, consumers of the stream and the sweep of time to live all at once: in the end every consumer's copy is the
-//! table.
+//! Writers, consumers of the stream and the sweep of time to live all at once: in the end every consumer's
+//! copy is the table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,16 +13,16 @@ use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
 use super::streams::{apply, table_as_copy};
-use crate::config::EngineConfig;
+use crate::support::config::EngineConfig;
 
 const WRITERS: u64 = 8;
 const CONSUMERS: usize = 3;
 const ROUNDS: u64 = 250;
 /// Seconds since 1970 at which the clock begins.
 const START: i64 = 1_800_000_000;
-/// How far the clock goes with every step.
+/// The clock's advance in each step.
 const TICK_MS: u64 = 5;
-/// How long a shard stays open: a good many follow each other within the run.
+/// How long a shard stays open: short, so that many shards follow each other in one run.
 const SHARD_OPEN_MS: u64 = 500;
 
 /// Puts, changes and deletes items, most of which expire within seconds.
@@ -64,7 +64,7 @@ fn write(bench: &Bench<MemoryStore>, writer: u64) {
 struct Consumer<'b> {
     bench: &'b Bench<MemoryStore>,
     stream: StreamRef,
-    /// Where it stands in each open shard.
+    /// Its position in each open shard.
     iterators: BTreeMap<String, String>,
     ended: BTreeSet<String>,
     copy: BTreeMap<String, Item>,
@@ -84,7 +84,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// Reads a page of every shard it follows; how many records there were, and shards that ended.
+    /// Reads a page of every shard that it follows; returns the number of records, and the shards that ended.
     fn read(&mut self) -> usize {
         self.follow();
         let mut progress = 0;
@@ -111,7 +111,7 @@ impl Consumer<'_> {
     }
 }
 
-/// Consumes until the writing has ended and nothing more comes.
+/// Consumes until all writers have ended and no record is left.
 fn consume(bench: &Bench<MemoryStore>, written: &AtomicBool) -> (BTreeMap<String, Item>, usize) {
     let mut consumer = Consumer {
         bench,
@@ -130,7 +130,7 @@ fn consume(bench: &Bench<MemoryStore>, written: &AtomicBool) -> (BTreeMap<String
     }
 }
 
-/// Counts down also when its thread fails, so that nobody waits for it.
+/// Counts down even if its thread panics, so that no other thread waits for it.
 struct Working<'a>(&'a AtomicUsize);
 
 impl Drop for Working<'_> {

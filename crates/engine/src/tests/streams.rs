@@ -1,4 +1,5 @@
-//! Streams as consumers see them: every change once, in order, in shards that can be followed; gone after a day.
+//! Streams as consumers see them: every change once, in order, in shards that can be followed; gone after a
+//! day.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
@@ -21,7 +22,7 @@ use keywright_store::Store;
 use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
-use crate::config::EngineConfig;
+use crate::support::config::EngineConfig;
 
 const HOUR_MS: u64 = 60 * 60 * 1000;
 
@@ -112,7 +113,7 @@ impl<S: Store> Bench<S> {
         records
     }
 
-    /// The names of all shards, in the order in which pages of `limit` have them.
+    /// The ids of all shards, in the order of pages of `limit` shards.
     fn shard_ids(&self, stream: &StreamRef, limit: usize) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         loop {
@@ -145,7 +146,7 @@ impl<S: Store> Bench<S> {
         self.env.now_ms.fetch_add(ms, Ordering::Relaxed);
     }
 
-    /// Lets background work do all that is due now.
+    /// Runs all background work that is due now.
     fn settle(&self) {
         let now_ms = self.env.now_ms.load(Ordering::Relaxed);
         while block_on(self.engine.step(now_ms)).at_ms.is_some_and(|wake| wake <= now_ms) {}
@@ -173,14 +174,14 @@ fn image(item: Option<&EncodedItem>) -> Option<Item> {
     item.map(EncodedItem::decode)
 }
 
-/// What a consumer has after applying records in order.
+/// A consumer's copy after applying these records in order.
 fn replay<'r>(records: impl IntoIterator<Item = &'r StreamRecord>) -> BTreeMap<String, Item> {
     let mut copy = BTreeMap::new();
     records.into_iter().for_each(|record| apply(&mut copy, record));
     copy
 }
 
-/// Makes a consumer's copy follow one change.
+/// Applies one change to a consumer's copy.
 pub(super) fn apply(copy: &mut BTreeMap<String, Item>, record: &StreamRecord) {
     let key = format!("{:?}", record.keys.decode());
     match image(record.new_image.as_ref()) {
@@ -206,11 +207,8 @@ fn a_change_is_recorded_once_and_no_change_not_at_all() {
     bench.put(row("a", "1", 2)).expect("put");
     bench.delete(&delete_request(key_of("a", "1"))).expect("delete");
     bench.delete(&delete_request(key_of("a", "1"))).expect("delete");
-    let failing = delete_request(key_of("b", "1"));
-    let failing = keywright_semantics::request::DeleteItem {
-        condition: Some(condition("attribute_exists(pk)", [])),
-        ..failing
-    };
+    let mut failing = delete_request(key_of("b", "1"));
+    failing.write.condition = Some(condition("attribute_exists(pk)", []));
     bench.delete(&failing).expect_err("there is no such item");
     bench.update(&update_request(key_of("b", "1"), Some(update("REMOVE x", [])))).expect("update");
     bench
@@ -470,7 +468,7 @@ fn only_writes_that_were_committed_count_as_a_shards_load() {
 fn a_hot_shard_splits_and_each_item_stays_in_order() {
     let bench = streaming(StreamViewType::NewAndOldImages);
     let stream = bench.stream();
-    // Items of 100 KB: 65,000 write units within a minute are more than a partition takes.
+    // Items of 100 KB: 65,000 write units within a minute exceed a partition's throughput.
     let large = "x".repeat(100_000);
     for round in 0..3 {
         for number in 0..650 {
@@ -529,10 +527,10 @@ fn the_stream_of_a_deleted_table_can_be_read_for_a_day() {
     assert_eq!(bench.describe(&stream).expect("it is kept").status, StreamStatus::Disabled);
     assert_eq!(bench.read_stream(&stream).len(), 1);
     let id = bench.engine.catalogue().doomed()[0].id;
-    assert!(bench.engine.clearing().is_cleared(id), "its rows are not looked for again");
+    assert!(bench.engine.purge_progress().is_purged(id), "its rows are not looked for again");
     bench.pass(STREAM_RETENTION_MS);
     bench.settle();
-    assert!(!bench.engine.clearing().is_cleared(id));
+    assert!(!bench.engine.purge_progress().is_purged(id));
     assert_eq!(bench.describe(&stream).unwrap_err().kind, ErrorKind::ResourceNotFound);
     assert!(bench.engine.catalogue().all().is_empty(), "nothing is left of the table");
 }
@@ -569,8 +567,8 @@ fn streams_and_their_shards_survive_a_restart() {
     let stream = bench.stream();
     let before = bench.describe(&stream).expect("it exists");
     let env = std::sync::Arc::clone(&bench.env);
-    let shared: std::sync::Arc<dyn crate::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
-    let engine = block_on(crate::engine::Engine::open(store, shared, EngineConfig::default()));
+    let shared: std::sync::Arc<dyn crate::support::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
+    let engine = block_on(crate::Engine::open(store, shared, EngineConfig::default()));
     let bench = Bench { engine: engine.expect("the store opens again"), env };
     assert_eq!(bench.describe(&stream).expect("it exists"), before);
     bench.put(row("a", "1", 2)).expect("put");

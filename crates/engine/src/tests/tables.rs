@@ -1,4 +1,5 @@
-//! Tables from their creation to their end: states, answers, quotas, tags, owners; and what a restart keeps of them.
+//! Tables from their creation to their end: states, answers, quotas, tags, owners; and what a restart keeps
+//! of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use keywright_store::memory::MemoryStore;
 use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
 
 use super::harness::*;
-use crate::env::{AccountId, Caller, Env, Region};
+use crate::support::env::{AccountId, Caller, Env, Region};
 use crate::{Engine, EngineConfig};
 
 /// An engine, its clock, and short forms of the operations on tables.
@@ -168,7 +169,7 @@ impl<S: Store> Bed<S> {
         block_on(self.engine.step(self.env.now_ms()));
     }
 
-    /// Steps until no step has anything to do at once.
+    /// Steps until no work is due.
     pub(super) fn settle(&self) {
         let bound = 100_000;
         for _ in 0..bound {
@@ -190,7 +191,7 @@ pub(super) fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> (ErrorKind, 
     (error.kind, error.message)
 }
 
-/// Every key of the store that begins with this byte.
+/// Every key of the store that starts with this byte.
 fn rows<S: Store>(store: &S, space: u8) -> usize {
     let range = KeyRange { start: vec![space].into(), end: Some(vec![space + 1].into()) };
     let scan = Scan { range, direction: Direction::Forward, rows_max: usize::MAX, bytes_max: usize::MAX };
@@ -260,7 +261,7 @@ fn with_a_transition_a_table_takes_data_only_when_it_is_active() {
 }
 
 #[test]
-fn a_deleted_table_leaves_no_rows_and_its_name_begins_anew() {
+fn a_deleted_table_leaves_no_rows_and_its_name_is_free_again() {
     let store = MemoryStore::new();
     let bed = open(store.clone(), EngineConfig::default());
     bed.create(creation("Shop", schema())).expect("it is new");

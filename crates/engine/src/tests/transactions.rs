@@ -15,7 +15,7 @@ use keywright_semantics::value::Item;
 use keywright_store::memory::MemoryStore;
 
 use super::harness::*;
-use crate::tokens;
+use crate::write::tokens;
 
 pub(super) fn key(sk: &str) -> Item {
     item([("pk", s("p")), ("sk", s(sk))])
@@ -40,7 +40,7 @@ pub(super) fn transaction(actions: Vec<TransactWrite>) -> TransactWriteItems {
 }
 
 fn run(bench: &Bench<MemoryStore>, request: &TransactWriteItems) -> Result<TransactWriteItemsOutput, Error> {
-    block_on(crate::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
+    block_on(crate::batch::transact_write_items::transact_write_items(&bench.engine, &caller(), request))
 }
 
 fn reasons(error: Error) -> Vec<CancellationReason> {
@@ -222,12 +222,14 @@ fn a_transactional_read_answers_in_order_and_charges_missing_items() {
     let get = |sk: &str| TransactGet { table: table_ref(), key: key(sk), projection: None };
     let request =
         TransactGetItems { gets: vec![get("none"), get("a")], capacity: ReturnConsumedCapacity::Total };
-    let output = block_on(crate::transact_get_items::transact_get_items(&bench.engine, &caller(), &request))
-        .expect("read");
+    let output =
+        block_on(crate::batch::transact_get_items::transact_get_items(&bench.engine, &caller(), &request))
+            .expect("read");
     assert!(output.responses[0].is_none() && output.responses[1].is_some());
     assert_eq!(output.consumed_capacity.expect("asked")[0].usage.table.read, HalfUnits(8));
     let twice = TransactGetItems { gets: vec![get("a"), get("a")], capacity: ReturnConsumedCapacity::None };
-    let error = block_on(crate::transact_get_items::transact_get_items(&bench.engine, &caller(), &twice));
+    let error =
+        block_on(crate::batch::transact_get_items::transact_get_items(&bench.engine, &caller(), &twice));
     assert_eq!(
         error.expect_err("a duplicate").message,
         "Transaction request cannot include multiple operations on one item"

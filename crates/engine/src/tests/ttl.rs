@@ -1,4 +1,4 @@
-//! Time to live in virtual time: nothing early, everything in the end, and no trace left.
+//! Time to live in virtual time: no item expires early, every due item expires, and no row remains.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,9 +20,10 @@ use keywright_store::{Direction, Entry, Scan, Snapshot, Store};
 use super::flaky::Fate::{self, Conflict, TooLarge, UnknownLost, UnknownWritten};
 use super::flaky::FlakyStore;
 use super::harness::*;
-use crate::config::EngineConfig;
-use crate::layout::{Space, TableId, prefix_range, table_prefix};
-use crate::ttl::{EpochSeconds, expiry, read_row_key};
+use crate::bind::expiry::{EpochSeconds, expiry};
+use crate::support::config::EngineConfig;
+use crate::support::layout::{Space, TableId, prefix_range, table_prefix};
+use crate::write::expiry_rows::read_row_key;
 
 /// Seconds since 1970 at which the tests begin.
 const START: i64 = 1_800_000_000;
@@ -60,7 +61,7 @@ impl<S: Store> Bench<S> {
         }
     }
 
-    /// Rows that say when items expire.
+    /// The expiry rows.
     fn expiry_rows(&self) -> usize {
         block_on(async {
             rows(&self.engine.store().snapshot().await.expect("snapshot"), Space::Expiries).await
@@ -68,7 +69,7 @@ impl<S: Store> Bench<S> {
         .len()
     }
 
-    /// Checks that the rows of expiry are those that the items' attribute gives.
+    /// Checks that the expiry rows are exactly those of the items.
     pub(super) fn check_expiry_rows(&self, attribute: &str) {
         let (found, items) = block_on(async {
             let snapshot = self.engine.store().snapshot().await.expect("snapshot");
@@ -229,9 +230,9 @@ fn filling_goes_on_after_a_restart() {
     let some = bench.expiry_rows();
     assert!(some > 0 && some < 1200, "{some}");
     let env = std::sync::Arc::clone(&bench.env);
-    let shared: std::sync::Arc<dyn crate::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
+    let shared: std::sync::Arc<dyn crate::support::env::Env> = std::sync::Arc::<TestEnv>::clone(&env);
     drop(bench);
-    let engine = block_on(crate::engine::Engine::open(store, shared, EngineConfig::default()));
+    let engine = block_on(crate::Engine::open(store, shared, EngineConfig::default()));
     let bench = Bench { engine: engine.expect("it opens again"), env };
     bench.work();
     assert_eq!(bench.expiry_rows(), 1200);
@@ -441,7 +442,7 @@ fn with_a_transition_the_statuses_between_are_shown() {
     assert_eq!(bench.expiry_rows(), 0);
 }
 
-/// Stops the writers also when the test fails before it says so.
+/// Stops the writers even if the test panics.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -450,7 +451,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Writes the worker's items over and over, some without a time, until told to stop.
+/// Writes the worker's items repeatedly, some without an expiry time, until the stop flag is set.
 fn write_until(bench: &Bench<MemoryStore>, stop: &AtomicBool, worker: i64) {
     let mut round = 0;
     while !stop.load(Ordering::Relaxed) {
@@ -484,7 +485,7 @@ fn rows_filled_under_writers_are_exactly_what_the_items_give() {
             for _ in 0..50 {
                 block_on(bench.engine.step(bench.env.now_ms.load(Ordering::Relaxed)));
             }
-            // Far enough for the next change; what is due by then is another test's matter.
+            // Late enough for the next change of time to live.
             bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS, Ordering::Relaxed);
         }
         bench.env.now_ms.fetch_add(TTL_CHANGE_INTERVAL_MS, Ordering::Relaxed);
@@ -494,7 +495,7 @@ fn rows_filled_under_writers_are_exactly_what_the_items_give() {
     bench.check_expiry_rows("ttl");
 }
 
-/// Lets an item's time come and moves it away again, over and over; in the end it is far away.
+/// Repeatedly makes an item due and then moves its expiry time; in the end it is far in the future.
 fn renew(bench: &Bench<MemoryStore>, worker: i64) {
     let sk = format!("{worker:02}");
     for _ in 0..300 {

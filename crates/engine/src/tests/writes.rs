@@ -1,7 +1,7 @@
-//! What single writes do and return.
+//! Effects and responses of single-item writes.
 
 use keywright_semantics::error::{ErrorDetail, ErrorKind};
-use keywright_semantics::request::common::{OnConditionFailure, ReturnOld};
+use keywright_semantics::request::common::OnConditionFailure;
 use keywright_semantics::request::parts::ReturnValue;
 use keywright_semantics::value::Item;
 use keywright_store::memory::MemoryStore;
@@ -23,7 +23,7 @@ fn a_put_replaces_the_whole_item_and_returns_the_old_one_when_asked() {
     let bench = bench();
     assert!(bench.put(with("x", s("1"))).expect("it is put").attributes.is_none());
     let mut request = put_request(with("y", s("2")));
-    request.return_values = ReturnOld::AllOld;
+    request.write.return_values = ReturnValue::AllOld;
     let old = bench.put_with(&request).expect("it is put").attributes.expect("there was one");
     assert_eq!(old.decode(), with("x", s("1")));
     assert_eq!(bench.get(key()), Some(with("y", s("2"))));
@@ -34,14 +34,14 @@ fn a_failed_condition_writes_nothing_and_carries_the_item_when_asked() {
     let bench = bench();
     bench.put(with("x", s("1"))).expect("it is put");
     let mut request = put_request(with("x", s("2")));
-    request.condition = Some(condition("attribute_not_exists(pk)", []));
+    request.write.condition = Some(condition("attribute_not_exists(pk)", []));
     let error = bench.put_with(&request).expect_err("it exists");
     assert_eq!(
         (error.kind, error.message.as_str()),
         (ErrorKind::ConditionalCheckFailed, "The conditional request failed")
     );
     assert!(matches!(*error.detail, ErrorDetail::None));
-    request.on_condition_failure = OnConditionFailure::ReturnItem;
+    request.write.on_condition_failure = OnConditionFailure::ReturnItem;
     let error = bench.put_with(&request).expect_err("it exists");
     let ErrorDetail::Item(found) = *error.detail else { panic!("the item was asked for") };
     assert_eq!(found.decode(), with("x", s("1")));
@@ -66,7 +66,7 @@ fn an_update_returns_each_of_its_images() {
     for (values, expected) in table {
         bench.put(old.clone()).expect("it is put");
         let mut request = update_request(key(), Some(update("SET x = x + :one", [(":one", n(1))])));
-        request.return_values = values;
+        request.write.return_values = values;
         let attributes = bench.update(&request).expect("it is updated").attributes;
         assert_eq!(attributes.map(|item| item.decode()), expected, "{values:?}");
     }
@@ -90,7 +90,7 @@ fn a_delete_removes_the_item_and_its_index_rows() {
     bench.put(full.clone()).expect("it is put");
     assert_eq!(bench.scan_all(Some("gsi")).len(), 1);
     let mut request = delete_request(key());
-    request.return_values = ReturnOld::AllOld;
+    request.write.return_values = ReturnValue::AllOld;
     let old = bench.delete(&request).expect("it is deleted").attributes.expect("there was one");
     assert_eq!(old.decode(), full);
     assert_eq!(bench.scan_all(Some("gsi")), []);

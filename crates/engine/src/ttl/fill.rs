@@ -1,27 +1,27 @@
-//! Rows for the items that were there when time to live was enabled.
+//! Filling: expiry rows for the items that existed when time to live was enabled.
 //!
-//! Writers keep rows from the moment the generation is in the catalogue. A step protects the items it reads, so it never
-//! puts back a row that a writer took away; how far it has come is written in the same commit.
+//! Writers keep expiry rows from the moment the generation is in the catalogue. A step protects the items it
+//! reads, so it never restores a row that a writer removed. Its progress is written in the same commit.
 
 use bytes::Bytes;
 use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
-use super::{expiry, row_key};
-use crate::backfill;
+use crate::bind::expiry::expiry;
 use crate::catalogue::{Table, TtlGeneration, ttl_fill_key};
-use crate::engine::Engine;
-use crate::fault;
-use crate::layout;
+use crate::state::Engine;
+use crate::support::fault;
+use crate::support::layout;
+use crate::write::expiry_rows::row_key;
 
 /// Items of one step.
 const STEP_ROWS_MAX: usize = 512;
 const STEP_BYTES_MAX: usize = 1024 * 1024;
-/// How often a step is tried before later steps have a go; each try after a conflict takes half as many items.
+/// Tries of one step; after each conflict the next try takes half as many items.
 const STEP_TRIES_MAX: u32 = 20;
 
-/// Does one step; after the last one the table's record says so.
+/// Does one step; the last one ends the filling in the table's record.
 pub(crate) async fn fill<S: Store>(
     engine: &Engine<S>,
     table: &Table,
@@ -41,7 +41,7 @@ pub(crate) async fn fill<S: Store>(
                     Ok(())
                 };
                 engine.catalogue().change(table.id, done).await?;
-                return backfill::forget(engine, [ttl_fill_key(table.id, generation)]).await;
+                return engine.catalogue().forget_rows([ttl_fill_key(table.id, generation)]).await;
             }
         }
     }
@@ -76,6 +76,8 @@ async fn attempt<S: Store>(
     let scan = Scan { range, direction: Direction::Forward, rows_max, bytes_max: STEP_BYTES_MAX };
     let page = txn.scan(&scan).await.map_err(storage)?;
     let Some(last) = page.entries.last() else { return Ok(Attempt::Done) };
+    assert!(last.key >= scan.range.start, "a filling advances through the items");
+    assert!(page.entries.len() <= rows_max, "a scan keeps its budget of rows");
     txn.put(cursor_key, layout::after(&last.key));
     let keys: Vec<Bytes> = page.entries.iter().map(|entry| entry.key.clone()).collect();
     let items = txn.get_for_write(&keys).await.map_err(storage)?;
@@ -87,7 +89,7 @@ async fn attempt<S: Store>(
     }
     match txn.commit().await {
         Ok(_) if !page.more => Ok(Attempt::Done),
-        // Whether an unknown commit happened or not, going on from the stored cursor is right.
+        // After an unknown outcome the next step reads the stored cursor, which is right in both cases.
         Ok(_) | Err(CommitError::Unknown) => Ok(Attempt::More),
         Err(CommitError::Conflict) => Ok(Attempt::Conflict),
         Err(CommitError::TooLarge) if rows_max > 1 => Ok(Attempt::Conflict),

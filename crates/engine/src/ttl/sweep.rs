@@ -1,4 +1,5 @@
-//! The sweep: expired items are found by their rows and deleted as any writer would, a bounded number in each step.
+//! The sweep: finds expired items by their expiry rows and deletes them through the write core, a bounded
+//! number in each step.
 
 use std::sync::Arc;
 
@@ -7,22 +8,25 @@ use keywright_semantics::codec::EncodedItem;
 use keywright_semantics::error::Error;
 use keywright_store::{CommitError, Direction, KeyRange, Scan, Snapshot, Store, Transaction};
 
-use super::{Due, EpochSeconds, expiry, fill, read_row_key, rows_prefix};
+use super::fill::fill;
+use crate::bind::expiry::{Due, EpochSeconds, expiry};
 use crate::bind::key::bind_item_key;
 use crate::catalogue::{Table, TtlGeneration};
-use crate::change::{Action, Effect};
-use crate::engine::{Engine, NextWake};
-use crate::fault;
-use crate::layout;
-use crate::write::{GroupKind, run};
+use crate::state::Engine;
+use crate::support::fault;
+use crate::support::layout;
+use crate::support::wake::NextWake;
+use crate::write::change::{Action, Effect};
+use crate::write::expiry_rows::{read_row_key, rows_prefix};
+use crate::write::group::{GroupKind, run};
 
-/// Items that one step looks at.
+/// Expiry rows that one step reads.
 const STEP_ROWS_MAX: usize = 100;
 const STEP_BYTES_MAX: usize = 1024 * 1024;
 /// Items of one commit.
 const GROUP_ITEMS_MAX: usize = 25;
 
-/// Moves a table's time to live on: gives items their rows that had none, and deletes what is due.
+/// Does one step for a table: fills missing expiry rows, or deletes items that are due.
 pub(crate) async fn maintain<S: Store>(
     engine: &Engine<S>,
     table: &Arc<Table>,
@@ -37,30 +41,30 @@ pub(crate) async fn maintain<S: Store>(
         return Ok(at_once);
     }
     let delay_ms = engine.config().ttl_delay_ms;
-    let next_expiry = engine.ttl_outlook();
-    let look_ms = next_expiry.next_look_ms(table.id, generation, delay_ms);
-    if now_ms < look_ms {
-        return Ok(NextWake { at_ms: Some(look_ms) });
+    let next_expiry = engine.next_expiry();
+    let scan_ms = next_expiry.next_scan_ms(table.id, generation, delay_ms);
+    if now_ms < scan_ms {
+        return Ok(NextWake { at_ms: Some(scan_ms) });
     }
-    next_expiry.begin_look(table.id, generation, now_ms);
+    next_expiry.begin_scan(table.id, generation, now_ms);
     let swept = sweep(engine, table, (generation, attribute), now_ms).await;
     if !matches!(swept, Ok(Swept::All)) {
         next_expiry.forget(table.id);
     }
     swept.map(|swept| match swept {
         Swept::Some => at_once,
-        Swept::All => NextWake { at_ms: Some(next_expiry.next_look_ms(table.id, generation, delay_ms)) },
+        Swept::All => NextWake { at_ms: Some(next_expiry.next_scan_ms(table.id, generation, delay_ms)) },
     })
 }
 
-/// Whether items are left that are due.
+/// Whether due items are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Swept {
     Some,
     All,
 }
 
-/// Deletes some of the items that are due; notes when the next one is, if none is.
+/// Deletes some of the items that are due, and notes when the next one is due.
 async fn sweep<S: Store>(
     engine: &Engine<S>,
     table: &Arc<Table>,
@@ -70,7 +74,7 @@ async fn sweep<S: Store>(
     let first = EpochSeconds(Due::at(now_ms, 0).map_or(0, |due| due.first.0));
     let rows = rows_from(engine, table, generation, first).await?;
     if let Some(row) = rows.first() {
-        engine.ttl_outlook().note(table.id, generation, row.time);
+        engine.next_expiry().note(table.id, generation, row.time);
     }
     let Some(due) = Due::at(now_ms, engine.config().ttl_delay_ms) else { return Ok(Swept::All) };
     let expired: Vec<Row> = rows.iter().filter(|row| due.contains(row.time)).cloned().collect();
@@ -83,7 +87,7 @@ async fn sweep<S: Store>(
     Ok(Swept::Some)
 }
 
-/// A row: when an item expires, and where it lies.
+/// An expiry row: its key, the expiry time, and the item's key.
 #[derive(Clone)]
 struct Row {
     key: Bytes,
@@ -91,7 +95,7 @@ struct Row {
     item: Bytes,
 }
 
-/// The earliest rows from a time on.
+/// The earliest expiry rows from a time on.
 async fn rows_from<S: Store>(
     engine: &Engine<S>,
     table: &Table,
@@ -110,10 +114,15 @@ async fn rows_from<S: Store>(
     let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
     let page = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
     let row = |key: Bytes| read_row_key(table.id, &key).map(|(time, item)| Row { key, time, item });
-    page.entries.into_iter().map(|entry| row(entry.key).ok_or_else(fault::internal)).collect()
+    let rows: Result<Vec<Row>, Error> =
+        page.entries.into_iter().map(|entry| row(entry.key).ok_or_else(fault::internal)).collect();
+    let rows = rows?;
+    assert!(rows.is_sorted_by_key(|row| row.time), "expiry rows are in the order of their times");
+    assert!(rows.first().is_none_or(|row| row.time >= first), "a scan starts at its range's start");
+    Ok(rows)
 }
 
-/// Deletes a group of items that are still due when their deletion is evaluated.
+/// Deletes a group of items; those that are no longer due when the delete is evaluated stay.
 async fn expire<S: Store>(
     engine: &Engine<S>,
     table: &Arc<Table>,
@@ -129,7 +138,7 @@ async fn expire<S: Store>(
     for (row, item) in group.iter().zip(items) {
         let item = item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
         match item.filter(|item| expiry(item.view(), attribute) == Some(row.time)) {
-            // Only the key: a whole item as a tree takes many times its size, and a group has many.
+            // Only the key: a decoded item takes many times its stored size, and a group has many items.
             Some(item) => {
                 let key = item.view().encode_subset(|name| table.schema.key.contains(name));
                 expiring.push(key.decode());
@@ -151,8 +160,8 @@ async fn expire<S: Store>(
     run(engine, GroupKind::Expiry, None, 0, bind).await.map(|_| ())
 }
 
-/// Removes a row whose item is gone or has another time, should there ever be one: left there, it would be found again
-/// by every step.
+/// Removes a row whose item is gone or has another expiry time. Writers leave no such row; every step would
+/// find it again.
 async fn forget_row<S: Store>(
     engine: &Engine<S>,
     table: &Table,

@@ -8,7 +8,7 @@ use super::parts::{
     AttributeMapPart, ConditionParts, ConditionalOperator, ExpectedAttributeValueParts, ReturnValue,
     ReturnValuesOnConditionCheckFailure, Select, ValuePart,
 };
-use super::{OnConditionFailure, ReturnOld, SelectMode};
+use super::{OnConditionFailure, SelectMode};
 use crate::error::{Error, ErrorKind};
 use crate::expression::{Condition, ConditionKind, Placeholders, Projection, legacy};
 use crate::expression::{parse_condition, parse_projection};
@@ -188,10 +188,10 @@ fn has_prefix(fault: &ValueFault) -> bool {
 }
 
 /// `ReturnValues` of the operations that have no new image to return.
-pub(super) fn return_old(value: Option<ReturnValue>) -> Result<ReturnOld, Error> {
+pub(super) fn return_old(value: Option<ReturnValue>) -> Result<ReturnValue, Error> {
     match value {
-        None | Some(ReturnValue::None) => Ok(ReturnOld::None),
-        Some(ReturnValue::AllOld) => Ok(ReturnOld::AllOld),
+        None | Some(ReturnValue::None) => Ok(ReturnValue::None),
+        Some(ReturnValue::AllOld) => Ok(ReturnValue::AllOld),
         Some(ReturnValue::UpdatedOld | ReturnValue::AllNew | ReturnValue::UpdatedNew) => {
             Err(Error::validation(messages::RETURN_VALUES_OLD_ONLY))
         }

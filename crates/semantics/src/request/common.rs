@@ -34,15 +34,6 @@ impl SortOrder {
     }
 }
 
-/// The image that PutItem or DeleteItem returns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReturnOld {
-    /// No item.
-    None,
-    /// The whole item before the write.
-    AllOld,
-}
-
 /// Whether a failed condition's error carries the item it was evaluated on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnConditionFailure {

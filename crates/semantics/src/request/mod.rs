@@ -4,6 +4,7 @@ pub mod batch_get_item;
 pub mod batch_write_item;
 mod checks;
 pub mod common;
+pub mod conditional_write;
 pub mod create_table;
 pub mod delete_item;
 pub mod delete_table;
@@ -32,7 +33,8 @@ pub mod update_table;
 
 pub use batch_get_item::{BatchGetItem, BatchGetTable};
 pub use batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
-pub use common::{Consistency, OnConditionFailure, ReturnOld, SelectMode, SortOrder};
+pub use common::{Consistency, OnConditionFailure, SelectMode, SortOrder};
+pub use conditional_write::ConditionalWrite;
 pub use create_table::{CreateTable, NewIndex};
 pub use delete_item::DeleteItem;
 pub use delete_table::DeleteTable;

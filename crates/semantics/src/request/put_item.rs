@@ -1,11 +1,11 @@
 //! PutItem: its typed request.
 
 use super::checks::{self, Dialects, Member};
-use super::common::{OnConditionFailure, ReturnOld};
-use super::parts::{PutItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics};
+use super::conditional_write::{ConditionalWrite, ConditionalWriteParts};
+use super::parts::PutItemParts;
 use super::table_ref::TableRef;
 use crate::error::Error;
-use crate::expression::{Condition, ConditionKind, Placeholders};
+use crate::expression::Placeholders;
 use crate::messages::Wording;
 use crate::value::Item;
 
@@ -16,16 +16,8 @@ pub struct PutItem {
     pub table: TableRef,
     /// The whole item, keys included.
     pub item: Item,
-    /// What the item must satisfy before the write.
-    pub condition: Option<Condition>,
-    /// Which image of the item the response carries.
-    pub return_values: ReturnOld,
-    /// Whether the error of a failed condition carries the item.
-    pub on_condition_failure: OnConditionFailure,
-    /// Which capacity figures the response carries.
-    pub capacity: ReturnConsumedCapacity,
-    /// Whether the response carries the sizes of item collections.
-    pub metrics: ReturnItemCollectionMetrics,
+    /// Condition, returned images and reports.
+    pub write: ConditionalWrite,
 }
 
 impl PutItem {
@@ -45,25 +37,21 @@ impl PutItem {
         let return_values = checks::return_old(parts.return_values)?;
         checks::check_item_size(&item)?;
         let expected = checks::expected(parts.expected.as_ref(), parts.conditional_operator)?;
-        let mut placeholders = Placeholders::new(
+        let placeholders = Placeholders::new(
             parts.expression_attribute_names.as_deref(),
             parts.expression_attribute_values.as_ref(),
             wording,
         )?;
-        let text = parts.condition_expression.as_ref();
-        let condition = checks::condition(text, ConditionKind::Condition, &mut placeholders)?;
-        placeholders.finish()?;
-        Ok(Self {
-            table,
-            item,
-            condition: condition.or(expected),
+        let shared = ConditionalWriteParts {
+            condition: parts.condition_expression.as_ref(),
+            expected,
             return_values,
-            on_condition_failure: checks::on_condition_failure(
-                parts.return_values_on_condition_check_failure,
-            ),
-            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
-            metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
-        })
+            on_condition_failure: parts.return_values_on_condition_check_failure,
+            capacity: parts.return_consumed_capacity,
+            metrics: parts.return_item_collection_metrics,
+        };
+        let write = ConditionalWrite::parse(shared, placeholders)?;
+        Ok(Self { table, item, write })
     }
 }
 

@@ -1,11 +1,11 @@
 //! UpdateItem: its typed request.
 
 use super::checks::{self, Dialects, Member};
-use super::common::OnConditionFailure;
-use super::parts::{ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue, UpdateItemParts};
+use super::conditional_write::{ConditionalWrite, ConditionalWriteParts};
+use super::parts::{ReturnValue, UpdateItemParts};
 use super::table_ref::TableRef;
 use crate::error::Error;
-use crate::expression::{Condition, ConditionKind, Placeholders, Update, legacy, parse_update};
+use crate::expression::{Placeholders, Update, legacy, parse_update};
 use crate::messages::Wording;
 use crate::value::Item;
 
@@ -18,16 +18,8 @@ pub struct UpdateItem {
     pub key: Item,
     /// What changes; absent: a missing item is created and an existing one stays unchanged.
     pub update: Option<Update>,
-    /// What the item must satisfy before the write.
-    pub condition: Option<Condition>,
-    /// Which image of the item the response carries.
-    pub return_values: ReturnValue,
-    /// Whether the error of a failed condition carries the item.
-    pub on_condition_failure: OnConditionFailure,
-    /// Which capacity figures the response carries.
-    pub capacity: ReturnConsumedCapacity,
-    /// Whether the response carries the sizes of item collections.
-    pub metrics: ReturnItemCollectionMetrics,
+    /// Condition, returned images and reports.
+    pub write: ConditionalWrite,
 }
 
 impl UpdateItem {
@@ -56,21 +48,16 @@ impl UpdateItem {
         )?;
         let text = parts.update_expression.as_deref();
         let update = text.map(|text| parse_update(text, &mut placeholders)).transpose()?;
-        let text = parts.condition_expression.as_ref();
-        let condition = checks::condition(text, ConditionKind::Condition, &mut placeholders)?;
-        placeholders.finish()?;
-        Ok(Self {
-            table,
-            key,
-            update: update.or(legacy_update),
-            condition: condition.or(expected),
+        let shared = ConditionalWriteParts {
+            condition: parts.condition_expression.as_ref(),
+            expected,
             return_values: parts.return_values.unwrap_or(ReturnValue::None),
-            on_condition_failure: checks::on_condition_failure(
-                parts.return_values_on_condition_check_failure,
-            ),
-            capacity: parts.return_consumed_capacity.unwrap_or(ReturnConsumedCapacity::None),
-            metrics: parts.return_item_collection_metrics.unwrap_or(ReturnItemCollectionMetrics::None),
-        })
+            on_condition_failure: parts.return_values_on_condition_check_failure,
+            capacity: parts.return_consumed_capacity,
+            metrics: parts.return_item_collection_metrics,
+        };
+        let write = ConditionalWrite::parse(shared, placeholders)?;
+        Ok(Self { table, key, update: update.or(legacy_update), write })
     }
 }
 

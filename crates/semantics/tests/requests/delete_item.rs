@@ -1,7 +1,7 @@
 //! DeleteItem.
 
+use keywright_semantics::request::DeleteItem;
 use keywright_semantics::request::parts::{ConditionalOperator, DeleteItemParts, ReturnValue};
-use keywright_semantics::request::{DeleteItem, ReturnOld};
 use keywright_semantics::value::ValueFault;
 
 use super::Dialect::{Any, Expression, Legacy};
@@ -107,7 +107,7 @@ fn the_key_and_the_return_values_are_kept() {
         ..base()
     });
     let delete = delete.unwrap();
-    assert_eq!(delete.return_values, ReturnOld::AllOld);
+    assert_eq!(delete.write.return_values, ReturnValue::AllOld);
     assert!(delete.key.contains_key("id"));
-    assert!(delete.condition.is_some());
+    assert!(delete.write.condition.is_some());
 }

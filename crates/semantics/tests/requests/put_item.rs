@@ -4,7 +4,7 @@ use keywright_semantics::request::parts::{
     ConditionalOperator, PutItemParts, ReturnConsumedCapacity, ReturnItemCollectionMetrics, ReturnValue,
     ReturnValuesOnConditionCheckFailure,
 };
-use keywright_semantics::request::{OnConditionFailure, PutItem, ReturnOld};
+use keywright_semantics::request::{OnConditionFailure, PutItem};
 use keywright_semantics::value::ValueFault;
 
 use super::Dialect::{Any, Expression, Legacy};
@@ -90,11 +90,11 @@ fn faults_are_reported_in_the_services_order() {
 fn absent_members_have_the_services_defaults() {
     let put = PutItem::validate(base()).unwrap();
     assert_eq!(put.table.name, "Shop");
-    assert_eq!(put.return_values, ReturnOld::None);
-    assert_eq!(put.on_condition_failure, OnConditionFailure::Nothing);
-    assert_eq!(put.capacity, ReturnConsumedCapacity::None);
-    assert_eq!(put.metrics, ReturnItemCollectionMetrics::None);
-    assert!(put.condition.is_none());
+    assert_eq!(put.write.return_values, ReturnValue::None);
+    assert_eq!(put.write.on_condition_failure, OnConditionFailure::Nothing);
+    assert_eq!(put.write.capacity, ReturnConsumedCapacity::None);
+    assert_eq!(put.write.metrics, ReturnItemCollectionMetrics::None);
+    assert!(put.write.condition.is_none());
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn members_of_the_request_are_kept() {
         ..base()
     });
     let put = put.unwrap();
-    assert_eq!(put.return_values, ReturnOld::AllOld);
-    assert_eq!(put.on_condition_failure, OnConditionFailure::ReturnItem);
-    assert!(put.condition.is_some());
+    assert_eq!(put.write.return_values, ReturnValue::AllOld);
+    assert_eq!(put.write.on_condition_failure, OnConditionFailure::ReturnItem);
+    assert!(put.write.condition.is_some());
 }
 
 #[test]
@@ -120,11 +120,11 @@ fn an_operator_joins_two_legacy_conditions() {
         conditional_operator: Some(ConditionalOperator::Or),
         ..base()
     });
-    assert!(put.unwrap().condition.is_some());
+    assert!(put.unwrap().write.condition.is_some());
 }
 
 #[test]
 fn an_empty_legacy_condition_is_none() {
     let put = PutItem::validate(PutItemParts { expected: Some(Vec::new()), ..base() });
-    assert!(put.unwrap().condition.is_none());
+    assert!(put.unwrap().write.condition.is_none());
 }

@@ -98,7 +98,7 @@ fn faults_are_reported_in_the_services_order() {
 fn every_value_of_return_values_is_allowed() {
     for value in ReturnValue::ALL {
         let update = UpdateItem::validate(UpdateItemParts { return_values: Some(*value), ..base() });
-        assert_eq!(update.unwrap().return_values, *value);
+        assert_eq!(update.unwrap().write.return_values, *value);
     }
 }
 
@@ -117,7 +117,7 @@ fn placeholders_may_be_shared_by_the_expressions() {
         ..base()
     });
     let update = update.unwrap();
-    assert!(update.update.is_some() && update.condition.is_some());
+    assert!(update.update.is_some() && update.write.condition.is_some());
 }
 
 #[test]
@@ -128,5 +128,5 @@ fn legacy_updates_and_conditions_become_the_same_types() {
         ..base()
     });
     let update = update.unwrap();
-    assert!(update.update.is_some() && update.condition.is_some());
+    assert!(update.update.is_some() && update.write.condition.is_some());
 }

@@ -71,9 +71,9 @@ fn single(actions: &[Action<'_>]) -> Result<Request, Error> {
 /// An action's condition, as a delete of its item would have it; an update's own, because its placeholders must all be used.
 pub(super) fn condition(action: &Action<'_>) -> Result<Option<Condition>, Error> {
     if action.kind == WriteKind::Update {
-        return UpdateItem::validate(update_parts(action)).map(|request| request.condition);
+        return UpdateItem::validate(update_parts(action)).map(|request| request.write.condition);
     }
-    DeleteItem::validate(deletion(action)).map(|request| request.condition)
+    DeleteItem::validate(deletion(action)).map(|request| request.write.condition)
 }
 
 fn deletion(action: &Action<'_>) -> DeleteItemParts {

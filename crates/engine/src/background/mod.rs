@@ -1,0 +1,210 @@
+//! Background work: ending statuses, building indexes, purging rows of deleted tables and indexes, expiring
+//! items.
+//!
+//! Each call of `step` does a bounded piece of it. The catalogue says what is left, also after a restart.
+//! After a fault of the store a later step tries again.
+
+pub(crate) mod backfill;
+pub(crate) mod purge;
+pub(crate) mod stats_rows;
+
+use keywright_semantics::error::Error;
+use keywright_store::Store;
+
+use self::backfill::Progress;
+use self::purge::{Purged, purge_some};
+use crate::catalogue::{
+    Backfill, IndexStatus, Table, TableStatus, TtlGeneration, backfill_key, progress_prefixes, ttl_fill_key,
+};
+use crate::state::Engine;
+use crate::state::stats::{self, Counted};
+use crate::streams;
+use crate::support::layout::{self, Space};
+use crate::support::wake::NextWake;
+use crate::ttl;
+use crate::write::{expiry_rows, tokens};
+
+/// The time until work that a fault stopped is tried again.
+const RETRY_MS: u64 = 1000;
+/// The time between two sweeps of expired tokens. An expired token has no effect before it is removed.
+const TOKEN_SWEEP_MS: u64 = 60_000;
+
+pub(crate) async fn step<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
+    let retry = NextWake { at_ms: Some(now_ms.saturating_add(RETRY_MS)) };
+    let mut wake = stats_rows::step(engine, now_ms).await.unwrap_or(retry);
+    wake = wake.earlier(sweep_tokens(engine, now_ms).await);
+    for table in engine.catalogue().all() {
+        let next = work_on(engine, &table, now_ms).await.unwrap_or(retry);
+        wake = wake.earlier(next);
+        wake = wake.earlier(ttl::maintain(engine, &table, now_ms).await.unwrap_or(retry));
+        wake = wake.earlier(streams::maintain(engine, &table, now_ms).await.unwrap_or(retry));
+    }
+    for table in engine.catalogue().doomed() {
+        wake = wake.earlier(match purge_table(engine, &table).await {
+            Ok(Purged::Entirely) => NextWake::default(),
+            Ok(Purged::Partly) => NextWake { at_ms: Some(now_ms) },
+            Err(_fault) => retry,
+        });
+    }
+    wake
+}
+
+/// Removes some expired idempotency tokens.
+async fn sweep_tokens<S: Store>(engine: &Engine<S>, now_ms: u64) -> NextWake {
+    let at_ms = match tokens::sweep(engine.store(), now_ms).await {
+        Ok(true) => now_ms,
+        Ok(false) => now_ms + TOKEN_SWEEP_MS,
+        Err(_fault) => now_ms + RETRY_MS,
+    };
+    NextWake { at_ms: Some(at_ms) }
+}
+
+/// Does the next piece of work of one table.
+async fn work_on<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
+    let at_once = NextWake { at_ms: Some(now_ms) };
+    if table.status != TableStatus::Active && table.status_until_ms > now_ms {
+        return Ok(NextWake { at_ms: Some(table.status_until_ms) });
+    }
+    match table.status {
+        TableStatus::Creating | TableStatus::Updating => {
+            let activate = |table: &mut Table| {
+                table.status = TableStatus::Active;
+                Ok(())
+            };
+            engine.catalogue().change(table.id, activate).await?;
+            return Ok(at_once);
+        }
+        TableStatus::Deleting => {
+            if engine
+                .catalogue()
+                .find(&crate::catalogue::owner(table), &table.name)
+                .is_some_and(|named| named.id == table.id)
+            {
+                engine.catalogue().unname(table).await?;
+            }
+            return Ok(NextWake::default());
+        }
+        TableStatus::Active => {}
+    }
+    if let Some(index) = table.doomed_indexes.first() {
+        purge_index(engine, table, index.state.id).await?;
+        return Ok(at_once);
+    }
+    if let Some(generation) = table.ttl.doomed.first() {
+        purge_expiries(engine, table, *generation).await?;
+        return Ok(at_once);
+    }
+    build_index(engine, table, now_ms).await
+}
+
+/// Does a piece of a table's first backfill.
+async fn build_index<S: Store>(engine: &Engine<S>, table: &Table, now_ms: u64) -> Result<NextWake, Error> {
+    let Some((place, phase)) =
+        table.states.iter().enumerate().find_map(|(place, state)| Some((place, state.backfill?)))
+    else {
+        return Ok(NextWake::default());
+    };
+    let Some(index) = table.states.get(place).map(|state| state.id) else { return Ok(NextWake::default()) };
+    let set = |change: fn(&mut crate::catalogue::IndexState)| {
+        move |table: &mut Table| {
+            if let Some(state) = table.states.iter_mut().find(|state| state.id == index) {
+                change(state);
+            }
+            Ok(())
+        }
+    };
+    match phase {
+        Backfill::Allocating => {
+            engine
+                .catalogue()
+                .change(table.id, set(|state| state.backfill = Some(Backfill::Scanning)))
+                .await?;
+        }
+        Backfill::Scanning => {
+            if backfill::step(engine, table, place).await? == Progress::Done {
+                let complete = set(|state| {
+                    state.backfill = None;
+                    state.status = IndexStatus::Active;
+                });
+                engine.catalogue().change(table.id, complete).await?;
+                // Writers counted changes of items without an entry as if the entry existed.
+                engine.stats().recount([Counted::Entries(table.id, index)]);
+                engine.catalogue().forget_rows([backfill_key(table.id, index)]).await?;
+            }
+        }
+    }
+    Ok(NextWake { at_ms: Some(now_ms) })
+}
+
+/// Purges rows of a deleted index; forgets the index when none are left.
+async fn purge_index<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    index: layout::IndexId,
+) -> Result<(), Error> {
+    if purge_some(engine, layout::index_prefix(table.id, index)).await? == Purged::Partly {
+        return Ok(());
+    }
+    let counted = Counted::Entries(table.id, index);
+    engine.catalogue().forget_rows([backfill_key(table.id, index), stats::row_key(counted)]).await?;
+    let forget = |table: &mut Table| {
+        table.doomed_indexes.retain(|doomed| doomed.state.id != index);
+        Ok(())
+    };
+    engine.catalogue().change(table.id, forget).await?;
+    engine.stats().forget(counted);
+    Ok(())
+}
+
+/// Purges expiry rows of a disabled time to live; forgets its generation when none are left.
+async fn purge_expiries<S: Store>(
+    engine: &Engine<S>,
+    table: &Table,
+    generation: TtlGeneration,
+) -> Result<(), Error> {
+    if purge_some(engine, expiry_rows::rows_prefix(table.id, generation)).await? == Purged::Partly {
+        return Ok(());
+    }
+    engine.next_expiry().forget(table.id);
+    engine.catalogue().forget_rows([ttl_fill_key(table.id, generation)]).await?;
+    let forget = |table: &mut Table| {
+        table.ttl.doomed.retain(|doomed| *doomed != generation);
+        Ok(())
+    };
+    engine.catalogue().change(table.id, forget).await.map(|_| ())
+}
+
+/// Purges rows of a deleted table; forgets the table when none are left.
+async fn purge_table<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
+    if !engine.purge_progress().is_purged(table.id) {
+        if purge_rows(engine, table).await? == Purged::Partly {
+            return Ok(Purged::Partly);
+        }
+        engine.purge_progress().set_purged(table.id);
+    }
+    // Its streams can be read for a day; the record is needed until the last of them is gone.
+    if table.streams.is_empty() {
+        engine.catalogue().forget(table.id).await?;
+        engine.purge_progress().forget(table.id);
+        engine.shard_loads().forget_table(table.id);
+        engine.trim_times().forget(table.id);
+    }
+    Ok(Purged::Entirely)
+}
+
+/// Purges a piece of a deleted table's rows, except its record.
+async fn purge_rows<S: Store>(engine: &Engine<S>, table: &Table) -> Result<Purged, Error> {
+    for (_, id, _) in table.indexes() {
+        engine.stats().forget(Counted::Entries(table.id, id));
+    }
+    engine.stats().forget(Counted::Items(table.id));
+    engine.next_expiry().forget(table.id);
+    let spaces = [Space::Items, Space::IndexEntries, Space::Collections, Space::Stats, Space::Expiries];
+    let prefixes = spaces.into_iter().map(|space| layout::table_prefix(space, table.id));
+    for prefix in prefixes.chain(progress_prefixes(table.id)) {
+        if purge_some(engine, prefix).await? == Purged::Partly {
+            return Ok(Purged::Partly);
+        }
+    }
+    Ok(Purged::Entirely)
+}

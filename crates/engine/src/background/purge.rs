@@ -1,0 +1,49 @@
+//! Purging the rows of deleted tables and indexes, a bounded piece in each step.
+//!
+//! The catalogue says which ranges are to be purged. How far a range is purged is kept in memory only: after
+//! a restart the first piece scans past the rows that are gone.
+
+use keywright_semantics::error::Error;
+use keywright_store::{Direction, KeyRange, Scan, Snapshot, Store};
+
+use crate::state::Engine;
+use crate::support::{fault, layout};
+
+/// Rows and bytes that one piece removes.
+const PIECE_ROWS_MAX: usize = 5000;
+const PIECE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Whether a range has rows left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purged {
+    Partly,
+    Entirely,
+}
+
+/// Removes some of the rows whose keys start with the prefix.
+pub(crate) async fn purge_some<S: Store>(engine: &Engine<S>, prefix: Vec<u8>) -> Result<Purged, Error> {
+    let all = layout::prefix_range(prefix);
+    let start = engine.purge_progress().next_key(&all.start);
+    let rest = KeyRange { start: start.unwrap_or_else(|| all.start.clone()), end: all.end };
+    let scan = Scan {
+        range: rest.clone(),
+        direction: Direction::Forward,
+        rows_max: PIECE_ROWS_MAX,
+        bytes_max: PIECE_BYTES_MAX,
+    };
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let page = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
+    drop(snapshot);
+    let next = page.entries.last().filter(|_| page.more).map(|last| layout::after(&last.key));
+    let piece = KeyRange { start: rest.start, end: next.clone().or(rest.end) };
+    assert!(piece.start >= all.start, "a purge stays within the range of its prefix");
+    if !page.entries.is_empty() {
+        engine.store().clear_range(&piece).await.map_err(|error| fault::storage(&error))?;
+    }
+    let Some(next) = next else {
+        engine.purge_progress().finish(&all.start);
+        return Ok(Purged::Entirely);
+    };
+    engine.purge_progress().advance(all.start, next);
+    Ok(Purged::Partly)
+}

@@ -1,0 +1,164 @@
+//! BatchWriteItem: puts and deletes of many tables, without conditions.
+//!
+//! The service does not make a batch atomic. Here as many writes as fit share one commit, and so one sync.
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use keywright_semantics::capacity::WriteMode;
+use keywright_semantics::error::Error;
+use keywright_semantics::messages::data_plane as messages;
+use keywright_semantics::request::UnprocessedItems;
+use keywright_semantics::request::batch_write_item::{BatchWrite, BatchWriteItem, BatchWriteTable};
+use keywright_semantics::request::common::OnConditionFailure;
+use keywright_semantics::response::{BatchWriteItemOutput, CapacityForm};
+use keywright_semantics::size::item_bytes;
+use keywright_semantics::value::Item;
+use keywright_store::Store;
+
+use crate::bind::item::bind_put;
+use crate::bind::key::{bind_key, check_key_within};
+use crate::state::Engine;
+use crate::support::env::Caller;
+use crate::support::fault;
+use crate::support::meter::Meter;
+use crate::write::change::{Action, Effect};
+use crate::write::collections::CollectionReport;
+use crate::write::group::{GroupEnd, GroupKind, binding_steps, run};
+use crate::write::single_write::refused;
+
+/// One write and its position in the request.
+#[derive(Clone, Copy)]
+struct Place<'r> {
+    table: &'r BatchWriteTable,
+    write: &'r BatchWrite,
+    position: usize,
+}
+
+impl<'r> Place<'r> {
+    fn item(self) -> &'r Item {
+        match self.write {
+            BatchWrite::Put(item) => item,
+            BatchWrite::Delete(key) => key,
+        }
+    }
+}
+
+pub(crate) async fn batch_write_item<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &BatchWriteItem,
+) -> Result<BatchWriteItemOutput, Error> {
+    let places: Vec<Place<'_>> = request.tables.iter().flat_map(places).collect();
+    let steps = binding_steps(bytes_of(&places));
+    engine.pace().turn(steps, |_| check(engine, caller, request, &places)).await??;
+    let mut answer = Answer::default();
+    let mut groups = vec![places.as_slice()];
+    while let Some(group) = groups.pop() {
+        let bind = || group.iter().map(|place| bind_write(engine, caller, *place)).collect();
+        let steps = binding_steps(bytes_of(group));
+        match run(engine, GroupKind::Single, None, steps, bind).await? {
+            GroupEnd::TooLarge if group.len() > 1 => {
+                let (first, second) = group.split_at(group.len() / 2);
+                groups.extend([second, first]);
+            }
+            end => answer.add(group, end)?,
+        }
+    }
+    Ok(BatchWriteItemOutput {
+        unprocessed_items: answer.unprocessed,
+        item_collection_metrics: answer.collections.report(request.metrics),
+        consumed_capacity: answer.meter.report(request.capacity, CapacityForm::Plain),
+    })
+}
+
+fn bytes_of(places: &[Place<'_>]) -> usize {
+    places.iter().map(|place| item_bytes(place.item())).sum()
+}
+
+fn places(table: &BatchWriteTable) -> impl Iterator<Item = Place<'_>> {
+    table.writes.iter().enumerate().map(move |(position, write)| Place { table, write, position })
+}
+
+/// Checks that every table exists, every write fits its table, and no item is written twice. Otherwise
+/// nothing is written.
+fn check<S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    request: &BatchWriteItem,
+    places: &[Place<'_>],
+) -> Result<(), Error> {
+    for table in &request.tables {
+        engine.catalogue().lookup(caller, &table.table)?;
+    }
+    let mut seen: BTreeSet<Bytes> = BTreeSet::new();
+    for place in places {
+        if !seen.insert(bind_write(engine, caller, *place)?.key.row) {
+            return Err(Error::validation(messages::BATCH_DUPLICATE_KEYS));
+        }
+    }
+    Ok(())
+}
+
+fn bind_write<'r, S: Store>(
+    engine: &Engine<S>,
+    caller: &Caller,
+    place: Place<'r>,
+) -> Result<Action<'r>, Error> {
+    let table = engine.catalogue().lookup(caller, &place.table.table)?;
+    let (key, effect) = match place.write {
+        BatchWrite::Put(item) => {
+            check_key_within(&table.schema, item)?;
+            let put = bind_put(table.id, &table.schema, item)?;
+            (put.key, Effect::Put(put.item))
+        }
+        BatchWrite::Delete(key) => (bind_key(table.id, &table.schema, key)?, Effect::Delete),
+    };
+    Ok(Action { table, key, effect, condition: None })
+}
+
+/// The response under construction.
+#[derive(Default)]
+struct Answer {
+    meter: Meter,
+    collections: CollectionReport,
+    unprocessed: UnprocessedItems,
+}
+
+impl Answer {
+    fn add(&mut self, group: &[Place<'_>], end: GroupEnd) -> Result<(), Error> {
+        match end {
+            GroupEnd::Written(outcomes) => {
+                assert_eq!(outcomes.len(), group.len(), "every write of a group has an outcome");
+                for (place, outcome) in group.iter().zip(&outcomes) {
+                    let name = &place.table.table.as_given;
+                    self.meter.add(name, outcome.change.usage(&outcome.table, WriteMode::Plain));
+                    self.collections.add(name, place.item(), outcome);
+                }
+                Ok(())
+            }
+            GroupEnd::Conflict(_) => {
+                for place in group {
+                    self.leave(*place);
+                }
+                Ok(())
+            }
+            GroupEnd::Refused(refusals) => Err(refusals
+                .into_iter()
+                .flatten()
+                .next()
+                .map_or_else(fault::internal, |refusal| refused(refusal, OnConditionFailure::Nothing))),
+            GroupEnd::Replayed(_) | GroupEnd::TooLarge => Err(fault::internal()),
+        }
+    }
+
+    /// Returns a write as unprocessed, for the client to send again.
+    fn leave(&mut self, place: Place<'_>) {
+        let name = &place.table.table.as_given;
+        let Some(parts) = place.table.parts.get(place.position).cloned() else { return };
+        match self.unprocessed.iter_mut().find(|(table, _)| table == name) {
+            Some((_, writes)) => writes.push(parts),
+            None => self.unprocessed.push((name.clone(), vec![parts])),
+        }
+    }
+}

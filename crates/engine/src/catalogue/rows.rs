@@ -1,0 +1,75 @@
+//! Keys of the catalogue's rows.
+//!
+//! ```text
+//! 0x01 0x00 table id                      a table's record (`record`)
+//! 0x01 0x01 account 0x00 region 0x00 name the id of the table of that name
+//! 0x01 0x02                               the next table id
+//! 0x01 0x03 table id, index id            how far an index's backfill has come
+//! 0x01 0x04 table id, generation          how far the filling of expiry rows has come
+//! ```
+
+use bytes::Bytes;
+
+use super::ttl::TtlGeneration;
+use crate::support::env::Caller;
+use crate::support::layout::{IndexId, Space, TableId};
+
+pub(super) const RECORDS: u8 = 0x00;
+pub(super) const NAMES: u8 = 0x01;
+const NEXT_ID: u8 = 0x02;
+const BACKFILLS: u8 = 0x03;
+const TTL_FILLS: u8 = 0x04;
+
+/// The key of a table's record. Every write of an item protects it, so a writer bound to an old schema
+/// conflicts.
+pub(super) fn record_key(table: TableId) -> Bytes {
+    let number = table.0.to_be_bytes();
+    let mut key = Vec::with_capacity(2 + number.len());
+    key.extend_from_slice(&[Space::Catalogue.byte(), RECORDS]);
+    key.extend_from_slice(&number);
+    key.into()
+}
+
+pub(super) fn name_key(caller: &Caller, name: &str) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), NAMES];
+    for part in [caller.account.as_str(), "\0", caller.region.as_str(), "\0", name] {
+        key.extend_from_slice(part.as_bytes());
+    }
+    key.into()
+}
+
+/// The key of the next table id, which every CreateTable reads and writes.
+pub(crate) fn next_id_key() -> Bytes {
+    Bytes::from_static(&[0x01, NEXT_ID])
+}
+
+/// The key of a backfill's progress.
+pub(crate) fn backfill_key(table: TableId, index: IndexId) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), BACKFILLS];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.extend_from_slice(&index.0.to_be_bytes());
+    key.into()
+}
+
+/// The key of the progress of filling expiry rows.
+pub(crate) fn ttl_fill_key(table: TableId, generation: TtlGeneration) -> Bytes {
+    let mut key = vec![Space::Catalogue.byte(), TTL_FILLS];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.extend_from_slice(&generation.0.to_be_bytes());
+    key.into()
+}
+
+/// The prefixes of all progress rows of a table.
+pub(crate) fn progress_prefixes(table: TableId) -> [Vec<u8>; 2] {
+    [BACKFILLS, TTL_FILLS].map(|part| {
+        let mut key = vec![Space::Catalogue.byte(), part];
+        key.extend_from_slice(&table.0.to_be_bytes());
+        key
+    })
+}
+
+/// The version of a stored table record, without reading the rest of it.
+pub(super) fn record_version(record: &[u8]) -> Option<u64> {
+    let (_format, rest) = record.split_first()?;
+    rest.first_chunk::<8>().map(|version| u64::from_be_bytes(*version))
+}

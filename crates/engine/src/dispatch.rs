@@ -1,0 +1,142 @@
+//! The engine as its callers see it: open, execute, step, shut down.
+//!
+//! It knows which module runs which operation, and nothing of what the operation does.
+
+use std::sync::Arc;
+
+use keywright_semantics::error::Error;
+use keywright_semantics::request::Request;
+use keywright_semantics::response::Response;
+use keywright_store::{Store, StoreError};
+
+use crate::background::{self, stats_rows};
+use crate::batch::batch_get_item::batch_get_item;
+use crate::batch::batch_write_item::batch_write_item;
+use crate::batch::transact_get_items::transact_get_items;
+use crate::batch::transact_write_items::transact_write_items;
+use crate::catalogue::{Catalogue, CatalogueFault};
+use crate::read::get_item::get_item;
+use crate::read::query::query;
+use crate::read::scan::scan;
+use crate::state::Engine;
+use crate::support::config::EngineConfig;
+use crate::support::env::{Caller, Env};
+use crate::support::wake::NextWake;
+use crate::write::delete_item::delete_item;
+use crate::write::put_item::put_item;
+use crate::write::update_item::update_item;
+use crate::{partiql, streams, tables};
+
+/// Why a database cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OpenError {
+    /// The catalogue cannot be read.
+    Catalogue(CatalogueFault),
+    /// The store failed.
+    Store(StoreError),
+}
+
+impl std::fmt::Display for OpenError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Catalogue(fault) => fault.fmt(formatter),
+            Self::Store(fault) => fault.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<CatalogueFault> for OpenError {
+    fn from(fault: CatalogueFault) -> Self {
+        Self::Catalogue(fault)
+    }
+}
+
+impl From<StoreError> for OpenError {
+    fn from(fault: StoreError) -> Self {
+        Self::Store(fault)
+    }
+}
+
+impl<S: Store> Engine<S> {
+    /// Opens the database in the store; an empty store becomes an empty database.
+    pub async fn open(store: S, env: Arc<dyn Env>, config: EngineConfig) -> Result<Self, OpenError> {
+        let catalogue = Catalogue::open(store.clone()).await?;
+        let engine = Self::new(store, env, config, catalogue);
+        stats_rows::load(&engine).await?;
+        Ok(engine)
+    }
+
+    /// Executes one request of a caller.
+    ///
+    /// All operations but the shortest are boxed: this future is as large as the largest future in it, and it
+    /// is copied several times on its way to the executor.
+    pub async fn execute(&self, caller: &Caller, request: Request) -> Result<Response, Error> {
+        match request {
+            Request::CreateTable(request) => Box::pin(tables::create::run(self, caller, &request)).await,
+            Request::DeleteTable(request) => Box::pin(tables::delete::run(self, caller, &request)).await,
+            Request::DescribeEndpoints => Ok(tables::describe::endpoints(caller)),
+            Request::DescribeLimits => Ok(tables::describe::limits()),
+            Request::DescribeTable(request) => tables::describe::run(self, caller, &request),
+            Request::DescribeStream(request) => {
+                Box::pin(streams::describe_stream(self, caller, &request)).await
+            }
+            Request::GetRecords(request) => Box::pin(streams::get_records(self, caller, &request)).await,
+            Request::GetShardIterator(request) => {
+                Box::pin(streams::get_shard_iterator(self, caller, &request)).await
+            }
+            Request::ListStreams(request) => Ok(streams::list_streams(self, caller, &request)),
+            Request::ListTables(request) => Ok(tables::list::run(self, caller, &request)),
+            Request::ListTagsOfResource(request) => tables::tags::list(self, caller, &request),
+            Request::TagResource(request) => Box::pin(tables::tags::tag(self, caller, &request)).await,
+            Request::DescribeTimeToLive(request) => tables::ttl::describe(self, caller, &request),
+            Request::UpdateTimeToLive(request) => Box::pin(tables::ttl::update(self, caller, &request)).await,
+            Request::UntagResource(request) => Box::pin(tables::tags::untag(self, caller, &request)).await,
+            Request::UpdateTable(request) => Box::pin(tables::update::run(self, caller, &request)).await,
+            Request::BatchGetItem(request) => {
+                Box::pin(batch_get_item(self, caller, &request)).await.map(Response::BatchGetItem)
+            }
+            Request::BatchWriteItem(request) => {
+                Box::pin(batch_write_item(self, caller, &request)).await.map(Response::BatchWriteItem)
+            }
+            Request::DeleteItem(request) => {
+                Box::pin(delete_item(self, caller, &request)).await.map(Response::DeleteItem)
+            }
+            Request::BatchExecuteStatement(request) => {
+                Box::pin(partiql::batch_execute_statement(self, caller, &request)).await
+            }
+            Request::ExecuteStatement(request) => {
+                Box::pin(partiql::execute_statement(self, caller, &request)).await
+            }
+            Request::ExecuteTransaction(request) => {
+                Box::pin(partiql::execute_transaction(self, caller, &request)).await
+            }
+            Request::GetItem(request) => get_item(self, caller, &request).await.map(Response::GetItem),
+            Request::PutItem(request) => {
+                Box::pin(put_item(self, caller, &request)).await.map(Response::PutItem)
+            }
+            Request::Query(request) => Box::pin(query(self, caller, &request)).await.map(Response::Query),
+            Request::Scan(request) => Box::pin(scan(self, caller, &request)).await.map(Response::Scan),
+            Request::TransactGetItems(request) => {
+                Box::pin(transact_get_items(self, caller, &request)).await.map(Response::TransactGetItems)
+            }
+            Request::TransactWriteItems(request) => {
+                Box::pin(transact_write_items(self, caller, &request)).await.map(Response::TransactWriteItems)
+            }
+            Request::UpdateItem(request) => {
+                Box::pin(update_item(self, caller, &request)).await.map(Response::UpdateItem)
+            }
+        }
+    }
+
+    /// Does a bounded piece of the background work that is due at this time, in milliseconds since 1970.
+    pub async fn step(&self, now_ms: u64) -> NextWake {
+        background::step(self, now_ms).await
+    }
+
+    /// Writes to the store what is kept in memory only. No request may be running.
+    pub async fn shutdown(&self) -> Result<(), Error> {
+        stats_rows::flush(self, stats_rows::Stop::Clean).await
+    }
+}

@@ -1,0 +1,320 @@
+//! The page loop of Query, Scan and PartiQL's SELECT, for tables and indexes: read, meter, filter, project.
+//!
+//! A page ends at `Limit` rows or 1 MB, counted before the filter, or at the end of the range. Both limits
+//! are budgets of the store's scan, so no row is read that is not evaluated.
+
+use std::num::NonZeroU32;
+
+use bytes::Bytes;
+use keywright_semantics::capacity::{ReadMode, TableUsage, Usage, read_units};
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::{Condition, Work};
+use keywright_semantics::request::common::Consistency;
+use keywright_semantics::request::parts::ReturnConsumedCapacity;
+use keywright_semantics::response::{CapacityForm, PageOutput};
+use keywright_semantics::schema::{IndexKind, KeySchema};
+use keywright_store::{Direction, Entry, KeyRange, Scan, Snapshot, Store};
+
+use crate::bind::key::stored_values;
+use crate::bind::source::{Fetch, Output, Source};
+use crate::bind::start_key::{beyond, contains};
+use crate::state::Engine;
+use crate::support::fault;
+use crate::support::lane::{Pace, Turn};
+use crate::support::layout;
+use crate::support::meter::consumed;
+
+/// Rows of one scan of the store: it bounds a call's result when rows are tiny.
+const SCAN_ROWS_MAX: usize = 1000;
+/// The same if the item of every row is fetched, which may be large.
+const FETCH_ROWS_MAX: usize = 32;
+/// The steps of [`Work`] of a row without its filter and projection.
+const ROW_STEPS: u64 = 512;
+
+/// The charge of a read with this consistency.
+pub(crate) const fn read_mode(consistency: Consistency) -> ReadMode {
+    match consistency {
+        Consistency::Eventual => ReadMode::Eventual,
+        Consistency::Strong => ReadMode::Strong,
+    }
+}
+
+/// A bound Query or Scan.
+pub(crate) struct Plan<'a> {
+    pub source: Source<'a>,
+    pub range: KeyRange,
+    pub direction: Direction,
+    pub limit: Option<NonZeroU32>,
+    pub consistency: Consistency,
+    pub filter: Option<&'a Condition>,
+    pub output: Output<'a>,
+    pub fetch: Fetch,
+    pub capacity: ReturnConsumedCapacity,
+    /// The table's name in the response.
+    pub table_name: &'a str,
+    /// The page ends with the row that reaches this many bytes.
+    pub bytes_max: usize,
+}
+
+impl Plan<'_> {
+    /// How long evaluating one row takes.
+    fn row_work(&self) -> Work {
+        let filter = self.filter.map(Condition::work).unwrap_or_default();
+        let output = match self.output {
+            Output::Count | Output::Whole => Work::default(),
+            Output::Projected(projection) => projection.work(),
+        };
+        filter.and(output).and(Work::fixed(ROW_STEPS))
+    }
+}
+
+/// A page, and the bytes evaluated for it.
+pub(crate) struct ReadPage {
+    pub output: PageOutput,
+    pub bytes: usize,
+}
+
+/// A page under construction.
+#[derive(Default)]
+struct Page {
+    items: Vec<EncodedItem>,
+    count: u64,
+    scanned: usize,
+    /// Sizes of rows read from the table or index.
+    row_bytes: usize,
+    /// The charge of items fetched for rows of a local index, each rounded up on its own.
+    fetched: Usage,
+    fetched_bytes: usize,
+    /// The last row evaluated, if the page ended before the range did.
+    last: Option<EncodedItem>,
+}
+
+impl Page {
+    const fn bytes(&self) -> usize {
+        self.row_bytes.saturating_add(self.fetched_bytes)
+    }
+}
+
+/// Reads one page.
+pub(crate) async fn read_page<S: Store>(engine: &Engine<S>, plan: Plan<'_>) -> Result<ReadPage, Error> {
+    let mut page = Page::default();
+    if plan.range.end.as_ref().is_none_or(|end| plan.range.start < end) {
+        let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+        fill(engine, &snapshot, &plan, &mut page).await?;
+    }
+    assert!(page.count <= page_rows(&page), "no more rows pass the filter than are evaluated");
+    let usage = || usage(&plan, &page);
+    let consumed_capacity = consumed(plan.capacity, plan.table_name, CapacityForm::Plain, usage);
+    let position =
+        |row: EncodedItem| row.view().encode_subset(|name| plan.source.is_position_attribute(name));
+    let bytes = page.bytes();
+    let scanned_count = page_rows(&page);
+    let output = PageOutput {
+        items: match plan.output {
+            Output::Count => None,
+            Output::Whole | Output::Projected(_) => Some(page.items),
+        },
+        count: page.count,
+        scanned_count,
+        last_evaluated_key: page.last.map(position),
+        consumed_capacity,
+    };
+    Ok(ReadPage { output, bytes })
+}
+
+fn page_rows(page: &Page) -> u64 {
+    u64::try_from(page.scanned).unwrap_or(u64::MAX)
+}
+
+async fn fill<S: Store>(
+    engine: &Engine<S>,
+    snapshot: &S::Snapshot,
+    plan: &Plan<'_>,
+    page: &mut Page,
+) -> Result<(), Error> {
+    let mut turns = engine.pace();
+    let row_work = plan.row_work();
+    let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
+    let rows_max = match plan.fetch {
+        Fetch::None => SCAN_ROWS_MAX,
+        Fetch::Items => FETCH_ROWS_MAX,
+    };
+    let mut range = plan.range.clone();
+    loop {
+        let scan = Scan {
+            range,
+            direction: plan.direction,
+            rows_max: limit.saturating_sub(page.scanned).min(rows_max),
+            bytes_max: plan.bytes_max.saturating_sub(page.bytes()).max(1),
+        };
+        let rows = snapshot.scan(&scan).await.map_err(|error| fault::storage(&error))?;
+        check_rows(&scan, &rows.entries);
+        let last_key = rows.entries.last().filter(|_| rows.more).map(|entry| entry.key.clone());
+        let rows = fetched(snapshot, plan, rows.entries).await?;
+        if evaluate(&mut turns, row_work, plan, page, rows, limit).await? == Evaluated::Full {
+            return Ok(());
+        }
+        let Some(last_key) = last_key else { return Ok(()) };
+        range = beyond(scan.range, &last_key, plan.direction);
+    }
+}
+
+/// Checks the rows that a scan returned.
+///
+/// # Panics
+///
+/// If the store broke the promises of a scan.
+fn check_rows(scan: &Scan, entries: &[Entry]) {
+    assert!(entries.len() <= scan.rows_max, "a scan keeps its budget of rows");
+    let in_order = match scan.direction {
+        Direction::Forward => entries.is_sorted_by(|one, next| one.key < next.key),
+        Direction::Backward => entries.is_sorted_by(|one, next| one.key > next.key),
+    };
+    assert!(in_order, "the rows of a scan are in key order");
+    // In order, so the first and the last row bound all others.
+    let within = |entry: &Entry| contains(&scan.range, &entry.key);
+    assert!(entries.first().is_none_or(within), "the first row of a scan is within its range");
+    assert!(entries.last().is_none_or(within), "the last row of a scan is within its range");
+}
+
+/// Whether a page can take more rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Evaluated {
+    Full,
+    Open,
+}
+
+/// Rows read, with their items if they are entries of a local index that fetches.
+struct Rows {
+    entries: std::vec::IntoIter<Entry>,
+    items: Option<std::vec::IntoIter<Option<EncodedItem>>>,
+}
+
+impl Rows {
+    /// The stored size of the next row, if there is one.
+    fn next_bytes(&self) -> Option<usize> {
+        let item = self.items.as_ref().and_then(|items| items.as_slice().first()?.as_ref());
+        let entry = self.entries.as_slice().first()?;
+        Some(item.map_or(entry.value.len(), |item| item.as_bytes().len()))
+    }
+}
+
+async fn fetched<T: Snapshot>(snapshot: &T, plan: &Plan<'_>, entries: Vec<Entry>) -> Result<Rows, Error> {
+    let items = match plan.fetch {
+        Fetch::None => None,
+        Fetch::Items => Some(fetch(snapshot, plan, &entries).await?.into_iter()),
+    };
+    Ok(Rows { entries: entries.into_iter(), items })
+}
+
+async fn evaluate(
+    turns: &mut Pace<'_>,
+    row_work: Work,
+    plan: &Plan<'_>,
+    page: &mut Page,
+    mut rows: Rows,
+    limit: usize,
+) -> Result<Evaluated, Error> {
+    if plan.filter.is_none() && !matches!(plan.output, Output::Count) {
+        page.items.reserve_exact(rows.entries.len());
+    }
+    while let Some(bytes) = rows.next_bytes() {
+        let turn = |turn: &mut Turn| evaluate_turn(turn, row_work, plan, page, &mut rows, limit);
+        if turns.turn(row_work.steps(bytes), turn).await?? == Evaluated::Full {
+            return Ok(Evaluated::Full);
+        }
+    }
+    Ok(Evaluated::Open)
+}
+
+/// Evaluates as many rows as fit into the turn.
+fn evaluate_turn(
+    turn: &mut Turn,
+    row_work: Work,
+    plan: &Plan<'_>,
+    page: &mut Page,
+    rows: &mut Rows,
+    limit: usize,
+) -> Result<Evaluated, Error> {
+    while let Some(bytes) = rows.next_bytes() {
+        if !turn.takes(row_work.steps(bytes)) {
+            break;
+        }
+        let Some(entry) = rows.entries.next() else { break };
+        let row = EncodedItem::from_stored(entry.value).map_err(fault::corrupt)?;
+        page.scanned += 1;
+        page.row_bytes += row.size_bytes();
+        // On one snapshot every index entry has its item.
+        let items = rows.items.as_mut();
+        let item = items.map(|items| items.next().flatten().ok_or_else(fault::internal)).transpose()?;
+        if let Some(item) = &item {
+            page.fetched_bytes += item.size_bytes();
+            page.fetched += Usage::reading(read_units(item.size_bytes(), read_mode(plan.consistency)));
+        }
+        assert!(page.scanned <= limit, "a page evaluates at most `Limit` rows");
+        let is_full = page.scanned >= limit || page.bytes() >= plan.bytes_max;
+        if is_full {
+            page.last = Some(row.clone());
+        }
+        keep(plan, page, item.unwrap_or(row));
+        if is_full {
+            return Ok(Evaluated::Full);
+        }
+    }
+    Ok(Evaluated::Open)
+}
+
+/// Counts and keeps a row that passes the filter.
+fn keep(plan: &Plan<'_>, page: &mut Page, item: EncodedItem) {
+    if plan.filter.is_some_and(|filter| !filter.evaluate(Some(item.view()))) {
+        return;
+    }
+    page.count += 1;
+    match plan.output {
+        Output::Count => {}
+        Output::Whole => page.items.push(item),
+        Output::Projected(projection) => page.items.push(projection.project(item.view())),
+    }
+}
+
+/// The items of rows of a local index, in order.
+async fn fetch<T: Snapshot>(
+    snapshot: &T,
+    plan: &Plan<'_>,
+    entries: &[Entry],
+) -> Result<Vec<Option<EncodedItem>>, Error> {
+    let key = &plan.source.table.schema.key;
+    let mut keys = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let row = EncodedItem::from_stored(entry.value.clone()).map_err(fault::corrupt)?;
+        keys.push(item_key(plan, key, &row).ok_or_else(fault::internal)?);
+    }
+    let items = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    assert_eq!(items.len(), keys.len(), "the store answers every key");
+    let decode = |item: Option<Bytes>| item.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt);
+    items.into_iter().map(decode).collect()
+}
+
+fn item_key(plan: &Plan<'_>, key: &KeySchema, row: &EncodedItem) -> Option<Bytes> {
+    let partition = stored_values(&key.partition, row.view())?;
+    let sort = stored_values(&key.sort, row.view())?;
+    Some(layout::item_key(plan.source.table.id, *partition.first()?, sort.first().copied()))
+}
+
+/// The charge of a page: the sum of its rows rounded up once, and each fetched item rounded up on its own.
+fn usage(plan: &Plan<'_>, page: &Page) -> TableUsage {
+    let rows = Usage::reading(read_units(page.row_bytes, read_mode(plan.consistency)));
+    let mut usage = TableUsage { table: page.fetched, ..TableUsage::default() };
+    match plan.source.index {
+        None => usage.table += rows,
+        Some((_, index)) => {
+            let arms = match index.kind {
+                IndexKind::Local => &mut usage.local_indexes,
+                IndexKind::Global => &mut usage.global_indexes,
+            };
+            arms.insert(index.name.clone(), rows);
+        }
+    }
+    usage
+}

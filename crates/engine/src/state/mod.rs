@@ -1,0 +1,157 @@
+//! The engine's state: the store, the environment, the catalogue, and what is kept in memory only.
+//!
+//! It knows no operation: `dispatch` runs those on it.
+
+pub(crate) mod next_expiry;
+pub(crate) mod purge_progress;
+pub(crate) mod recount;
+pub(crate) mod shard_loads;
+pub(crate) mod stats;
+
+use std::sync::Arc;
+
+use keywright_semantics::error::{Error, ErrorKind};
+use keywright_semantics::messages::table as messages;
+use keywright_store::Store;
+
+use crate::catalogue::{Catalogue, Table, record_bytes};
+use crate::support::config::EngineConfig;
+use crate::support::env::Env;
+use crate::support::lane::{Lane, Pace, Presence};
+use crate::support::latch::Latches;
+use crate::support::layout::TableId;
+use next_expiry::NextExpiry;
+use purge_progress::PurgeProgress;
+use recount::Recounting;
+use shard_loads::{ShardLoads, TrimTimes};
+use stats::Stats;
+
+/// A database over a store. Clones are handles of the same database.
+pub struct Engine<S: Store> {
+    shared: Arc<Shared<S>>,
+    /// Whether the client of the request that this clone executes still waits.
+    presence: Option<Presence>,
+}
+
+impl<S: Store> Clone for Engine<S> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), presence: self.presence.clone() }
+    }
+}
+
+struct Shared<S: Store> {
+    store: S,
+    env: Arc<dyn Env>,
+    config: EngineConfig,
+    catalogue: Catalogue<S>,
+    stats: Stats,
+    recounting: Recounting<S::Snapshot>,
+    purge_progress: PurgeProgress,
+    latches: Arc<Latches>,
+    shard_loads: ShardLoads,
+    trim_times: TrimTimes,
+    next_expiry: NextExpiry,
+}
+
+impl<S: Store> Engine<S> {
+    /// An engine over a store whose catalogue has been read.
+    pub(crate) fn new(store: S, env: Arc<dyn Env>, config: EngineConfig, catalogue: Catalogue<S>) -> Self {
+        let latches = Latches::new(env.random_u128());
+        let shared = Shared {
+            store,
+            env,
+            config,
+            catalogue,
+            stats: Stats::default(),
+            recounting: Recounting::default(),
+            purge_progress: PurgeProgress::default(),
+            latches,
+            shard_loads: ShardLoads::default(),
+            trim_times: TrimTimes::default(),
+            next_expiry: NextExpiry::default(),
+        };
+        Self { shared: Arc::new(shared), presence: None }
+    }
+
+    /// The same database for one request: its long computations stop if the client leaves before the commit.
+    #[must_use]
+    pub fn for_client(&self, presence: Presence) -> Self {
+        Self { shared: Arc::clone(&self.shared), presence: Some(presence) }
+    }
+
+    /// The lane for long computations; callers of the engine may use it for theirs.
+    pub fn lane(&self) -> &Lane {
+        &self.shared.config.lane
+    }
+
+    /// A new account of how much one request computes.
+    pub(crate) fn pace(&self) -> Pace<'_> {
+        Pace::new(self.lane(), self.presence.as_ref())
+    }
+
+    /// Changes a table's record for a client, unless the client has left before its turn came.
+    pub(crate) async fn change_table<R>(
+        &self,
+        id: TableId,
+        change: impl Fn(&mut Table) -> Result<R, Error>,
+    ) -> Result<(Arc<Table>, R), Error> {
+        let full = self.catalogue().record_bytes() >= self.config().record_bytes_max;
+        let permit = || self.pace().check_presence();
+        let checked = |table: &mut Table| {
+            let before = full.then(|| table.clone());
+            let result = change(table)?;
+            match before {
+                Some(before) if record_bytes(table) > record_bytes(&before) => Err(Error::new(
+                    ErrorKind::LimitExceeded,
+                    messages::definitions_limit(self.config().record_bytes_max),
+                )),
+                _ => Ok(result),
+            }
+        };
+        self.catalogue().change_if(id, permit, checked).await
+    }
+
+    pub(crate) fn store(&self) -> &S {
+        &self.shared.store
+    }
+
+    pub(crate) fn env(&self) -> &dyn Env {
+        &*self.shared.env
+    }
+
+    pub(crate) fn config(&self) -> &EngineConfig {
+        &self.shared.config
+    }
+
+    pub(crate) fn catalogue(&self) -> &Catalogue<S> {
+        &self.shared.catalogue
+    }
+
+    pub(crate) fn latches(&self) -> &Arc<Latches> {
+        &self.shared.latches
+    }
+
+    pub(crate) fn shard_loads(&self) -> &ShardLoads {
+        &self.shared.shard_loads
+    }
+
+    pub(crate) fn next_expiry(&self) -> &NextExpiry {
+        &self.shared.next_expiry
+    }
+
+    pub(crate) fn trim_times(&self) -> &TrimTimes {
+        &self.shared.trim_times
+    }
+
+    pub(crate) fn purge_progress(&self) -> &PurgeProgress {
+        &self.shared.purge_progress
+    }
+
+    pub(crate) fn recounting(&self) -> &Recounting<S::Snapshot> {
+        &self.shared.recounting
+    }
+
+    pub(crate) fn stats(&self) -> &Stats {
+        &self.shared.stats
+    }
+}

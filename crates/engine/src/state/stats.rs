@@ -1,0 +1,316 @@
+//! How many items and bytes tables and indexes hold, as DescribeTable reports them.
+//!
+//! Counters are kept in memory and change after each commit; steps and shutdown write them to the store
+//! (`stats_rows`). After an unclean stop, and when an index has been built, a counter is recounted from one
+//! snapshot, and commits after the snapshot are added: the result is exact. No decision depends on these
+//! figures.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use keywright_store::CommitVersion;
+
+use crate::support::layout::{IndexId, Space, TableId};
+
+/// The rows of a counter: a table's items or an index's entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Counted {
+    Items(TableId),
+    Entries(TableId, IndexId),
+}
+
+/// A number of rows and their bytes, as the service counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    pub rows: i64,
+    pub bytes: i64,
+}
+
+impl std::ops::AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        self.rows += other.rows;
+        self.bytes += other.bytes;
+    }
+}
+
+/// The version of a commit; `Unsure` if the commit is known by its effect only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Committed {
+    At(CommitVersion),
+    Unsure,
+}
+
+/// All counters of one engine.
+#[derive(Default)]
+pub(crate) struct Stats {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    tallies: BTreeMap<Counted, Tally>,
+    /// Counters that differ from their rows.
+    unwritten: BTreeSet<Counted>,
+    flushed_ms: u64,
+    /// Counters still to be recounted.
+    waiting: VecDeque<Counted>,
+    recount: Option<Recount>,
+    recounts_begun: u64,
+}
+
+/// A counter that is being recounted.
+struct Recount {
+    number: RecountNumber,
+    counted: Counted,
+    changes: Changes,
+}
+
+/// The changes committed since a recount began.
+enum Changes {
+    /// The snapshot is not taken yet, so it may show some of these.
+    BeforeSnapshot(Vec<(Committed, Tally)>),
+    AfterSnapshot(CommitVersion, Tally),
+}
+
+/// The number of a recount: the end of an abandoned one is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecountNumber(u64);
+
+impl Recount {
+    fn add(&mut self, committed: Committed, change: Tally) {
+        match &mut self.changes {
+            Changes::BeforeSnapshot(changes) => changes.push((committed, change)),
+            Changes::AfterSnapshot(version, since) => {
+                if is_after(committed, *version) {
+                    *since += change;
+                }
+            }
+        }
+    }
+}
+
+fn is_after(committed: Committed, snapshot: CommitVersion) -> bool {
+    match committed {
+        Committed::At(version) => version > snapshot,
+        Committed::Unsure => true,
+    }
+}
+
+impl Stats {
+    /// Adds a committed change to one counter.
+    pub(crate) fn add(&self, counted: Counted, change: Tally, committed: Committed) {
+        if change == Tally::default() {
+            return;
+        }
+        let mut state = self.state();
+        *state.tallies.entry(counted).or_default() += change;
+        state.unwritten.insert(counted);
+        if let Some(recount) = state.recount.as_mut().filter(|recount| recount.counted == counted) {
+            recount.add(committed, change);
+        }
+    }
+
+    /// Sets a counter to its stored value.
+    pub(crate) fn load(&self, counted: Counted, tally: Tally) {
+        self.state().tallies.insert(counted, tally);
+    }
+
+    pub(crate) fn get(&self, counted: Counted) -> Tally {
+        self.state().tallies.get(&counted).copied().unwrap_or_default()
+    }
+
+    /// Drops a counter whose rows are gone.
+    pub(crate) fn forget(&self, counted: Counted) {
+        let mut state = self.state();
+        state.tallies.remove(&counted);
+        state.unwritten.remove(&counted);
+        state.waiting.retain(|waiting| *waiting != counted);
+        if state.recount.as_ref().is_some_and(|recount| recount.counted == counted) {
+            state.recount = None;
+        }
+    }
+
+    /// Marks counters to be recounted.
+    pub(crate) fn recount(&self, counted: impl IntoIterator<Item = Counted>) {
+        self.state().waiting.extend(counted);
+    }
+
+    /// Whether every counter is exact.
+    pub(crate) fn is_exact(&self) -> bool {
+        let state = self.state();
+        state.waiting.is_empty() && state.recount.is_none()
+    }
+
+    /// Begins the next recount, or begins an abandoned one again. The caller takes the snapshot after this
+    /// call.
+    pub(crate) fn begin_recount(&self) -> Option<(RecountNumber, Counted)> {
+        let mut state = self.state();
+        let counted = match state.recount.take() {
+            Some(left) => left.counted,
+            None => state.waiting.pop_front()?,
+        };
+        state.recounts_begun += 1;
+        let number = RecountNumber(state.recounts_begun);
+        state.recount = Some(Recount { number, counted, changes: Changes::BeforeSnapshot(Vec::new()) });
+        Some((number, counted))
+    }
+
+    /// Notes the snapshot that a recount counts.
+    pub(crate) fn snapshot_taken(&self, number: RecountNumber, snapshot: CommitVersion) {
+        let mut state = self.state();
+        let Some(recount) = state.recount.as_mut().filter(|recount| recount.number == number) else { return };
+        if let Changes::BeforeSnapshot(changes) = &recount.changes {
+            let mut since = Tally::default();
+            for (_, change) in changes.iter().filter(|(committed, _)| is_after(*committed, snapshot)) {
+                since += *change;
+            }
+            recount.changes = Changes::AfterSnapshot(snapshot, since);
+        }
+    }
+
+    /// Ends a recount with the rows of the snapshot.
+    pub(crate) fn end_recount(&self, number: RecountNumber, found: Tally) {
+        let mut state = self.state();
+        let Some(recount) = state.recount.take_if(|recount| recount.number == number) else { return };
+        assert!(found.rows >= 0, "a snapshot has no negative number of rows");
+        assert!(found.bytes >= 0, "a snapshot has no negative number of bytes");
+        let mut tally = found;
+        if let Changes::AfterSnapshot(_, since) = recount.changes {
+            tally += since;
+        }
+        state.tallies.insert(recount.counted, tally);
+        state.unwritten.insert(recount.counted);
+    }
+
+    /// Whether counters are due to be written to the store; if so, the interval starts again now.
+    pub(crate) fn flush_is_due(&self, now_ms: u64, every_ms: u64) -> bool {
+        let mut state = self.state();
+        let due = now_ms >= state.flushed_ms.saturating_add(every_ms) && !state.unwritten.is_empty();
+        if due {
+            state.flushed_ms = now_ms;
+        }
+        due
+    }
+
+    /// Takes at most `count_max` counters that differ from their rows, to be written to the store.
+    pub(crate) fn take_unwritten(&self, count_max: usize) -> Vec<(Counted, Tally)> {
+        let mut state = self.state();
+        let counted: Vec<Counted> = state.unwritten.iter().take(count_max).copied().collect();
+        for taken in &counted {
+            state.unwritten.remove(taken);
+        }
+        let tally = |counted| (counted, state.tallies.get(&counted).copied().unwrap_or_default());
+        counted.into_iter().map(tally).collect()
+    }
+
+    /// Puts back counters that could not be written to the store.
+    pub(crate) fn put_back(&self, counted: impl IntoIterator<Item = Counted>) {
+        self.state().unwritten.extend(counted);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The row of one counter: an index id of zero stands for the table itself, since ids begin at one.
+pub(crate) fn row_key(counted: Counted) -> Bytes {
+    let (table, index) = match counted {
+        Counted::Items(table) => (table, 0),
+        Counted::Entries(table, index) => (table, index.0),
+    };
+    let mut key = vec![Space::Stats.byte()];
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.extend_from_slice(&index.to_be_bytes());
+    key.into()
+}
+
+/// The counter of a row's key; the inverse of `row_key`.
+pub(crate) fn read_key(key: &[u8]) -> Option<Counted> {
+    let (_, rest) = key.split_first()?;
+    let (table, rest) = rest.split_first_chunk::<8>()?;
+    let index = u32::from_be_bytes(rest.try_into().ok()?);
+    let table = TableId(u64::from_be_bytes(*table));
+    Some(if index == 0 { Counted::Items(table) } else { Counted::Entries(table, IndexId(index)) })
+}
+
+/// The first byte of a counter's row: its format.
+const FORMAT: u8 = 1;
+
+pub(crate) fn encode(tally: Tally) -> Bytes {
+    let mut row = vec![FORMAT];
+    row.extend_from_slice(&tally.rows.to_be_bytes());
+    row.extend_from_slice(&tally.bytes.to_be_bytes());
+    row.into()
+}
+
+pub(crate) fn decode(row: &[u8]) -> Option<Tally> {
+    let row = row.strip_prefix(&[FORMAT])?;
+    let (rows, bytes) = row.split_first_chunk::<8>()?;
+    Some(Tally { rows: i64::from_be_bytes(*rows), bytes: i64::from_be_bytes(bytes.try_into().ok()?) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ITEMS: Counted = Counted::Items(TableId(1));
+
+    fn rows(rows: i64) -> Tally {
+        Tally { rows, bytes: rows * 10 }
+    }
+
+    #[test]
+    fn a_recount_adds_exactly_the_commits_after_its_snapshot() {
+        let stats = Stats::default();
+        stats.load(ITEMS, rows(999));
+        stats.recount([ITEMS]);
+        let (number, counted) = stats.begin_recount().expect("one waits");
+        assert_eq!(counted, ITEMS);
+        stats.add(ITEMS, rows(1), Committed::At(CommitVersion(4)));
+        stats.add(ITEMS, rows(2), Committed::At(CommitVersion(6)));
+        stats.snapshot_taken(number, CommitVersion(5));
+        stats.add(ITEMS, rows(4), Committed::At(CommitVersion(5)));
+        stats.add(ITEMS, rows(8), Committed::At(CommitVersion(7)));
+        assert!(!stats.is_exact());
+        stats.end_recount(number, rows(100));
+        assert_eq!(stats.get(ITEMS), rows(110));
+        assert!(stats.is_exact());
+    }
+
+    #[test]
+    fn an_abandoned_recount_begins_again_and_its_old_end_is_ignored() {
+        let stats = Stats::default();
+        stats.recount([ITEMS]);
+        let (left, _) = stats.begin_recount().expect("one waits");
+        let (again, _) = stats.begin_recount().expect("it was left");
+        stats.snapshot_taken(again, CommitVersion(1));
+        stats.end_recount(left, rows(7));
+        assert_eq!(stats.get(ITEMS), rows(0));
+        stats.end_recount(again, rows(3));
+        assert_eq!(stats.get(ITEMS), rows(3));
+    }
+
+    #[test]
+    fn only_changed_counters_are_written() {
+        let stats = Stats::default();
+        stats.load(ITEMS, rows(5));
+        assert_eq!(stats.take_unwritten(10), []);
+        stats.add(ITEMS, rows(1), Committed::Unsure);
+        assert_eq!(stats.take_unwritten(10), [(ITEMS, rows(6))]);
+        assert_eq!(stats.take_unwritten(10), []);
+        stats.put_back([ITEMS]);
+        assert!(stats.flush_is_due(10_000, 10_000));
+        assert!(!stats.flush_is_due(10_001, 10_000));
+    }
+
+    #[test]
+    fn rows_read_back_as_they_were_written() {
+        for counted in [ITEMS, Counted::Entries(TableId(7), IndexId(3))] {
+            assert_eq!(read_key(&row_key(counted)), Some(counted));
+        }
+        assert_eq!(decode(&encode(rows(-3))), Some(rows(-3)));
+        assert_eq!(decode(b"\x02"), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! Settings of an engine.
+
+use std::sync::Arc;
+
+use keywright_semantics::limits::{LOCAL_COLLECTION_BYTES_MAX, STREAM_SHARD_OPEN_MS_MAX, TABLES_MAX};
+
+use crate::support::image_memory::ImageMemory;
+use crate::support::lane::Lane;
+
+/// Definitions of all tables of all accounts and regions: some 30,000 plain tables, or 600 with every index and tag.
+const RECORD_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// One machine cannot fill more.
+const STREAM_SHARDS_MAX: u32 = 64;
+/// 64 open shards, each replaced after four hours, are 384 in a day.
+const STREAM_SHARDS_KEPT_MAX: usize = 1000;
+/// The service takes up to a few days. With a minute, applications still see expired items now and then.
+const TTL_DELAY_MS: u64 = 60_000;
+
+/// Settings of one engine.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// How long a table or index stays CREATING, UPDATING or DELETING beyond the work itself.
+    pub transition_ms: u64,
+    /// The size beyond which an item collection of a table with local indexes must not grow.
+    pub item_collection_bytes_max: u64,
+    /// Tables that one account may have in one region.
+    pub tables_max: usize,
+    /// Bytes of the definitions of all tables of all accounts and regions, deleted ones with a stream included.
+    pub record_bytes_max: usize,
+    /// Open shards of one stream.
+    pub stream_shards_max: u32,
+    /// Shards of one stream, closed ones included; at this number none is split or replaced until old ones
+    /// expire.
+    pub stream_shards_kept_max: usize,
+    /// How long a stream's shard takes records before a new shard replaces it.
+    pub stream_shard_open_ms_max: u64,
+    /// How long after its expiry time an item is deleted.
+    pub ttl_delay_ms: u64,
+    /// Runs long computations.
+    pub lane: Arc<Lane>,
+    /// Memory for the images of large items that are being written.
+    pub images: Arc<ImageMemory>,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            transition_ms: 0,
+            item_collection_bytes_max: LOCAL_COLLECTION_BYTES_MAX,
+            tables_max: TABLES_MAX,
+            record_bytes_max: RECORD_BYTES_MAX,
+            stream_shards_max: STREAM_SHARDS_MAX,
+            stream_shards_kept_max: STREAM_SHARDS_KEPT_MAX,
+            stream_shard_open_ms_max: STREAM_SHARD_OPEN_MS_MAX,
+            ttl_delay_ms: TTL_DELAY_MS,
+            lane: Arc::default(),
+            images: Arc::default(),
+        }
+    }
+}

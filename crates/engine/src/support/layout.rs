@@ -1,0 +1,195 @@
+//! Key layout of the store: key spaces, and the keys of items, index entries and other rows.
+//!
+//! It does not know what the values mean. A key is `space | table id | …`: a table's rows of one kind are one
+//! contiguous range, and the items with one partition key are one contiguous range within it.
+
+use bytes::Bytes;
+use keywright_semantics::key::{
+    KeyValueRef, PartitionHash, encode_sort, partition_hash, sort_bytes, successor_prefix,
+};
+use keywright_store::{KeyRange, LogId};
+use serde::{Deserialize, Serialize};
+
+/// The kind of row that a key belongs to. Its byte is stored: never renumber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Space {
+    Catalogue,
+    Items,
+    IndexEntries,
+    Collections,
+    Tokens,
+    Stats,
+    Expiries,
+}
+
+impl Space {
+    pub(crate) const fn byte(self) -> u8 {
+        match self {
+            Self::Catalogue => 0x01,
+            Self::Items => 0x02,
+            Self::IndexEntries => 0x03,
+            Self::Collections => 0x04,
+            Self::Tokens => 0x05,
+            Self::Stats => 0x06,
+            // 0x07 is the marker of a clean stop (`stats_rows`).
+            Self::Expiries => 0x08,
+        }
+    }
+}
+
+/// A table's number. It is never reused, so a new table with an old name sees no row of the old one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TableId(pub u64);
+
+/// An index's number within its table. It is never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub(crate) struct IndexId(pub u32);
+
+/// Bytes of `space | table id | index id | partition hash`: the longest part of a key before the sort key.
+const HEAD_BYTES: usize = 1 + 8 + 4 + 16;
+const HASH_BYTES: usize = 16;
+/// The offset of the partition hash in an item's key: after `space | table id`.
+const ITEM_HASH_AT: usize = 1 + 8;
+
+/// The prefix of all keys of one table in one space.
+pub(crate) fn table_prefix(space: Space, table: TableId) -> Vec<u8> {
+    let mut key = Vec::with_capacity(HEAD_BYTES);
+    key.push(space.byte());
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key
+}
+
+/// The prefix of all items of one table.
+pub(crate) fn items_prefix(table: TableId) -> Vec<u8> {
+    table_prefix(Space::Items, table)
+}
+
+/// The prefix of all entries of one index.
+pub(crate) fn index_prefix(table: TableId, index: IndexId) -> Vec<u8> {
+    let mut key = table_prefix(Space::IndexEntries, table);
+    key.extend_from_slice(&index.0.to_be_bytes());
+    key
+}
+
+/// The key of an item.
+pub(crate) fn item_key(table: TableId, partition: KeyValueRef<'_>, sort: Option<KeyValueRef<'_>>) -> Bytes {
+    // A vector filled to its capacity becomes `Bytes` without a copy.
+    let mut key = Vec::with_capacity(ITEM_HASH_AT + HASH_BYTES + sort.map_or(0, sort_bytes));
+    key.push(Space::Items.byte());
+    key.extend_from_slice(&table.0.to_be_bytes());
+    key.extend_from_slice(&partition_hash([partition]).0);
+    if let Some(sort) = sort {
+        encode_sort(sort, &mut key);
+    }
+    key.into()
+}
+
+/// The part of a key after `space | table id`.
+pub(crate) fn within_table(key: &[u8]) -> &[u8] {
+    key.get(ITEM_HASH_AT..).unwrap_or_default()
+}
+
+/// The first bytes of the partition hash in an item's key.
+pub(crate) fn hash_head(row: &[u8]) -> u64 {
+    let head = row.get(ITEM_HASH_AT..).and_then(<[u8]>::first_chunk::<8>);
+    u64::from_be_bytes(*head.expect("an item's key holds its partition hash"))
+}
+
+/// A hash of the item's full key: it distinguishes index entries that have the same index key.
+pub(crate) fn base_key_hash(partition: KeyValueRef<'_>, sort: Option<KeyValueRef<'_>>) -> PartitionHash {
+    match sort {
+        Some(sort) => partition_hash([partition, sort]),
+        None => partition_hash([partition]),
+    }
+}
+
+/// The key of an index entry.
+pub(crate) fn index_key(
+    table: TableId,
+    index: IndexId,
+    partition: &[KeyValueRef<'_>],
+    sort: &[KeyValueRef<'_>],
+    base: PartitionHash,
+) -> Bytes {
+    let mut key = index_prefix(table, index);
+    key.extend_from_slice(&partition_hash(partition.iter().copied()).0);
+    for value in sort {
+        encode_sort(*value, &mut key);
+    }
+    key.extend_from_slice(&base.0);
+    key.into()
+}
+
+/// The key of an item collection's size.
+pub(crate) fn collection_key(table: TableId, partition: KeyValueRef<'_>) -> Bytes {
+    let mut key = table_prefix(Space::Collections, table);
+    key.extend_from_slice(&partition_hash([partition]).0);
+    key.into()
+}
+
+/// All keys that start with the prefix.
+pub(crate) fn prefix_range(prefix: Vec<u8>) -> KeyRange {
+    let end = successor_prefix(&prefix).map(Bytes::from);
+    KeyRange { start: prefix.into(), end }
+}
+
+/// The keys under a prefix whose partition hash is in segment `number` of `total` equal parts of the hash
+/// space.
+///
+/// The segments of a parallel scan are contiguous ranges without gap or overlap.
+pub(crate) fn segment_range(prefix: &[u8], number: u32, total: u32) -> KeyRange {
+    assert!(number < total, "a segment's number is below the number of segments");
+    let share = u128::MAX / u128::from(total);
+    let bound = |part: u32| {
+        let mut key = Vec::with_capacity(prefix.len() + HASH_BYTES);
+        key.extend_from_slice(prefix);
+        key.extend_from_slice(&share.saturating_mul(u128::from(part)).to_be_bytes());
+        key
+    };
+    let start = if number == 0 { prefix.to_vec() } else { bound(number) };
+    let end = if number + 1 >= total { successor_prefix(prefix) } else { Some(bound(number + 1)) };
+    KeyRange { start: start.into(), end: end.map(Bytes::from) }
+}
+
+/// The log that holds the records of a table's shard.
+pub(crate) const fn log_of(table: TableId, shard: u32) -> LogId {
+    #[expect(clippy::as_conversions, reason = "widening; `From` is not const")]
+    let shard = shard as u64;
+    LogId { log: table.0, shard }
+}
+
+/// The smallest key greater than this one.
+pub(crate) fn after(key: &[u8]) -> Bytes {
+    let mut next = Vec::with_capacity(key.len() + 1);
+    next.extend_from_slice(key);
+    next.push(0);
+    next.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_cover_the_whole_range_without_gap_or_overlap() {
+        let prefix = items_prefix(TableId(7));
+        for total in [1_u32, 2, 3, 7, 1000, 1_000_000] {
+            let whole = prefix_range(prefix.clone());
+            let mut expected_start = whole.start.clone();
+            for number in 0..total {
+                let range = segment_range(&prefix, number, total);
+                assert_eq!(range.start, expected_start);
+                if number + 1 == total {
+                    assert_eq!(range.end, whole.end);
+                } else {
+                    expected_start = range.end.expect("only the last segment may be open");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_lies_between_a_key_and_the_one_after() {
+        assert_eq!(after(b"ab").as_ref(), b"ab\0");
+    }
+}

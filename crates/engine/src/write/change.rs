@@ -1,0 +1,233 @@
+//! The change that one action makes to one item: a pure function of the action and the stored item.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::capacity::{HalfUnits, TableUsage, Usage, WriteMode, write_units};
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_semantics::expression::{Condition, Update, Updated, Work};
+use keywright_semantics::messages::data_plane::UPDATED_TOO_DEEP;
+use keywright_semantics::schema::IndexKind;
+use keywright_semantics::value::{AttributeValue, Item};
+
+use crate::bind::BindFault;
+use crate::bind::expiry::{Due, expiry};
+use crate::bind::item::check_updated;
+use crate::bind::key::ItemKey;
+use crate::catalogue::Table;
+use crate::state::stats::Tally;
+use crate::write::index::{self, IndexChange, Target};
+
+/// The effect of an action on its item.
+#[derive(Clone, Debug)]
+pub(crate) enum Effect<'r> {
+    /// None: the action only checks its condition.
+    Check,
+    Put(EncodedItem),
+    Update {
+        key: &'r Item,
+        update: Option<&'r Update>,
+    },
+    Delete,
+    /// A delete if the item is due to expire; otherwise none.
+    Expire(Due),
+}
+
+/// One write, bound to its table.
+#[derive(Clone)]
+pub(crate) struct Action<'r> {
+    pub table: Arc<Table>,
+    pub key: ItemKey,
+    pub effect: Effect<'r>,
+    pub condition: Option<&'r Condition>,
+}
+
+/// The steps of [`Work`] of an action without its condition and update.
+const ACTION_STEPS: u64 = 256;
+
+impl Action<'_> {
+    /// The work of evaluating the action on its item.
+    pub(crate) fn work(&self) -> Work {
+        let condition = self.condition.map(Condition::work).unwrap_or_default();
+        let effect = match &self.effect {
+            Effect::Update { update: Some(update), .. } => update.work(),
+            Effect::Put(item) => Work::fixed(u64::try_from(item.size_bytes()).unwrap_or(u64::MAX)),
+            Effect::Delete | Effect::Expire(_) => Work::walks(1),
+            Effect::Check | Effect::Update { update: None, .. } => Work::default(),
+        };
+        condition.and(effect).and(Work::fixed(ACTION_STEPS))
+    }
+}
+
+/// An updated item is held as a tree as well, whose nodes may be larger than their bytes in the item.
+const UPDATE_TREE_FACTOR: usize = 4;
+
+/// The most that a group of writes holds of its items at a time: images before and after, index entries, stream records.
+pub(crate) fn image_bytes(actions: &[Action<'_>], items: &[Option<Bytes>]) -> usize {
+    actions
+        .iter()
+        .zip(items)
+        .map(|(action, item)| of_action(action, item.as_ref().map_or(0, Bytes::len)))
+        .sum()
+}
+
+fn of_action(action: &Action<'_>, old_bytes: usize) -> usize {
+    let (new_bytes, tree_bytes) = match &action.effect {
+        Effect::Check => return old_bytes,
+        Effect::Put(item) => (item.as_bytes().len(), 0),
+        Effect::Update { .. } => (old_bytes, old_bytes.saturating_mul(UPDATE_TREE_FACTOR)),
+        Effect::Delete | Effect::Expire(_) => (0, 0),
+    };
+    let copies = action.table.indexes().count() + usize::from(action.table.stream.view.is_some());
+    let images = old_bytes.saturating_add(new_bytes);
+    images.saturating_add(images.saturating_mul(copies)).saturating_add(tree_bytes)
+}
+
+/// Why an action is refused. Nothing of its group is written then.
+#[derive(Clone, Debug)]
+pub(crate) enum Refusal {
+    /// The condition failed on this item.
+    Condition { item: Option<EncodedItem> },
+    /// The update does not apply to the item, or its result cannot be stored.
+    Invalid(Error),
+    /// The item collection would grow beyond its limit.
+    CollectionTooLarge,
+}
+
+/// What an action did to its item and the index entries.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Change {
+    pub old: Option<EncodedItem>,
+    pub new: Option<EncodedItem>,
+    pub updated: Option<Updated>,
+    /// Changes of indexes, with the index's position in the schema.
+    pub indexes: Vec<(usize, IndexChange)>,
+}
+
+impl Change {
+    /// Whether the stored item changes.
+    pub(crate) fn changes_item(&self) -> bool {
+        self.old != self.new
+    }
+
+    /// The change of the table's number of items and their bytes.
+    pub(crate) fn item_tally(&self) -> Tally {
+        let tally = |item: &Option<EncodedItem>| match item {
+            None => Tally::default(),
+            Some(item) => Tally { rows: 1, bytes: i64::try_from(item.size_bytes()).unwrap_or(i64::MAX) },
+        };
+        let (old, new) = (tally(&self.old), tally(&self.new));
+        Tally { rows: new.rows - old.rows, bytes: new.bytes - old.bytes }
+    }
+
+    /// The size of the larger image, by which the table's part of a write is charged.
+    pub(crate) fn larger_image_bytes(&self) -> usize {
+        let bytes = |item: &Option<EncodedItem>| item.as_ref().map_or(0, EncodedItem::size_bytes);
+        bytes(&self.old).max(bytes(&self.new))
+    }
+
+    /// The change of the item collection's size: the item and its entries in local indexes.
+    pub(crate) fn collection_delta_bytes(&self, table: &Table) -> i64 {
+        let indexes = self.indexes.iter().filter(|(position, _)| {
+            table.schema.indexes.get(*position).is_some_and(|index| index.kind == IndexKind::Local)
+        });
+        self.item_tally().bytes + indexes.map(|(_, change)| change.bytes_delta).sum::<i64>()
+    }
+
+    /// The charge of the write: the table by the larger image, each index by the change of its stored entry.
+    pub(crate) fn usage(&self, table: &Table, mode: WriteMode) -> TableUsage {
+        let mut usage = TableUsage {
+            table: Usage::writing(write_units(self.larger_image_bytes(), mode)),
+            ..TableUsage::default()
+        };
+        assert!(usage.table.write > HalfUnits(0), "every write is charged to its table");
+        for (position, change) in &self.indexes {
+            let Some(index) = table.schema.indexes.get(*position) else { continue };
+            if change.units == HalfUnits(0) {
+                continue;
+            }
+            let arms = match index.kind {
+                IndexKind::Local => &mut usage.local_indexes,
+                IndexKind::Global => &mut usage.global_indexes,
+            };
+            *arms.entry(index.name.clone()).or_default() += Usage::writing(change.units);
+        }
+        usage
+    }
+}
+
+/// What one action of a committed group did.
+pub(crate) struct Outcome {
+    pub table: Arc<Table>,
+    pub change: Change,
+    /// The size of the item's collection after the write, for tables with local indexes.
+    pub collection_bytes: Option<u64>,
+}
+
+/// Evaluates an action on the stored item.
+pub(crate) fn evaluate(action: &Action<'_>, old: Option<EncodedItem>) -> Result<Change, Refusal> {
+    if let Some(condition) = action.condition
+        && !condition.evaluate(old.as_ref().map(EncodedItem::view))
+    {
+        return Err(Refusal::Condition { item: old });
+    }
+    let mut change = match &action.effect {
+        Effect::Check => Change { new: old.clone(), old, ..Change::default() },
+        Effect::Put(item) => Change { old, new: Some(item.clone()), ..Change::default() },
+        Effect::Delete => Change { old, ..Change::default() },
+        Effect::Expire(due) => {
+            let new = old.clone().filter(|item| !is_due(&action.table, item, *due));
+            Change { old, new, ..Change::default() }
+        }
+        Effect::Update { key, update } => updated(&action.table, key, *update, old)?,
+    };
+    if change.changes_item() {
+        change.indexes = index_changes(action, &change);
+    }
+    Ok(change)
+}
+
+/// Whether the item is due to expire.
+fn is_due(table: &Table, item: &EncodedItem, due: Due) -> bool {
+    let attribute = table.ttl.enabled().map(|(_, attribute)| attribute);
+    let time = attribute.and_then(|attribute| expiry(item.view(), attribute));
+    time.is_some_and(|time| due.contains(time))
+}
+
+fn updated(
+    table: &Table,
+    key: &Item,
+    update: Option<&Update>,
+    old: Option<EncodedItem>,
+) -> Result<Change, Refusal> {
+    let Some(update) = update else {
+        let new = old.clone().unwrap_or_else(|| EncodedItem::encode(key));
+        return Ok(Change { old, new: Some(new), ..Change::default() });
+    };
+    let before = old.as_ref().map(EncodedItem::decode);
+    let updated = update.apply(before.as_ref(), key).map_err(Refusal::Invalid)?;
+    if old.is_none() && !update.creates_item() {
+        return Ok(Change { updated: Some(updated), ..Change::default() });
+    }
+    let new = EncodedItem::encode(&updated.new);
+    if updated.new.values().any(AttributeValue::is_too_deep) {
+        return Err(Refusal::Invalid(Error::validation(UPDATED_TOO_DEEP)));
+    }
+    check_updated(&table.schema, old.as_ref(), &new)
+        .map_err(|fault: BindFault| Refusal::Invalid(fault.into()))?;
+    Ok(Change { old, new: Some(new), updated: Some(updated), ..Change::default() })
+}
+
+fn index_changes(action: &Action<'_>, change: &Change) -> Vec<(usize, IndexChange)> {
+    let Some(base) = action.key.base else { return Vec::new() };
+    let table = &action.table;
+    table
+        .indexes()
+        .filter_map(|(position, id, schema)| {
+            let target = Target { table: table.id, table_key: &table.schema.key, index: id, schema };
+            let change = index::delta(target, change.old.as_ref(), change.new.as_ref(), base)?;
+            Some((position, change))
+        })
+        .collect()
+}

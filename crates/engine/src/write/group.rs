@@ -1,0 +1,487 @@
+//! The write core: a group of actions, evaluated and committed as one transaction of the store.
+//!
+//! A single-item write is a group of one action; BatchWriteItem and TransactWriteItems have larger groups.
+//! The group protects the catalogue records of its tables, the items, the sizes of their collections and the
+//! token. It is therefore applied to the schema and the items that it was evaluated on, or not at all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use keywright_semantics::codec::EncodedItem;
+use keywright_semantics::error::Error;
+use keywright_semantics::limits::ITEM_BYTES_MAX;
+use keywright_semantics::response::StreamIdentity;
+use keywright_store::{CommitError, Snapshot, Store, Transaction};
+
+use crate::catalogue::Table;
+use crate::state::Engine;
+use crate::state::stats::{Committed, Counted, Tally};
+use crate::support::fault;
+use crate::support::image_memory::Room;
+use crate::support::lane::Pace;
+use crate::support::latch::Holder;
+use crate::support::layout::{Space, TableId};
+use crate::write::append::{self, Author};
+use crate::write::change::{Action, Change, Effect, Outcome, Refusal, evaluate, image_bytes};
+use crate::write::collections;
+use crate::write::expiry_rows;
+use crate::write::tokens::TokenRow;
+
+/// Tries of a group before it ends as a conflict. Behind the latches the first try succeeds, unless another
+/// process writes the same store.
+const WRITE_ATTEMPTS_MAX: usize = 16;
+
+/// Steps of binding one byte of an item: it is checked, encoded, and projected to the indexes.
+const BINDING_STEPS_PER_BYTE: u64 = 8;
+
+/// The steps of binding items of this size.
+pub(crate) fn binding_steps(item_bytes: usize) -> u64 {
+    u64::try_from(item_bytes).unwrap_or(u64::MAX).saturating_mul(BINDING_STEPS_PER_BYTE)
+}
+
+/// The kind of a group: it decides which groups wait for each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GroupKind {
+    /// Writes outside of transactions, alone or in a batch.
+    Single,
+    /// Deletes of expired items by the service itself.
+    Expiry,
+    /// A transaction. It does not wait for another transaction on one of its items, but ends as a conflict.
+    Transaction,
+}
+
+impl GroupKind {
+    const fn holder(self) -> Holder {
+        match self {
+            Self::Single | Self::Expiry => Holder::Single,
+            Self::Transaction => Holder::Transaction,
+        }
+    }
+
+    const fn identity(self) -> StreamIdentity {
+        match self {
+            Self::Single | Self::Transaction => StreamIdentity::Caller,
+            Self::Expiry => StreamIdentity::TimeToLive,
+        }
+    }
+}
+
+/// Makes a token's row from the outcomes of its group.
+pub(crate) type MakeTokenRow = Box<dyn Fn(&[Outcome]) -> TokenRow + Send + Sync>;
+
+/// A token to be written with a group.
+pub(crate) struct NewToken {
+    pub key: Bytes,
+    pub row: MakeTokenRow,
+}
+
+/// The end of a group.
+pub(crate) enum GroupEnd {
+    Written(Vec<Outcome>),
+    /// At least one action was refused; nothing was written.
+    Refused(Vec<Option<Refusal>>),
+    /// The token was used before; nothing was written.
+    Replayed(TokenRow),
+    /// Other writers are at work on the items of these actions; nothing was written.
+    Conflict(Vec<bool>),
+    /// The group is larger than a commit may be; nothing was written.
+    TooLarge,
+}
+
+/// One try of a group.
+enum Attempt {
+    Ended(GroupEnd),
+    /// A table's schema changed since it was looked up.
+    Stale(Arc<Table>),
+    /// Another commit came first. These are the items that this try read.
+    Conflict(Vec<Option<EncodedItem>>),
+    /// The images of its items need this many bytes, which are not free now.
+    NoRoom(usize),
+    /// The outcome of the commit is unknown. This is what it would write.
+    Unknown(Pending),
+}
+
+/// The writes of a commit.
+struct Pending {
+    outcomes: Vec<Outcome>,
+    token: Option<(Bytes, TokenRow)>,
+}
+
+/// Binds, evaluates and commits a group; after a conflict it tries again. Binding is repeated because a
+/// conflict may mean a changed schema.
+///
+/// `bind_steps` are the steps of binding; 0 if these are few.
+pub(crate) async fn run<'r, S: Store>(
+    engine: &Engine<S>,
+    kind: GroupKind,
+    token: Option<&NewToken>,
+    bind_steps: u64,
+    bind: impl Fn() -> Result<Vec<Action<'r>>, Error> + Send + Sync,
+) -> Result<GroupEnd, Error> {
+    let mut last_read = Vec::new();
+    let mut pace = engine.pace();
+    let mut room = Room::default();
+    for _ in 0..WRITE_ATTEMPTS_MAX {
+        let actions = pace.turn(bind_steps, |_| bind()).await??;
+        if kind == GroupKind::Transaction {
+            let at_work = |action: &Action<'_>| engine.latches().has_transaction(&action.key.row);
+            let busy: Vec<bool> = actions.iter().map(at_work).collect();
+            if busy.contains(&true) {
+                return Ok(GroupEnd::Conflict(busy));
+            }
+        }
+        let guard = engine.latches().acquire(latch_keys(&actions), kind.holder()).await;
+        match attempt(engine, &mut pace, &mut room, kind, &actions, token).await? {
+            Attempt::Ended(end) => return Ok(end),
+            Attempt::Stale(table) => engine.catalogue().refresh(&table).await?,
+            Attempt::Conflict(read) => last_read = read,
+            Attempt::NoRoom(bytes) => {
+                // Not behind the latch: its next holder may be the one that has the memory.
+                drop(guard);
+                room.wait_for(&engine.config().images, bytes).await;
+                pace.check_presence()?;
+                continue;
+            }
+            Attempt::Unknown(pending) => {
+                if settle(engine, &actions, &pending).await? {
+                    return Ok(GroupEnd::Written(finish(engine, pending.outcomes, Committed::Unsure)));
+                }
+            }
+        }
+        drop(guard);
+    }
+    Ok(GroupEnd::Conflict(collided(engine, &bind()?, last_read).await?))
+}
+
+/// The actions whose items changed since the last try read them; all actions, if none changed.
+pub(crate) async fn collided<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    last_read: Vec<Option<EncodedItem>>,
+) -> Result<Vec<bool>, Error> {
+    let keys: Vec<Bytes> = actions.iter().map(|action| action.key.row.clone()).collect();
+    let snapshot = engine.store().snapshot().await.map_err(|error| fault::storage(&error))?;
+    let rows = snapshot.get_many(&keys).await.map_err(|error| fault::storage(&error))?;
+    let changed = |(row, read): (Option<Bytes>, Option<EncodedItem>)| {
+        row.as_ref() != read.as_ref().map(EncodedItem::as_bytes)
+    };
+    let collided: Vec<bool> = rows.into_iter().zip(last_read).map(changed).collect();
+    let is_known = collided.len() == actions.len() && collided.contains(&true);
+    Ok(if is_known { collided } else { vec![true; actions.len()] })
+}
+
+/// Writers are ordered by the latches of their items, and of the sizes of their collections.
+fn latch_keys<'a>(actions: &'a [Action<'_>]) -> impl Iterator<Item = &'a Bytes> {
+    let rows = actions.iter().map(|action| &action.key.row);
+    rows.chain(actions.iter().filter_map(|action| action.key.collection.as_ref()))
+}
+
+/// The rows a group protects, read in one call.
+struct Protected {
+    /// Tables whose records are read and compared.
+    tables: Vec<Arc<Table>>,
+    collections: Vec<Bytes>,
+    keys: Vec<Bytes>,
+}
+
+impl Protected {
+    /// Protects the records of tables known to be current without reading them; the others are to be read.
+    fn of<T: Transaction>(actions: &[Action<'_>], token: Option<&NewToken>, txn: &mut T) -> Self {
+        let mut seen: Vec<TableId> = Vec::with_capacity(1);
+        let mut tables: Vec<Arc<Table>> = Vec::new();
+        let mut collections: Vec<Bytes> = Vec::new();
+        for action in actions {
+            if !seen.contains(&action.table.id) {
+                seen.push(action.table.id);
+                if action.table.is_known_current(txn) {
+                    txn.protect(&action.table.catalogue_key());
+                } else {
+                    tables.push(Arc::clone(&action.table));
+                }
+            }
+            collections.extend(action.key.collection.clone());
+        }
+        collections.sort_unstable();
+        collections.dedup();
+        let mut keys = Vec::with_capacity(tables.len() + actions.len() + collections.len() + 1);
+        keys.extend(tables.iter().map(|table| table.catalogue_key()));
+        keys.extend(actions.iter().map(|action| action.key.row.clone()));
+        keys.extend(collections.iter().cloned());
+        keys.extend(token.map(|token| token.key.clone()));
+        Self { tables, collections, keys }
+    }
+}
+
+/// One try: read, evaluate, buffer, commit.
+async fn attempt<'e, S: Store>(
+    engine: &'e Engine<S>,
+    pace: &mut Pace<'_>,
+    room: &mut Room<'e>,
+    kind: GroupKind,
+    actions: &[Action<'_>],
+    token: Option<&NewToken>,
+) -> Result<Attempt, Error> {
+    let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+    let protected = Protected::of(actions, token, &mut txn);
+    let rows = txn.get_for_write(&protected.keys).await.map_err(|error| fault::storage(&error))?;
+    assert_eq!(rows.len(), protected.keys.len(), "the store answers every protected key");
+    let mut rows = rows.into_iter();
+    for table in &protected.tables {
+        if !table.is_current_at(rows.next().flatten().as_ref(), &txn) {
+            return Ok(Attempt::Stale(Arc::clone(table)));
+        }
+    }
+    let items: Vec<Option<Bytes>> = rows.by_ref().take(actions.len()).collect();
+    let sizes: BTreeMap<Bytes, u64> = protected
+        .collections
+        .iter()
+        .map(|key| (key.clone(), collections::decode(rows.next().flatten().as_ref())))
+        .collect();
+    let used = rows.next().flatten().and_then(TokenRow::decode);
+    let now_ms = engine.env().now_ms();
+    if let Some(used) = used.filter(|row| row.expires_ms > now_ms) {
+        return Ok(Attempt::Ended(GroupEnd::Replayed(used)));
+    }
+    let bytes = image_bytes(actions, &items);
+    if !room.take(&engine.config().images, bytes) {
+        return Ok(Attempt::NoRoom(bytes));
+    }
+    let outcomes = match evaluate_all(engine, pace, actions, items, sizes).await? {
+        Ok(outcomes) => outcomes,
+        Err(refusals) => return Ok(Attempt::Ended(GroupEnd::Refused(refusals))),
+    };
+    let token = token.map(|token| (token.key.clone(), (token.row)(&outcomes)));
+    let author = Author { identity: kind.identity(), now_ms };
+    commit(engine, txn, actions, author, Pending { outcomes, token }).await
+}
+
+async fn commit<S: Store>(
+    engine: &Engine<S>,
+    mut txn: S::Transaction,
+    actions: &[Action<'_>],
+    author: Author,
+    pending: Pending,
+) -> Result<Attempt, Error> {
+    assert_eq!(actions.len(), pending.outcomes.len(), "every action of a group has an outcome");
+    let mut writes = false;
+    for (action, outcome) in actions.iter().zip(&pending.outcomes) {
+        if stage(&mut txn, action, outcome, author) {
+            writes = true;
+        }
+    }
+    if let Some((key, row)) = &pending.token {
+        writes = true;
+        txn.put(row.expiry_key(key), Bytes::new());
+        txn.put(key.clone(), row.encode());
+    }
+    // Without writes there is nothing to commit: all conditions held on the version that was read.
+    if !writes {
+        return Ok(Attempt::Ended(GroupEnd::Written(pending.outcomes)));
+    }
+    let read_at = txn.version();
+    match txn.commit().await {
+        Ok(version) => {
+            assert!(version > read_at, "a commit's version is above the one it read");
+            for (action, outcome) in actions.iter().zip(&pending.outcomes) {
+                append::note_load(engine, action, &outcome.change, author.now_ms);
+            }
+            let outcomes = finish(engine, pending.outcomes, Committed::At(version));
+            Ok(Attempt::Ended(GroupEnd::Written(outcomes)))
+        }
+        Err(CommitError::Conflict) => {
+            Ok(Attempt::Conflict(pending.outcomes.into_iter().map(|outcome| outcome.change.old).collect()))
+        }
+        Err(CommitError::TooLarge) => Ok(Attempt::Ended(GroupEnd::TooLarge)),
+        Err(CommitError::Unknown) => Ok(Attempt::Unknown(pending)),
+        Err(CommitError::Failed(error)) => Err(fault::storage(&error)),
+    }
+}
+
+/// Evaluates every action, even after one is refused: each has its own cancellation reason.
+async fn evaluate_all<S: Store>(
+    engine: &Engine<S>,
+    pace: &mut Pace<'_>,
+    actions: &[Action<'_>],
+    items: Vec<Option<Bytes>>,
+    mut sizes: BTreeMap<Bytes, u64>,
+) -> Result<Result<Vec<Outcome>, Vec<Option<Refusal>>>, Error> {
+    let limit = engine.config().item_collection_bytes_max;
+    let mut outcomes = Vec::with_capacity(actions.len());
+    let mut refusals: Vec<Option<Refusal>> = Vec::new();
+    for (place, (action, stored)) in actions.iter().zip(items).enumerate() {
+        let old = stored.map(EncodedItem::from_stored).transpose().map_err(fault::corrupt)?;
+        let steps = action.work().steps(old.as_ref().map_or(0, EncodedItem::size_bytes));
+        let refusal = match pace.turn(steps, |_| evaluate(action, old)).await? {
+            Ok(mut change) => match grow(action, &change, &mut sizes, limit) {
+                Ok(()) => {
+                    if actions.len() > 1 {
+                        // Only the response to a single update needs it; a hundred decoded items are large.
+                        change.updated = None;
+                    }
+                    outcomes.push(Outcome {
+                        table: Arc::clone(&action.table),
+                        change,
+                        collection_bytes: None,
+                    });
+                    continue;
+                }
+                Err(refusal) => refusal,
+            },
+            Err(refusal) => refusal,
+        };
+        refusals.resize_with(actions.len(), || None);
+        if let Some(slot) = refusals.get_mut(place) {
+            *slot = Some(refusal);
+        }
+    }
+    if !refusals.is_empty() {
+        return Ok(Err(refusals));
+    }
+    for (action, outcome) in actions.iter().zip(&mut outcomes) {
+        outcome.collection_bytes = action.key.collection.as_ref().and_then(|key| sizes.get(key).copied());
+    }
+    Ok(Ok(outcomes))
+}
+
+/// Adds a change to the size of its collection; refuses growth beyond the limit.
+fn grow(
+    action: &Action<'_>,
+    change: &Change,
+    sizes: &mut BTreeMap<Bytes, u64>,
+    limit: u64,
+) -> Result<(), Refusal> {
+    let Some(size) = action.key.collection.as_ref().and_then(|key| sizes.get_mut(key)) else { return Ok(()) };
+    let delta = change.collection_delta_bytes(&action.table);
+    let grown = collections::changed(*size, delta);
+    if delta > 0 && grown > limit {
+        return Err(Refusal::CollectionTooLarge);
+    }
+    *size = grown;
+    Ok(())
+}
+
+/// Buffers all rows of one action; true if there are any.
+fn stage<T: Transaction>(txn: &mut T, action: &Action<'_>, outcome: &Outcome, author: Author) -> bool {
+    let change = &outcome.change;
+    if matches!(action.effect, Effect::Check) || !change.changes_item() {
+        return false;
+    }
+    check_change(action, outcome);
+    match &change.new {
+        Some(item) => txn.put(action.key.row.clone(), item.as_bytes().clone()),
+        None => txn.delete(action.key.row.clone()),
+    }
+    for (_, index) in &change.indexes {
+        if let Some(key) = &index.delete {
+            txn.delete(key.clone());
+        }
+        if let Some(entry) = &index.put {
+            txn.put(entry.key.clone(), entry.value.as_bytes().clone());
+        }
+    }
+    if let (Some(key), Some(bytes)) = (&action.key.collection, outcome.collection_bytes) {
+        match collections::encode(bytes) {
+            Some(row) => txn.put(key.clone(), row),
+            None => txn.delete(key.clone()),
+        }
+    }
+    expiry_rows::stage(txn, &action.table, &action.key.row, change);
+    append::append(txn, &action.table, &action.key.row, change, author);
+    true
+}
+
+/// Checks what an action is about to write.
+///
+/// # Panics
+///
+/// If a row to be written contradicts the change that was evaluated.
+fn check_change(action: &Action<'_>, outcome: &Outcome) {
+    let change = &outcome.change;
+    assert_eq!(action.key.row.first(), Some(&Space::Items.byte()), "an item's key is in the space of items");
+    let stored_bytes = change.new.as_ref().map_or(0, EncodedItem::size_bytes);
+    assert!(stored_bytes <= ITEM_BYTES_MAX, "no item above the size limit is stored");
+    let needs_size = action.key.collection.is_some();
+    assert_eq!(outcome.collection_bytes.is_some(), needs_size, "a collection's size changes with its items");
+    for (_, index) in &change.indexes {
+        index.check();
+    }
+}
+
+/// Counts what was committed.
+fn finish<S: Store>(engine: &Engine<S>, outcomes: Vec<Outcome>, committed: Committed) -> Vec<Outcome> {
+    for Outcome { table, change, .. } in &outcomes {
+        if !change.changes_item() {
+            continue;
+        }
+        expiry_rows::note(engine, table, change);
+        engine.stats().add(Counted::Items(table.id), change.item_tally(), committed);
+        for (position, index) in &change.indexes {
+            if let Some((_, id, _)) = table.indexes().nth(*position) {
+                let tally = Tally { rows: index.entries_delta, bytes: index.bytes_delta };
+                engine.stats().add(Counted::Entries(table.id, id), tally, committed);
+            }
+        }
+    }
+    outcomes
+}
+
+/// Tries to resolve an unknown outcome before the client gets an internal error.
+const SETTLE_ATTEMPTS_MAX: usize = 8;
+
+/// Resolves a commit of unknown outcome; true if it happened. The latches keep out this process's other
+/// writers.
+///
+/// With a token, the token's row shows it. Without one, the items do. If they are as the commit would leave
+/// them, it happened. If they are as before, a new commit rewrites them: the unknown commit then conflicts,
+/// however late it arrives, and the group may be tried again. In any other case another process wrote the
+/// items, and the outcome stays unknown.
+async fn settle<S: Store>(
+    engine: &Engine<S>,
+    actions: &[Action<'_>],
+    pending: &Pending,
+) -> Result<bool, Error> {
+    let changed: Vec<(&Action<'_>, &Change)> = actions
+        .iter()
+        .zip(&pending.outcomes)
+        .map(|(action, outcome)| (action, &outcome.change))
+        .filter(|(action, change)| !matches!(action.effect, Effect::Check) && change.changes_item())
+        .collect();
+    let mut keys: Vec<Bytes> = changed.iter().map(|(action, _)| action.key.row.clone()).collect();
+    keys.extend(pending.token.iter().map(|(key, _)| key.clone()));
+    for _ in 0..SETTLE_ATTEMPTS_MAX {
+        let mut txn = engine.store().begin().await.map_err(|error| fault::storage(&error))?;
+        let rows = txn.get_for_write(&keys).await.map_err(|error| fault::storage(&error))?;
+        assert_eq!(rows.len(), keys.len(), "the store answers every protected key");
+        if let Some((_, row)) = &pending.token
+            && rows.last().cloned().flatten() == Some(row.encode())
+        {
+            return Ok(true);
+        }
+        let all = |image: fn(&Change) -> &Option<EncodedItem>| {
+            changed
+                .iter()
+                .zip(&rows)
+                .all(|((_, change), row)| image(change).as_ref().map(EncodedItem::as_bytes) == row.as_ref())
+        };
+        if pending.token.is_none() && all(|change| &change.new) {
+            return Ok(true);
+        }
+        if !all(|change| &change.old) {
+            return Err(fault::internal());
+        }
+        for (key, row) in keys.iter().zip(rows) {
+            match row {
+                Some(row) => txn.put(key.clone(), row),
+                None => txn.delete(key.clone()),
+            }
+        }
+        match txn.commit().await {
+            Ok(_) => return Ok(false),
+            Err(CommitError::Conflict | CommitError::Unknown) => {}
+            Err(CommitError::TooLarge) => return Err(fault::internal()),
+            Err(CommitError::Failed(error)) => return Err(fault::storage(&error)),
+        }
+    }
+    Err(fault::internal())
+}
