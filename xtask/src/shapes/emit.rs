@@ -305,7 +305,7 @@ fn separated(number: i64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && digits.len() > 4 && (digits.len() - index).is_multiple_of(3) {
+        if index > 0 && digits.len() > 4 && (digits.len() - index) % 3 == 0 {
             out.push('_');
         }
         out.push(digit);

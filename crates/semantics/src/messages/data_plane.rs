@@ -4,6 +4,8 @@
 //! no newer one contradicts, [W] the developer guide and API reference, [O] ours, where no source gives the
 //! text.
 
+#![allow(rustdoc::broken_intra_doc_links, reason = "[S], [D], [W] and [O] mark sources and are no links")]
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
