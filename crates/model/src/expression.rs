@@ -1,8 +1,8 @@
-//! What the expressions of a pattern name: attributes and placeholders, as their author wrote them.
+//! The attributes and placeholders that a pattern's expressions name, as their author wrote them.
 //!
-//! It knows which words of the language are no attributes; whether an expression is right is for the engine to say.
+//! It knows the reserved words of the expression language. The engine decides whether an expression is valid.
 
-/// Words of expressions that are no attributes.
+/// Keywords and functions of expressions, which are not attributes.
 const KEYWORDS: &[&str] = &["and", "or", "not", "between", "in", "set", "remove", "add", "delete"];
 
 pub fn is_keyword(word: &str) -> bool {
@@ -13,10 +13,10 @@ pub fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// A word of an expression.
+/// A token of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Word<'a> {
-    /// An attribute of the item; names inside documents are none.
+    /// A top-level attribute of the item; names inside documents are not counted.
     Attribute(&'a str),
     /// `:name`, without the colon.
     Value(&'a str),
@@ -50,7 +50,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// The attributes that an expression names at the top of the item: of `info.name` that is `info`.
+/// The top-level attributes that an expression names: `info` for `info.name`.
 pub fn attributes_in(text: &str) -> impl Iterator<Item = &str> {
     words(text).into_iter().filter_map(|word| match word {
         Word::Attribute(name) => Some(name),
@@ -58,7 +58,7 @@ pub fn attributes_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The placeholders of values, without their colon.
+/// The value placeholders, without their colon.
 pub fn values_in(text: &str) -> impl Iterator<Item = &str> {
     words(text).into_iter().filter_map(|word| match word {
         Word::Value(name) => Some(name),
@@ -66,7 +66,7 @@ pub fn values_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The placeholders of names, without their hash: model files need none.
+/// The name placeholders, without their hash. Model files do not need them.
 pub fn hashed_in(text: &str) -> impl Iterator<Item = &str> {
     words(text).into_iter().filter_map(|word| match word {
         Word::Name(name) => Some(name),
@@ -74,27 +74,28 @@ pub fn hashed_in(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// What a condition compares for equality with values that are given, in every case: attribute and placeholder.
+/// The equality comparisons that a condition always requires, as attribute and placeholder.
 pub fn equal_in(condition: &str) -> Vec<(String, String)> {
     compared_in(condition, "=")
 }
 
-/// What a condition asks to be unlike values that are given, in every case: attribute and placeholder.
+/// The inequality (`<>`) comparisons that a condition always requires, as attribute and placeholder.
 pub fn unequal_in(condition: &str) -> Vec<(String, String)> {
     compared_in(condition, "<>")
 }
 
-/// Whether a condition asks for something that only an item has that is there: what is missing is unlike everything.
+/// Whether a condition holds only for an existing item. `<>` does not count: a missing attribute differs from
+/// every value.
 pub fn must_find(condition: &str) -> bool {
     let open = |clause: &str| clause.contains("<>") || clause.contains("attribute_not_exists");
     condition.contains("attribute_exists")
         || !branches(condition) && clauses_of(condition).into_iter().any(|clause| !open(clause))
 }
 
-/// Whether not every clause need hold.
+/// Whether the condition contains an `or` or `not`, so that not every clause has to hold.
 fn branches(condition: &str) -> bool {
     let lower = condition.to_lowercase();
-    // A placeholder may be named so.
+    // `:or` and `:not` are placeholders, not operators.
     let mut words = lower.split(|letter: char| !(is_word(letter) || letter == ':'));
     words.any(|word| word == "or" || word == "not")
 }
@@ -115,7 +116,7 @@ fn compared_in(condition: &str, sign: &str) -> Vec<(String, String)> {
     found
 }
 
-/// The clauses of a condition that `and` joins, without brackets around them.
+/// The clauses of a condition joined by `and`, without enclosing brackets.
 pub fn clauses_of(condition: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = condition;
@@ -128,7 +129,7 @@ pub fn clauses_of(condition: &str) -> Vec<&str> {
     found.iter().map(|clause| clause.trim().trim_matches(['(', ')']).trim()).collect()
 }
 
-/// The attributes that the clauses of an update change, in their order.
+/// The attributes that the clauses of an update change, in order.
 pub fn changed_in(update: &str) -> Vec<String> {
     let mut depth = 0_usize;
     let clauses = update.split(move |letter| {

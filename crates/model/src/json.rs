@@ -1,18 +1,19 @@
-//! JSON documents as their authors wrote them: members keep their order, numbers their digits, unknown members survive.
+//! JSON documents as their authors wrote them: the order of members, the digits of numbers and unknown
+//! members survive.
 //!
-//! `serde_json` reads and checks the text; this tree exists because its own `Value` would reorder members and round
-//! numbers. It knows nothing of tables, items or any format built on JSON.
+//! `serde_json` reads and checks the text. This tree exists because `serde_json::Value` would reorder members
+//! and round numbers. It knows nothing of tables, items or formats built on JSON.
 
 use std::fmt;
 
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Levels of arrays and objects that are read. `DynamoDB` values nest 32 levels, each two of JSON; the rest is the
-/// document around them.
+/// Levels of arrays and objects that are accepted. `DynamoDB` values nest 32 levels, each of which takes two
+/// levels of JSON; the rest is for the document around them.
 const LEVELS_MAX: usize = 120;
 
-/// Spaces per level when printed, as the Workbench itself prints.
+/// Spaces per level of indentation, as the Workbench prints.
 const INDENT: usize = 2;
 
 /// A JSON value.
@@ -24,7 +25,7 @@ pub enum Json {
     Number(String),
     Text(String),
     List(Vec<Json>),
-    /// Members in the order they were written, repeated ones included.
+    /// Members in written order, repeated ones included.
     Object(Members),
 }
 
@@ -65,7 +66,7 @@ impl Json {
         Self::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
-    /// A member of an object; of repeated names the last one, as every JSON reader in use does.
+    /// A member of an object. Of repeated names the last one counts, as in all common JSON readers.
     pub fn get(&self, name: &str) -> Option<&Self> {
         self.members().iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -95,7 +96,7 @@ impl Json {
         }
     }
 
-    /// A whole number, from a number or, as templates write it, a text of digits.
+    /// A whole number, from a JSON number or from a text of digits, which templates use.
     pub fn as_u64(&self) -> Option<u64> {
         match self {
             Self::Number(text) | Self::Text(text) => text.parse().ok(),
@@ -112,7 +113,7 @@ impl Json {
         }
     }
 
-    /// The members of an object; none of anything else.
+    /// The members of an object; empty for any other value.
     pub fn members(&self) -> &[(String, Self)] {
         match self {
             Self::Object(members) => members,
@@ -120,7 +121,7 @@ impl Json {
         }
     }
 
-    /// The elements of an array; none of anything else.
+    /// The elements of an array; empty for any other value.
     pub fn elements(&self) -> &[Self] {
         match self {
             Self::List(elements) => elements,
@@ -128,7 +129,7 @@ impl Json {
         }
     }
 
-    /// Sets a member in its place, or adds it at the end. Nothing happens to what is no object.
+    /// Sets a member in place, or appends it. Does nothing if the value is not an object.
     pub fn set(&mut self, name: &str, value: Self) {
         if let Some(place) = self.get_mut(name) {
             *place = value;
@@ -137,7 +138,7 @@ impl Json {
         }
     }
 
-    /// Removes every member of that name.
+    /// Removes every member with that name.
     pub fn remove(&mut self, name: &str) {
         if let Self::Object(members) = self {
             members.retain(|(key, _)| key != name);

@@ -1,4 +1,4 @@
-//! Which texts a key template can make, and whether two templates can make the same one.
+//! The texts that a key template can produce, and whether two templates can produce the same text.
 //!
 //! It knows templates and attributes; it does not know tables or patterns.
 
@@ -8,7 +8,7 @@ use crate::template::matching;
 use crate::{Attribute, AttributeFormat, Entity, Model, Part, Template};
 use keywright_semantics::value::ValueType;
 
-/// Listed values are tried one by one up to so many combinations; beyond that they are any text.
+/// Most combinations of listed values that are tried one by one. Beyond this a place counts as any text.
 const VARIANTS_MAX: usize = 64;
 
 /// An entity's template of a key attribute.
@@ -16,29 +16,31 @@ const VARIANTS_MAX: usize = 64;
 pub struct Side<'a> {
     pub entity: &'a Entity,
     pub template: &'a Template,
-    /// Texts of the key attribute as a table that is in use holds them; none where all items are its author's examples.
+    /// Stored texts of the key attribute in a live table. Empty when all items are examples by the model's
+    /// author.
     pub stored: &'a [String],
 }
 
-/// So many values of one length, as long as the shortest random ids, are random.
+/// Values of one length are taken for random ids from this many bytes on: the length of the shortest random
+/// ids.
 const RANDOM_BYTES_MIN: usize = 20;
 
-/// What may stand at one place of a text.
+/// The characters that can stand at one place of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Letters {
     Only(char),
     Digits,
-    /// Whatever a time is written with.
+    /// The characters of a time.
     Time,
     Hexadecimal,
-    /// Letters of kinds that stored values show.
+    /// The kinds of characters seen in stored values.
     Seen(Kinds),
-    /// Anything but the templates' delimiters.
+    /// Anything except the delimiters of the templates.
     Word,
     Any,
 }
 
-/// Kinds of letters that values consist of.
+/// Kinds of characters that occur in values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Kinds {
     lower: bool,
@@ -47,7 +49,7 @@ struct Kinds {
     others: BTreeSet<char>,
 }
 
-/// One place of a shape: exactly one letter, or any number of them.
+/// One place of a shape: exactly one character, or any number of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Place {
     One(Letters),
@@ -56,9 +58,10 @@ enum Place {
 
 type Shape = Vec<Place>;
 
-/// Whether two entities' templates of one key attribute can make the same value. Values are taken to have no delimiter in
-/// them, unless their format or list says so: that they may is what L009 warns of. Of a table in use, its values tell what
-/// letters there are, and random ids that none has in common with the other never meet.
+/// Whether two entities' templates for one key attribute can produce the same value. Values are assumed to
+/// contain no delimiter, unless their format or list of values has one; lint rule L009 warns of values that
+/// might. For a live table the stored values show which characters occur, and two disjoint sets of random ids
+/// never meet.
 pub fn can_be_equal(one: Side<'_>, two: Side<'_>) -> bool {
     let delimiters: BTreeSet<char> =
         [one, two].into_iter().flat_map(|side| delimiters(side.template)).collect();
@@ -71,7 +74,7 @@ pub fn can_be_equal(one: Side<'_>, two: Side<'_>) -> bool {
 }
 
 impl<'a> Side<'a> {
-    /// The stored values of each place of the template, in order; none of a place if a text does not fit.
+    /// The stored values at each place of the template, in order. Empty if any stored text does not fit.
     fn values(self) -> Vec<BTreeSet<&'a str>> {
         let template = self.template.to_string();
         let parts = matching::parts(&template);
@@ -88,13 +91,14 @@ impl<'a> Side<'a> {
         columns
     }
 
-    /// Whether it is a word that a table in use has none of among the other's texts.
+    /// Whether the template is a constant that does not occur among the other side's stored texts.
     fn never_meets(self, other: Self) -> bool {
         let word = self.template.is_constant() && !other.stored.is_empty();
         word && !other.stored.contains(&self.template.to_string())
     }
 
-    /// Whether the first places of both templates, behind the same words, hold random ids, and none of them the same.
+    /// Whether both templates begin with the same prefix, followed by random ids that have no value in
+    /// common.
     fn are_random_apart(self, ours: &[BTreeSet<&str>], other: Self, theirs: &[BTreeSet<&str>]) -> bool {
         let (Some(ours), Some(theirs)) = (ours.first(), theirs.first()) else { return false };
         self.template.prefix() == other.template.prefix()
@@ -103,7 +107,7 @@ impl<'a> Side<'a> {
             && ours.is_disjoint(theirs)
     }
 
-    /// The shapes of a template's texts: one for each combination of listed values.
+    /// The shapes of a template's texts, one for each combination of listed values.
     fn shapes(self, values: &[BTreeSet<&str>]) -> Vec<Shape> {
         let whole = self.template.whole().is_some();
         let mut values = values.iter();
@@ -130,8 +134,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Entities of one table that can have the same key, by their places in the model. `stored` has the texts of an entity's key
-/// attribute that a table in use holds.
+/// Pairs of entities of one table that can have the same key, as indexes into the model's entities. `stored`
+/// gives the texts of an entity's key attribute in a live table.
 pub fn meeting(model: &Model, stored: &dyn Fn(&Entity, &str) -> Vec<String>) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (place, entity) in model.entities.iter().enumerate() {
@@ -154,7 +158,7 @@ pub fn meeting(model: &Model, stored: &dyn Fn(&Entity, &str) -> Vec<String>) -> 
     found
 }
 
-/// Whether values are made at random: UUIDs, or long texts of one length with digits in them.
+/// Whether values are random: UUIDs, or long texts of one length that contain digits.
 fn are_random(values: &BTreeSet<&str>) -> bool {
     let length = values.first().map_or(0, |first| first.len());
     let alike = |value: &&str| {
@@ -165,7 +169,7 @@ fn are_random(values: &BTreeSet<&str>) -> bool {
     length >= RANDOM_BYTES_MIN && !values.iter().all(|value| is_time(value)) && values.iter().all(alike)
 }
 
-/// Whether a text begins as a date does.
+/// Whether a text begins with a date.
 fn is_time(text: &str) -> bool {
     let digits = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
     (0..4).all(digits) && text.get(4..5) == Some("-") && digits(5)
@@ -203,7 +207,7 @@ impl Kinds {
     }
 }
 
-/// The letters that follow attributes in a template.
+/// The characters that follow attributes in a template.
 fn delimiters(template: &Template) -> impl Iterator<Item = char> {
     template.parts.windows(2).filter_map(|pair| match pair {
         [Part::Attribute { .. } | Part::Shard { .. }, Part::Literal(text)] => text.chars().next(),
@@ -219,7 +223,7 @@ fn several(letters: Letters) -> Shape {
     vec![Place::One(letters.clone()), Place::Many(letters)]
 }
 
-/// An attribute that is the whole key may be any text; nothing closes it.
+/// An attribute that is the whole key can hold any text, because no delimiter ends it.
 fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeSet<&str>>) -> Vec<Shape> {
     let Some(attribute) = attribute else { return vec![several(Letters::Any)] };
     let listed: Option<Vec<String>> = attribute.values.iter().map(crate::Node::scalar).collect();
@@ -240,7 +244,7 @@ fn of_attribute(attribute: Option<&Attribute>, whole: bool, seen: Option<&BTreeS
     vec![several(letters)]
 }
 
-/// Whether a text has both shapes: the places of both are walked together, every pair of places once.
+/// Whether some text has both shapes: both are walked in step, and each pair of places is visited once.
 fn meet(one: &Shape, two: &Shape, delimiters: &BTreeSet<char>) -> bool {
     let mut seen = BTreeSet::new();
     let mut open = vec![(0, 0)];
@@ -266,7 +270,7 @@ fn meet(one: &Shape, two: &Shape, delimiters: &BTreeSet<char>) -> bool {
     false
 }
 
-/// How far both shapes move when one letter is read that suits both.
+/// The positions reachable in both shapes after reading one character that matches both.
 fn step(one: Option<&Place>, two: Option<&Place>, delimiters: &BTreeSet<char>) -> Option<(usize, usize)> {
     let (one, two) = (one?, two?);
     common(one.letters(), two.letters(), delimiters).then_some((one.moves(), two.moves()))

@@ -1,7 +1,7 @@
-//! A table's definition between formats: what `CreateTable`, `CloudFormation`, Workbench documents and the model file all
-//! say about a table, in the words of `semantics`.
+//! A table definition shared by all formats: `CreateTable` requests, `CloudFormation` templates, Workbench
+//! documents and the model file, in the types of `semantics`.
 //!
-//! It knows no format; each format's file reads into it and writes from it.
+//! It knows no format; each format's module reads into it and writes from it.
 
 use std::collections::BTreeMap;
 
@@ -17,33 +17,34 @@ pub struct TableDefinition {
     pub name: String,
     pub schema: TableSchema,
     pub billing: Billing,
-    /// The attribute whose time deletes an item.
+    /// The time-to-live attribute.
     pub ttl: Option<String>,
     pub stream: Option<StreamViewType>,
     pub class: Option<TableClass>,
     pub point_in_time_recovery: bool,
     pub deletion_protection: bool,
-    /// Regions with a replica, besides the table's own.
+    /// Replica regions, without the table's own region.
     pub replicas: Vec<String>,
     pub policies: Policies,
 }
 
-/// What a stack does with a table that it no longer has: `Retain`, `Delete` and the like (user guide of `CloudFormation`:
-/// attributes of resources). A model has no words for it and keeps it as an extension.
+/// What a stack does with a table removed from it: `Retain`, `Delete` and so on (user guide of
+/// `CloudFormation`: attributes of resources). The model file has no field for it; it is kept as an
+/// extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies {
     pub deletion: Option<String>,
     pub update_replace: Option<String>,
 }
 
-/// How a table is paid for.
+/// Billing mode of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Billing {
     OnDemand,
     Provisioned(Provisioned),
 }
 
-/// Provisioned capacity of a table and, by name, of those indexes that differ from it.
+/// Provisioned capacity of a table, and by name of the indexes that differ from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provisioned {
     pub table: Units,
@@ -51,7 +52,7 @@ pub struct Provisioned {
     pub autoscaling: Option<AutoScaling>,
 }
 
-/// Capacity units a second.
+/// Capacity units per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Units {
     pub read: u64,
@@ -65,7 +66,7 @@ pub struct AutoScaling {
     pub write: Option<Scaling>,
 }
 
-/// The range capacity moves in and the utilisation it aims at.
+/// The range that capacity moves in, and the target utilisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Scaling {
     pub units_min: u64,
@@ -74,7 +75,7 @@ pub struct Scaling {
 }
 
 impl TableDefinition {
-    /// A definition with the service's defaults for everything but name and schema.
+    /// A definition with the service's defaults for everything except name and schema.
     pub fn new(name: impl Into<String>, schema: TableSchema) -> Self {
         Self {
             name: name.into(),
@@ -90,7 +91,7 @@ impl TableDefinition {
         }
     }
 
-    /// The key attributes of the table, its local and its global indexes, each once.
+    /// The key attributes of the table and of its local and global indexes, without repetition.
     pub fn key_attributes(&self) -> Vec<&KeyAttribute> {
         let mut found: Vec<&KeyAttribute> = Vec::new();
         let of_kind = |kind| self.schema.indexes.iter().filter(move |index| index.kind == kind);
@@ -106,20 +107,20 @@ impl TableDefinition {
 }
 
 impl Policies {
-    /// The attributes of a resource by their names, as far as they are there.
+    /// The attributes with these names, skipping names the resource does not have.
     pub fn named(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let all = [(DELETION_POLICY, &self.deletion), (UPDATE_REPLACE_POLICY, &self.update_replace)];
         all.into_iter().filter_map(|(name, policy)| Some((name, policy.as_deref()?)))
     }
 
-    /// The policies that a lookup by name finds.
+    /// The policies found by a lookup by name.
     pub fn of(policy: impl Fn(&str) -> Option<String>) -> Self {
         Self { deletion: policy(DELETION_POLICY), update_replace: policy(UPDATE_REPLACE_POLICY) }
     }
 }
 
 impl AutoScaling {
-    /// One range for reads and writes: the wider of both, with the target of writes.
+    /// One range for reads and writes: the union of both ranges, with the write target.
     pub fn together(self) -> Option<Scaling> {
         match (self.read, self.write) {
             (Some(read), Some(write)) => Some(Scaling {
@@ -133,7 +134,7 @@ impl AutoScaling {
 }
 
 impl Provisioned {
-    /// The units of an index: its own, or the table's.
+    /// The units of an index: its own if given, otherwise the table's.
     pub fn of_index(&self, index: &str) -> Units {
         self.indexes.get(index).copied().unwrap_or(self.table)
     }

@@ -1,43 +1,46 @@
-//! The share of traffic on the busiest of an entity's partition keys, by what the model says of the attributes in them.
+//! The share of traffic on the busiest partition key of an entity, from what the model declares of the key's
+//! attributes.
 
 use super::{Exact, busiest};
 use crate::{Attribute, AttributeFormat, Entity, MicroPerSecond, Model, Part, Skew, Template};
 
-/// A shard of so few values that it may hold one more than another is judged by the fullest.
+/// If an attribute has fewer values per shard than this, the fullest shard decides: it can hold one value
+/// more than others.
 const VALUES_FEW: u64 = 100;
-/// Different times that are written in a second where a time has milliseconds.
+/// Distinct times within a second for a time with milliseconds.
 const TIMES_PER_SECOND: u64 = 1000;
-/// Millionths of a second's executions.
+/// Millionths per execution per second.
 const MICRO: u64 = 1_000_000;
 
-/// When the items of a request are of.
+/// The age of the items that a request touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// Of any time.
+    /// Items of any age.
     Any,
-    /// Of the present: so many new ones come on average.
+    /// New items, at this average rate.
     Now { average: MicroPerSecond },
 }
 
-/// Shards as a template writes them, and what their attribute makes of them.
+/// The shards of a template, and how far their attribute can fill them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spread {
-    /// The attribute that tells the shards apart.
+    /// The attribute that selects the shard.
     pub attribute: String,
-    /// As many as are written.
+    /// The number of shards in the template.
     pub written: u64,
-    /// As many as one key is spread over: no more than the attribute has values within it.
+    /// The number of shards that one key can use: at most the number of the attribute's values within the
+    /// key.
     pub shards: u64,
-    /// Whether the key holds the attribute already, so that each of its values has one shard.
+    /// Whether the key contains the attribute itself, so that each of its values has only one shard.
     pub determined: bool,
-    /// How many values the attribute has within one key, at most.
+    /// The most values that the attribute has within one key.
     within: Option<u64>,
-    /// What its busiest value receives of its key.
+    /// The share of its key's traffic that the attribute's busiest value receives.
     busiest: Exact,
 }
 
 impl Spread {
-    /// Why it spreads less than is written; none if it does not.
+    /// Why the key spreads over fewer shards than the template says; `None` if it does not.
     pub fn fault(&self) -> Option<String> {
         let Self { attribute, written, shards, .. } = self;
         if self.determined {
@@ -54,7 +57,7 @@ impl Spread {
         }
     }
 
-    /// Shards by an attribute of which each item of a key has a value of its own.
+    /// A spread whose attribute has a different value for each item of a key.
     pub fn of_items(items: Option<u64>) -> Self {
         Self {
             attribute: String::new(),
@@ -66,8 +69,8 @@ impl Spread {
         }
     }
 
-    /// What the busiest of so many shards receives of its key: one of n receives an n-th, and a value has one shard, however
-    /// often it comes.
+    /// The share of its key's traffic on the busiest of `shards` shards. An even spread gives one n-th; a
+    /// single value always stays in one shard, however frequent it is.
     pub fn share(&self, shards: u64) -> Exact {
         if self.determined {
             return Exact::ONE;
@@ -75,13 +78,13 @@ impl Spread {
         let few = self.within.filter(|within| *within < shards.saturating_mul(VALUES_FEW));
         let even = few.map_or_else(
             || Exact::part(1_u64, shards),
-            // Of more values than shards, some shard has so many of them at least.
+            // With more values than shards, some shard holds at least the rounded-up average.
             |within| Exact::part(within.div_ceil(shards), within),
         );
         even.max(self.busiest).min(Exact::ONE)
     }
 
-    /// Whether so many shards can all be used.
+    /// Whether all of `shards` shards can be used.
     pub fn holds(&self, shards: u64) -> bool {
         !self.determined && self.within.is_none_or(|within| within >= shards)
     }
@@ -91,7 +94,7 @@ fn plural(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// What the busiest shard of a key receives of it.
+/// The share of a key's traffic on its busiest shard.
 pub fn of_shards(spreads: &[Spread]) -> Exact {
     spreads.iter().fold(Exact::ONE, |share, own| share.times(own.share(own.written)))
 }
@@ -112,14 +115,14 @@ pub fn spreads(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Sp
         .collect()
 }
 
-/// How many items the busiest key of some templates holds, shards aside.
+/// The number of items under the busiest key of some templates, before sharding.
 pub fn items(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
     let share = of_values(model, entity, templates, When::Any)?;
     Some(Exact::of(entity.count?).times(share).ceil())
 }
 
-/// One value is in one shard: no more shards are used than there are values among the items of the key, and the busiest
-/// value warms its shard alone.
+/// Each value is in one shard: a key uses at most as many shards as it has values, and all traffic of the
+/// busiest value goes to one shard.
 fn spread(
     model: &Model,
     entity: &Entity,
@@ -144,8 +147,8 @@ fn spread(
     Spread { attribute, written, shards, determined, within, busiest }
 }
 
-/// What all keys with the busiest values receive, shards aside: attributes are taken to vary independently. None when the
-/// model does not say how many values there are.
+/// The share of traffic on the busiest key, before sharding. Attributes are taken to vary independently.
+/// `None` when the model does not say how many values there are.
 pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: When) -> Option<Exact> {
     let names = told_once(templates);
     let (mut share, others) = match identified(model, entity, &names, when) {
@@ -175,12 +178,13 @@ pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: W
         };
         share = share.times(of_one);
     }
-    // There are no more keys than items, however many values could be combined.
+    // There are at most as many keys as items, however many combinations of values there could be.
     Some(entity.count.filter(|count| *count > 0).map_or(share, |count| share.max(Exact::part(1_u64, count))))
 }
 
-/// How many there are of what several of these attributes identify together, the entity itself or what it belongs to, and the
-/// attributes that say more; none if a single one has a skew or is of the present.
+/// The number of owners (the entity or one of its parents) that several of these attributes identify
+/// together, and the attributes that distinguish further. `None` if one of the attributes has a skew or is a
+/// present time.
 fn identified<'a>(
     model: &Model,
     entity: &Entity,
@@ -208,7 +212,7 @@ fn identified<'a>(
     })
 }
 
-/// The attributes of a key by which what is written now has the same value, whatever its items are.
+/// The time attributes of a key: items written at the same moment share their values.
 pub fn of_time<'a>(entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
     let mut names = told_once(templates);
     names.retain(|name| {
@@ -218,9 +222,8 @@ pub fn of_time<'a>(entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
     names
 }
 
-/// Which part of what is written within a second has the same value of a time: all of it where the value is a day or a
-/// second. Of times with milliseconds that are many for each value, each value stands for the time in which so many items
-/// come.
+/// The share of the writes within a second that has the same value of a time attribute: all of them for a day
+/// or a second. A time with milliseconds and repeated values covers the time in which that many items arrive.
 fn of_present(
     entity: &Entity,
     attribute: &Attribute,
@@ -249,7 +252,7 @@ fn of_present(
     }
 }
 
-/// The attributes that templates tell, each once.
+/// The attributes whose values can be read from the templates' texts, each once.
 fn told_once(templates: &[Template]) -> Vec<&str> {
     let mut seen: Vec<&str> = Vec::new();
     for name in templates.iter().flat_map(Template::tells) {
@@ -264,7 +267,7 @@ fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
     entity.skew.iter().find(|(skewed, _)| skewed == name).map(|(_, skew)| *skew)
 }
 
-/// How many different keys some templates make of an entity; none when the model does not say.
+/// How many different keys some templates make of an entity; `None` when the model does not say.
 pub fn different(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
     let names = told_once(templates);
     let (first, others) = identified(model, entity, &names, When::Any).unwrap_or((1, names));

@@ -1,6 +1,6 @@
-//! How requests and items spread over an entity's keys, by what the model declares: skew, counts and distinct values.
+//! How requests and items spread over an entity's keys, from the declared skew, counts and distinct values.
 //!
-//! It knows no capacity: what a partition sustains is for the workbench's `heat` to compare.
+//! It knows no capacity; the workbench's `heat` compares the result with what a partition sustains.
 
 mod keys;
 mod ratio;

@@ -1,16 +1,15 @@
-//! Exact amounts and parts of them: a twentieth of 20,000 is 1000, neither more nor less, so that what is judged against a
-//! limit does not fail by rounding.
+//! Exact fractions: a twentieth of 20,000 is exactly 1000. A comparison with a limit cannot fail by rounding.
 
 use std::cmp::Ordering;
 
-/// Denominators are no larger; beyond, a number is rounded to billionths.
+/// The largest denominator; beyond it a number is rounded to billionths.
 const UNDER_MAX: u128 = 1_000_000_000_000_000_000;
-/// Parts of one that a rounded number has.
+/// The denominator of a rounded number.
 const COARSE: u128 = 1_000_000_000;
-/// Parts per million of everything.
+/// One, in parts per million.
 const ALL_PPM: u128 = 1_000_000;
 
-/// A number that is not negative, as a fraction in lowest terms.
+/// A non-negative number, as a fraction in lowest terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exact {
     over: u128,
@@ -18,7 +17,7 @@ pub struct Exact {
 }
 
 impl Exact {
-    /// Nought.
+    /// Zero.
     pub const ZERO: Self = Self { over: 0, under: 1 };
     /// One.
     pub const ONE: Self = Self { over: 1, under: 1 };
@@ -28,7 +27,7 @@ impl Exact {
         Self { over: whole.into(), under: 1 }
     }
 
-    /// So many of so many; all of them if there are none.
+    /// `over` divided by `under`, in lowest terms.
     pub fn part(over: impl Into<u128>, under: impl Into<u128>) -> Self {
         let (over, under) = (over.into(), under.into());
         let divisor = common(over, under).max(1);
@@ -36,7 +35,7 @@ impl Exact {
         if reduced.under > UNDER_MAX { reduced.coarse() } else { reduced }
     }
 
-    /// Both together.
+    /// The sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let divisor = common(self.under, other.under).max(1);
@@ -52,10 +51,10 @@ impl Exact {
         })
     }
 
-    /// So many times the other.
+    /// The product.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
-        // What cancels is taken out first: less is then too large.
+        // Common factors are cancelled first, so that fewer products overflow.
         let (one, two) = (Self::part(self.over, other.under), Self::part(other.over, self.under));
         let exact = one.over.checked_mul(two.over).zip(one.under.checked_mul(two.under));
         exact.map_or_else(
@@ -64,17 +63,17 @@ impl Exact {
         )
     }
 
-    /// The whole number that is no smaller.
+    /// The number rounded up to a whole.
     pub fn ceil(self) -> u64 {
         u64::try_from(self.over.div_ceil(self.under)).unwrap_or(u64::MAX)
     }
 
-    /// Millionths, rounded up.
+    /// The number in millionths, rounded up.
     pub fn ppm(self) -> u64 {
         self.times(Self::of(ALL_PPM)).ceil()
     }
 
-    /// Which part of another it is; all of nought.
+    /// The quotient; one if the divisor is zero.
     #[must_use]
     pub fn of_all(self, all: Self) -> Self {
         if all == Self::ZERO { Self::ONE } else { self.times(Self { over: all.under, under: all.over }) }
@@ -86,7 +85,7 @@ impl Exact {
 
     fn coarse_over(self) -> u128 {
         let (whole, rest) = (self.over / self.under, self.over % self.under);
-        // Of a denominator that large the last digits do not matter.
+        // With a denominator this large the last digits do not matter.
         let part = rest
             .checked_mul(COARSE)
             .map_or_else(|| rest / (self.under / COARSE).max(1), |rest| rest / self.under);
@@ -98,7 +97,7 @@ impl Ord for Exact {
     fn cmp(&self, other: &Self) -> Ordering {
         let wholes = (self.over / self.under).cmp(&(other.over / other.under));
         let rest = |own: &Self| own.over % own.under;
-        // Rests are below denominators, whose squares are numbers still.
+        // Remainders are below the denominators, so their products do not overflow.
         wholes.then_with(|| (rest(self) * other.under).cmp(&(rest(other) * self.under)))
     }
 }

@@ -1,19 +1,19 @@
-//! The share of requests that the busiest of so many values receives, by a declared skew.
+//! The share of requests on the busiest of a number of values, by a declared skew.
 
 use super::Exact;
 use crate::Skew;
 
 /// Parts per million of everything.
 const ALL_PPM: u64 = 1_000_000;
-/// Values of a Zipf distribution summed one by one; the tail beyond is integrated.
+/// Terms of a Zipf distribution that are summed one by one; the tail is integrated.
 const ZIPF_TERMS_MAX: u32 = 10_000;
 
-/// The share of requests that the busiest of `keys` values receives, in parts per million, rounded up.
+/// The share of requests on the busiest of `keys` values, in parts per million, rounded up.
 pub fn busiest_share_ppm(skew: Skew, keys: u64) -> u64 {
     busiest(skew, keys).ppm()
 }
 
-/// The share of requests that the busiest of so many values receives.
+/// The share of requests on the busiest of `keys` values.
 pub fn busiest(skew: Skew, keys: u64) -> Exact {
     let keys = keys.max(1);
     let even = Exact::part(1_u64, keys);
@@ -24,7 +24,7 @@ pub fn busiest(skew: Skew, keys: u64) -> Exact {
     }
 }
 
-/// 1 ÷ Σ k⁻ˢ: the first terms are summed, the rest is the integral from half a step before the next one.
+/// 1 ÷ Σ k⁻ˢ: the first terms are summed; the rest is the integral from half a step before the next term.
 fn zipf_share_ppm(exponent_milli: u64, keys: u64) -> u64 {
     let exponent = f64::from(u32::try_from(exponent_milli).unwrap_or(u32::MAX)) / 1000.0;
     let summed = u32::try_from(keys).unwrap_or(u32::MAX).min(ZIPF_TERMS_MAX);
@@ -37,7 +37,8 @@ fn zipf_share_ppm(exponent_milli: u64, keys: u64) -> u64 {
     } else {
         (to.powf(1.0 - exponent) - from.powf(1.0 - exponent)) / (1.0 - exponent)
     };
-    // A billionth is taken off first: 480000.0000000001 is the rounding of the sum, not a share above 480000.
+    // A billionth is subtracted first: 480000.0000000001 is a rounding error of the sum, not a share above
+    // 480000.
     let share = (1_000_000.0 / (head + tail) * (1.0 - 1e-9)).ceil();
     format!("{share:.0}").parse().unwrap_or(ALL_PPM)
 }

@@ -1,9 +1,9 @@
-//! What a model says: tables, entities, access patterns, data. Plain data; every thing that messages point at knows its
-//! place in the file.
+//! The contents of a model: tables, entities, access patterns, data. Plain data; everything that a message
+//! can refer to has its position in the file.
 //!
-//! Invariants that `parse` keeps and other makers of models must keep as well: names are unique among their kind; every
-//! entity, attribute, table and index that something refers to is there; an entity's table is named even when the file
-//! leaves it out.
+//! Invariants that `parse` keeps and other constructors of models must keep as well: names are unique within
+//! their kind; every entity, attribute, table and index that is referred to exists; every entity names its
+//! table, even when the file leaves it out.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ use crate::template::Template;
 pub struct Model {
     pub name: String,
     pub text: Option<String>,
-    /// Which price file, such as `us-east-1@2026-08`.
+    /// The price file, such as `us-east-1@2026-08`.
     pub prices: Option<String>,
     pub tables: Vec<Table>,
     pub entities: Vec<Entity>,
@@ -41,14 +41,14 @@ pub struct Table {
     pub partition: KeyPart,
     pub sort: Option<KeyPart>,
     pub billing: Billing,
-    /// The attribute that holds the time to live.
+    /// The time-to-live attribute.
     pub ttl: Option<String>,
     pub stream: Option<StreamView>,
     /// Point-in-time recovery; `None` when the file does not say.
     pub pitr: Option<bool>,
     pub deletion_protection: Option<bool>,
     pub infrequent_access: bool,
-    /// Regions with a replica, besides the table's own.
+    /// Replica regions, without the table's own region.
     pub replicas: Vec<String>,
     pub indexes: Vec<Index>,
 }
@@ -71,7 +71,7 @@ pub enum Billing {
     },
 }
 
-/// Bounds of automatic scaling and the use it aims at, in percent.
+/// Bounds of automatic scaling and the target utilisation, in percent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutoScale {
     pub min: u64,
@@ -93,9 +93,9 @@ pub struct Index {
     pub name: String,
     pub at: At,
     pub kind: IndexKind,
-    /// One to four; of a local index the table's partition key.
+    /// One to four attributes; for a local index, the table's partition key.
     pub partition: Vec<KeyPart>,
-    /// None to four.
+    /// Up to four attributes.
     pub sort: Vec<KeyPart>,
     pub projection: Projection,
 }
@@ -121,9 +121,9 @@ pub struct Entity {
     pub at: At,
     pub text: Option<String>,
     pub table: String,
-    /// How many there will be; `None` when the file does not say.
+    /// The expected number of items; `None` when the file does not say.
     pub count: Option<u64>,
-    /// Average size in bytes, when the author knows better than the sample.
+    /// Average size in bytes, when the author knows it better than the sample shows.
     pub size_bytes: Option<u64>,
     /// The largest size in bytes that an item can have.
     pub size_bytes_max: Option<u64>,
@@ -131,15 +131,15 @@ pub struct Entity {
     pub parents: Vec<String>,
     /// Templates of the table's key; empty while the designer has not chosen one.
     pub key: Slot,
-    /// Templates by index. An index that is missing here still holds the entity if its key attributes are attributes of
-    /// the entity.
+    /// Templates by index. An index that is missing here still contains the entity if the entity has the
+    /// index's key attributes.
     pub slots: Vec<(String, Slot)>,
     pub attributes: Vec<Attribute>,
     /// How unevenly traffic falls on an attribute's values.
     pub skew: Vec<(String, Skew)>,
-    /// Other keys that must be unique, each a list of attributes.
+    /// Other unique keys, each a list of attributes.
     pub unique: Vec<Vec<String>>,
-    /// The attribute that says whose an item is; `None` when the file does not say.
+    /// The attribute that holds the item's owner; `None` when the file does not say.
     pub owner: Option<String>,
 }
 
@@ -159,14 +159,14 @@ pub struct Attribute {
     pub value_type: ValueType,
     /// Average size of the value in bytes.
     pub size_bytes: Option<u64>,
-    /// How many different values there are.
+    /// The number of different values.
     pub distinct: Option<u64>,
-    /// The values it can have, when they are few.
+    /// The possible values, when they are few.
     pub values: Vec<Node>,
     pub format: Option<AttributeFormat>,
-    /// `Entity.attribute` of which this is a copy.
+    /// The `Entity.attribute` that this attribute is a copy of.
     pub copy_of: Option<(String, String)>,
-    /// Share of the items that have it, in millionths; all when `None`.
+    /// Share of the items that have it, in millionths; `None` means all.
     pub present_ppm: Option<u64>,
 }
 
@@ -182,7 +182,7 @@ pub enum AttributeFormat {
     EpochMs,
     Uuid,
     Ulid,
-    /// Counted up.
+    /// A counter.
     Sequence,
     Email,
     /// Wall-clock time without a zone.
@@ -190,7 +190,7 @@ pub enum AttributeFormat {
 }
 
 impl AttributeFormat {
-    /// Whether values are moments or days.
+    /// Whether values are times or dates.
     pub const fn is_time(self) -> bool {
         matches!(self, Self::Iso8601 | Self::Date | Self::EpochMs | Self::EpochSeconds | Self::LocalTime)
     }
@@ -218,28 +218,28 @@ pub struct MicroPerSecond(pub u64);
 pub struct Rate {
     pub average: MicroPerSecond,
     pub peak: MicroPerSecond,
-    /// Whether the author says the peak alone, so that the average is taken to be as high.
+    /// Whether the author gives only the peak, which is then taken as the average too.
     pub is_peak_only: bool,
 }
 
-/// One access pattern: a question or a change.
+/// One access pattern: a read or a write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     pub id: String,
     pub at: At,
     pub text: Option<String>,
     pub operation: Operation,
-    /// A missing rate is reported, never taken as nought.
+    /// A missing rate is reported, never taken as zero.
     pub rate: Option<Rate>,
     pub returns: Option<Returns>,
-    /// The index it is meant to use, or the table's name; `None` lets the planner choose.
+    /// The intended index, or the table's name; `None` lets the planner choose.
     pub uses: Option<String>,
     /// Values by attribute or placeholder.
     pub example: Vec<(String, Node)>,
     pub expect: Option<Expectation>,
-    /// A rare job of the operators: may scan.
+    /// A rare job of the operators, which may scan.
     pub admin: bool,
-    /// The writes whose effect it must see: it is asked right after them.
+    /// The writes whose effect it must see, because it runs right after them.
     pub after: Vec<String>,
 }
 
@@ -247,13 +247,13 @@ pub struct Pattern {
 pub enum Operation {
     Read(Read),
     Write(Write),
-    /// All or nothing: writes and checks, or gets.
+    /// Atomic: writes and checks, or gets.
     Transact(Vec<Write>),
-    /// Several at once, each on its own: puts and deletes, or gets.
+    /// Several independent requests: puts and deletes, or gets.
     Batch(Vec<Write>),
 }
 
-/// A question.
+/// A read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read {
     pub kind: ReadKind,
@@ -261,9 +261,9 @@ pub struct Read {
     pub entities: Vec<String>,
     pub given: Vec<Given>,
     pub order: Option<Order>,
-    /// The attribute by whose values the result is to be ordered; `None` leaves it to the key.
+    /// The attribute that orders the result; `None` leaves the order to the key.
     pub order_by: Option<OrderBy>,
-    /// A filter expression on what was read.
+    /// A filter expression on the items read.
     pub filter: Option<String>,
     /// The attributes it needs; all when empty.
     pub attributes: Vec<String>,
@@ -276,11 +276,11 @@ pub enum ReadKind {
     Get,
     Query,
     Scan,
-    /// One Query for each shard of the key.
+    /// One Query per shard of the key.
     ScatterGather,
 }
 
-/// What is known of an attribute when a question is asked.
+/// A condition on an attribute that the caller of a read provides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Given {
     pub attribute: String,
@@ -305,7 +305,7 @@ pub enum Order {
     Descending,
 }
 
-/// What a result is ordered by.
+/// The attribute that orders a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderBy {
     pub attribute: String,
@@ -319,7 +319,7 @@ pub enum Consistency {
     Strong,
 }
 
-/// Items on average, in thousandths: there is no half an item, but every other answer may have one more.
+/// An average number of items, in thousandths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MilliItems(pub u64);
 
@@ -330,7 +330,7 @@ impl MilliItems {
         Self(items.saturating_mul(Self::MILLI))
     }
 
-    /// The whole items that hold them.
+    /// The number rounded up to whole items.
     pub const fn whole(self) -> u64 {
         self.0.div_ceil(Self::MILLI)
     }
@@ -343,12 +343,12 @@ impl fmt::Display for MilliItems {
     }
 }
 
-/// How many items a question returns.
+/// The number of items that a read returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Returns {
     pub average: Option<MilliItems>,
     pub max: Option<u64>,
-    /// Items a page; no more are read at once.
+    /// Items per page, sent as `Limit`: no more are read at once.
     pub page: Option<u64>,
 }
 
@@ -358,18 +358,19 @@ pub struct Write {
     pub kind: WriteKind,
     pub at: At,
     pub entity: String,
-    /// How many items of the kind.
+    /// The number of items of this entity that the step writes or reads.
     pub n: u64,
     pub condition: Option<Condition>,
     /// The body of `SET`: `inventory = inventory - :q`.
     pub set: Option<String>,
     pub remove: Option<String>,
     pub add: Option<String>,
-    /// Values by attribute or placeholder, one list element for each item; the pattern's example serves where this has none.
+    /// Values by attribute or placeholder, one list element per item. The pattern's example fills what is
+    /// missing.
     pub examples: Vec<Vec<(String, Node)>>,
-    /// Whether the caller asks for the item that the change makes.
+    /// Whether the caller asks for the item after the change.
     pub returns_values: bool,
-    /// How the gets of a batch read: all of them the same.
+    /// The consistency of a batch's gets; all gets of a batch have the same.
     pub consistency: Consistency,
 }
 
@@ -389,42 +390,43 @@ pub enum Condition {
     Expression(String),
 }
 
-/// What must come out of a pattern's example.
+/// The expected result of a pattern's example.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Expectation {
     pub at: At,
     /// The key of each item, as texts in the order of the table's key.
     pub items: Option<Vec<Vec<String>>>,
-    /// Whether nothing but `items` may come.
+    /// Whether no items other than `items` are allowed.
     pub exact: bool,
     pub count: Option<u64>,
     pub read_units: Option<HalfUnits>,
     pub write_units: Option<HalfUnits>,
-    /// The code of the fault that must come at once, such as `ConditionalCheckFailed`.
+    /// The expected failure.
     pub fails: Option<FailsWhen>,
 }
 
 impl Expectation {
-    /// Whether it says nothing, so that anything would meet it.
+    /// Whether it expects nothing, so that any result meets it.
     pub fn is_empty(&self) -> bool {
         let Self { at: _, items, exact: _, count, read_units, write_units, fails } = self;
         items.is_none() && count.is_none() && read_units.is_none() && write_units.is_none() && fails.is_none()
     }
 }
 
-/// A change to the data under which the pattern must fail, and how.
+/// A change to the data that makes the pattern fail, and the expected failure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FailsWhen {
-    /// `Entity.attribute` and the value it is given before the pattern runs; empty: fails on the data as it is.
+    /// `Entity.attribute` and the value set before the pattern runs. Empty: the pattern fails on the data as
+    /// is.
     pub when: Vec<(String, String, Node)>,
-    /// One code a step (`None` for a step that did not fail); empty: any fault.
+    /// One code per step (`None` for a step that does not fail). Empty: any failure.
     pub reasons: Vec<String>,
 }
 
-/// Where the items come from.
+/// The sources of items.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DataSource {
-    /// Files with more of the same, as the model names them.
+    /// Item files with more data, as the model names them.
     pub files: Vec<(String, At)>,
     /// Items by entity; keys are filled from templates.
     pub records: Vec<Records>,
@@ -447,12 +449,12 @@ pub struct RawItems {
     pub items: Vec<Node>,
 }
 
-/// Items made up from a seed: the same seed makes the same items.
+/// Items generated from a seed: the same seed makes the same items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Generate {
     pub seed: u64,
-    /// Items of the most numerous entity; the others in proportion, at least one each, and more where too few would leave
-    /// others' items without keys of their own.
+    /// The number of items of the most numerous entity. Other entities get a proportional number: at least
+    /// one item each, and more where too few would leave items of other entities without distinct keys.
     pub sample: u64,
 }
 
@@ -498,8 +500,8 @@ impl Entity {
         self.attributes.iter().find(|attribute| attribute.name == name)
     }
 
-    /// The template that gives a key attribute its value, in the table's key or any index; an attribute of the entity
-    /// with that name is its own template.
+    /// The template that gives a key attribute its value, in the table's key or in any index. An attribute of
+    /// the entity with that name is its own template.
     pub fn template(&self, key_attribute: &str) -> Option<Template> {
         let slots = std::iter::once(&self.key).chain(self.slots.iter().map(|(_, slot)| slot));
         slots.into_iter().find_map(|slot| slot.template(key_attribute).cloned()).or_else(|| {
@@ -509,8 +511,8 @@ impl Entity {
         })
     }
 
-    /// The attributes that an entry tells by these parts of its keys alone: the parts themselves, and whatever stands whole in
-    /// their templates. What an index projects besides them need not hold these.
+    /// The attributes that can be read from these key attributes of an index entry: the key attributes
+    /// themselves, and the attributes that their templates contain whole. An index need not project these.
     pub fn told_by<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
         let mut told = BTreeSet::new();
         for part in parts {
@@ -520,19 +522,19 @@ impl Entity {
         told
     }
 
-    /// The attributes that the table's key is made of, in its order; one that stands in several places comes as often.
+    /// The attributes that the table's key is made of, in order; an attribute used twice appears twice.
     pub fn key_attributes(&self) -> impl Iterator<Item = &str> + Clone {
         self.key.templates.iter().flat_map(|(_, template)| template.attributes())
     }
 
-    /// The one attribute that the table's key is made of, if it is one: it identifies the entity.
+    /// The attribute that the table's key is made of, if it is only one: it identifies the entity.
     pub fn identity(&self) -> Option<&str> {
         let mut names = self.key_attributes();
         let first = names.next()?;
         names.all(|name| name == first).then_some(first)
     }
 
-    /// The attributes of the table's key that are not given by equality: a GetItem needs them all.
+    /// The attributes of the table's key that are not given by equality; a GetItem needs all of them.
     pub fn key_not_given(&self, table: &Table, given: &[Given]) -> Vec<String> {
         let equal = |name: &str| given.iter().any(|given| given.attribute == name && given.op == GivenOp::Eq);
         let templates = table.key_parts().filter_map(|part| self.template(&part.name));
@@ -556,7 +558,7 @@ impl Slot {
 }
 
 impl Write {
-    /// Its condition, where that is an expression.
+    /// The condition, if it is an expression.
     pub fn condition_text(&self) -> Option<&str> {
         match &self.condition {
             Some(Condition::Expression(text)) => Some(text),
@@ -564,7 +566,7 @@ impl Write {
         }
     }
 
-    /// Whether its condition holds of no item that is not there.
+    /// Whether its condition holds only for an existing item.
     pub fn must_find(&self) -> bool {
         match &self.condition {
             Some(Condition::Exists) => true,
@@ -573,7 +575,7 @@ impl Write {
         }
     }
 
-    /// Its expressions, each by its field.
+    /// Its expressions, each with the name of its field.
     pub fn expressions(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let fields = [
             ("set", self.set.as_deref()),
@@ -602,7 +604,7 @@ impl Pattern {
         }
     }
 
-    /// How many items of an entity it takes that must be there.
+    /// The number of existing items of an entity that the pattern touches.
     pub fn takes(&self, entity: &str) -> u64 {
         let own = self.steps().iter().filter(|step| step.entity == entity && step.kind != WriteKind::Put);
         own.fold(0, |sum, step| sum.saturating_add(step.n))

@@ -1,22 +1,22 @@
-//! Where in a model file something is, and what is wrong there.
+//! A position in a model file, and a fault at a position.
 
 use std::fmt;
 
-/// A place in the file, counted from one; zero when the thing did not come from a file.
+/// A position in the file, counted from one; zero if the thing did not come from a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct At {
     pub line: usize,
     pub column: usize,
 }
 
-/// One thing that is wrong in a model file, and what to write instead.
+/// One fault in a model file, with what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fault {
     pub at: At,
     pub text: String,
 }
 
-/// Every fault that was found, in the file's order; never empty as an error.
+/// All faults, in file order; never empty when returned as an error.
 pub type Faults = Vec<Fault>;
 
 impl Fault {
@@ -24,7 +24,7 @@ impl Fault {
         Self { at, text: text.into() }
     }
 
-    /// The fault as compilers print it: `shop.yaml:12:7: …`.
+    /// The fault in the style of compilers: `shop.yaml:12:7: …`.
     pub fn in_file(&self, file: &str) -> String {
         if self.at.line == 0 {
             format!("{file}: {}", self.text)

@@ -1,13 +1,13 @@
-//! Which fields mean something for which kind of pattern or step. A field that would be ignored is a fault: its author
-//! believes that it does something.
+//! The fields that each kind of pattern or step can have. A field without a meaning for its kind is a fault:
+//! ignoring it would leave its author with a wrong belief.
 
 use super::read::{Fields, Reader};
 use super::read_pattern::{PATTERN_FIELDS, STEP_FIELDS};
 
-/// Fields that every pattern may have.
+/// Fields that every pattern can have.
 const COMMON: &[&str] = &["id", "text", "rate", "example", "expect", "admin"];
 
-/// The fields that a kind of pattern has besides these and its own name.
+/// The additional fields of a kind of pattern, without the field that names the kind.
 fn of_pattern(kind: &str) -> &'static [&'static str] {
     match kind {
         "get" => &["after", "given", "attributes", "consistency", "uses"],
@@ -22,7 +22,7 @@ fn of_pattern(kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// The fields that a kind of step has in a transaction or batch.
+/// The fields of a kind of step in a transaction or batch.
 fn of_step(group: &str, kind: &str) -> Option<&'static [&'static str]> {
     Some(match (group, kind) {
         ("transact", "put") => &["put", "n", "if", "example"],
@@ -36,7 +36,7 @@ fn of_step(group: &str, kind: &str) -> Option<&'static [&'static str]> {
     })
 }
 
-/// What to do about a field that a kind does not have.
+/// What to do about a field that has no meaning for a kind.
 fn instead(kind: &str, field: &str) -> &'static str {
     let reads = matches!(kind, "get" | "query" | "scan" | "scatter-gather");
     match (field, kind) {
@@ -64,7 +64,7 @@ fn instead(kind: &str, field: &str) -> &'static str {
 const SINGLE_WRITES_RETURN: &str =
     "the service returns values of single writes only: write it there, or leave it out";
 
-/// The same for a field of a step.
+/// What to do about such a field of a step.
 fn instead_in_step(kind: &str, field: &str) -> &'static str {
     match field {
         "if" if kind == "get" => "a get has no condition: leave it out",
@@ -75,12 +75,12 @@ fn instead_in_step(kind: &str, field: &str) -> &'static str {
     }
 }
 
-/// Refuses the fields of a pattern that its kind has no meaning for.
+/// Refuses fields of a pattern that have no meaning for its kind.
 pub(super) fn check_pattern(reader: &mut Reader, fields: &Fields<'_>, kind: &str) {
     let own = of_pattern(kind);
     for (field, at) in fields.names() {
         let known = field == kind || own.contains(&field.as_str()) || COMMON.contains(&field.as_str());
-        // A field that no kind has is told as such.
+        // A field that no kind has is reported as unknown.
         if !known && PATTERN_FIELDS.contains(&field.as_str()) {
             let advice = instead(kind, &field);
             reader.fault(at, format!("`{field}` has no meaning for `{kind}`: {advice}"));
@@ -89,7 +89,7 @@ pub(super) fn check_pattern(reader: &mut Reader, fields: &Fields<'_>, kind: &str
     check_expectation(reader, fields, kind);
 }
 
-/// Refuses what of an expectation is never looked at.
+/// Refuses fields of an expectation that are never compared.
 fn check_expectation(reader: &mut Reader, fields: &Fields<'_>, kind: &str) {
     let Some(expect) = fields.get("expect").map(Fields::of) else { return };
     let gets = |group: &str| {
@@ -118,7 +118,7 @@ fn check_expectation(reader: &mut Reader, fields: &Fields<'_>, kind: &str) {
     }
 }
 
-/// Refuses the steps of a transaction or batch that it cannot have, and their fields without a meaning.
+/// Refuses steps that a transaction or batch cannot have, and their fields without a meaning.
 pub(super) fn check_step(reader: &mut Reader, fields: &Fields<'_>, group: &str, kind: &str) {
     let Some(own) = of_step(group, kind) else {
         let text = format!(

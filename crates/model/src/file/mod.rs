@@ -1,8 +1,8 @@
-//! The model file: what tables, entities and access patterns its author wants, read from YAML with a position for every
-//! fault, and written back.
+//! The model file: tables, entities and access patterns, read from YAML with a position for every fault, and
+//! written back.
 //!
-//! It knows the file's form and which names refer to what; it does not know whether the model is any good (`lint`), nor
-//! what happens when it runs (`run`).
+//! It knows the file's format and resolves names; it does not judge the design (`lint`) and does not run it
+//! (`run`).
 
 mod ast;
 mod fault;

@@ -1,9 +1,10 @@
-//! Suggestions for names that are not there.
+//! Suggestions for unknown names.
 
 /// Names less alike than this are not suggested.
 const LIKENESS_MIN: f64 = 0.75;
 
-/// The end of a message about an unknown name: `; did you mean `table`?`, or what there is, or nothing.
+/// The end of a message about an unknown name: `; did you mean `table`?`, or the list of known names, or
+/// nothing.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());

@@ -1,8 +1,10 @@
-//! Whose values an attribute has: its own, or those of another entity that it repeats.
+//! The origin of an attribute's values: the attribute itself, or an attribute of another entity that it
+//! repeats.
 //!
-//! A name alone tells nothing: `id` is an attribute of half of all entities, and each means its own. An attribute repeats
-//! another entity's only where the model says so: by `copyOf`, by a parent whose key holds it, or by a key that is written the
-//! same way as the other entity's partition key (`c#{customerId}`: the words around it say what it identifies).
+//! A name alone proves nothing: half of all entities have an `id`, each with a meaning of its own. An
+//! attribute repeats another entity's attribute only where the model says so: by `copyOf`, by a parent whose
+//! key contains it, or by a key written like the other entity's partition key (`c#{customerId}`: the words
+//! around it say what it identifies).
 
 use keywright_semantics::value::ValueType;
 
@@ -17,7 +19,7 @@ pub struct Origin<'a> {
 }
 
 impl Origin<'_> {
-    /// How many different values it has: the author's word, or how many there are of what it identifies.
+    /// The number of its different values: as declared, or the number of items that it identifies.
     fn values(&self, model: &Model) -> Option<u64> {
         let listed = u64::try_from(self.attribute.values.len()).ok().filter(|listed| *listed > 0);
         let of_type = match self.attribute.value_type {
@@ -39,12 +41,12 @@ impl Origin<'_> {
 }
 
 impl Model {
-    /// The attribute whose values one has, from itself over what it repeats to what repeats nothing.
+    /// The chain from an attribute over the attributes it repeats to the one that repeats nothing.
     pub fn line<'a>(&'a self, entity: &'a Entity, name: &str) -> Vec<Origin<'a>> {
         let mut line: Vec<Origin<'a>> = Vec::new();
         let mut next = entity.attribute(name).map(|attribute| Origin { entity, attribute });
         while let Some(own) = next {
-            // What goes round in a circle has no beginning; it ends where it closes.
+            // A cycle has no origin; the chain ends before the first repetition.
             if line.iter().any(|known| known.is(own.entity, &own.attribute.name)) {
                 break;
             }
@@ -54,18 +56,19 @@ impl Model {
         line
     }
 
-    /// Where an attribute's values come from; itself if it repeats nothing.
+    /// The attribute that the values come from; the attribute itself if it repeats nothing.
     pub fn origin<'a>(&'a self, entity: &'a Entity, name: &str) -> Option<Origin<'a>> {
         self.line(entity, name).pop()
     }
 
-    /// How many different values an attribute has: the author's word, or how many there are of what it identifies; none if the
-    /// model says neither of it nor of what it repeats.
+    /// The number of different values of an attribute: as declared, or the number of items that it
+    /// identifies. `None` if the model gives neither for the attribute nor for those it repeats.
     pub fn distinct(&self, entity: &Entity, name: &str) -> Option<u64> {
         self.line(entity, name).iter().find_map(|own| own.values(self))
     }
 
-    /// The attributes that the table's key of an entity is made of; where it has no templates, those that are the key's own.
+    /// The attributes that make up an entity's key in the table. Without templates, the key attributes
+    /// themselves.
     pub fn key_of<'a>(&'a self, entity: &'a Entity) -> Vec<&'a str> {
         if !entity.key.templates.is_empty() {
             return entity.key_attributes().collect();
@@ -81,7 +84,8 @@ impl Model {
         self.origin(entity, name).is_some_and(|origin| origin.entity.name != entity.name)
     }
 
-    /// The entities that are second items, each with the one whose: all their attributes are copies of that one's.
+    /// The derived items, each with its source: all attributes of the first entity are copies of the
+    /// second's.
     pub fn seconds(&self) -> Vec<(&Entity, &Entity)> {
         let first = |second: &Entity| -> Option<&Entity> {
             let (source, _) = second.attributes.first()?.copy_of.as_ref()?;
@@ -93,14 +97,15 @@ impl Model {
         self.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
     }
 
-    /// Whether an entity is a second item that keeps something unique: its key is that and nothing else.
+    /// Whether an entity is a uniqueness guard: a derived item whose key is one of its unique values and
+    /// nothing else.
     pub fn keeps_unique(&self, entity: &Entity) -> bool {
         let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
         let mut seconds = self.seconds().into_iter();
         entity.unique.iter().any(key) && seconds.any(|(own, _)| own.name == entity.name)
     }
 
-    /// What an attribute is said to repeat.
+    /// The attribute that an attribute is declared to repeat.
     fn repeated<'a>(&'a self, own: Origin<'a>) -> Option<Origin<'a>> {
         let of = |entity: &'a Entity, name: &str| Some(Origin { entity, attribute: entity.attribute(name)? });
         let name = own.attribute.name.as_str();
@@ -118,8 +123,8 @@ impl Model {
         self.written_alike(own.entity, name).and_then(|other| of(other, name))
     }
 
-    /// The entity of the same table that an attribute identifies and whose partition key one of the entity's keys is, written
-    /// the same way. Words must be around it: `{id}` alone can be anybody's.
+    /// The entity of the same table that an attribute identifies: one of this entity's keys is written like
+    /// that entity's partition key. The key must contain fixed text: `{id}` alone can belong to any entity.
     fn written_alike<'a>(&'a self, entity: &Entity, name: &str) -> Option<&'a Entity> {
         let table = self.table(&entity.table)?;
         let parts = table.key_parts().chain(table.indexes.iter().flat_map(super::Index::key_parts));
@@ -132,7 +137,7 @@ impl Model {
             other.template(&table.partition.name).is_some_and(|template| own.contains(&template))
         });
         let first = found.next()?;
-        // A partition may hold several that are as many: a user and the settings of each.
+        // A partition can hold several entities with equal counts: a user and the settings of each user.
         found.all(|other| other.count == first.count).then_some(first)
     }
 }
@@ -141,13 +146,13 @@ fn in_key(entity: &Entity, name: &str) -> bool {
     entity.key.templates.iter().any(|(_, template)| template.attributes().any(|own| own == name))
 }
 
-/// Whether two attributes are declared so differently that one cannot repeat the other.
+/// Whether the declarations of two attributes rule out that one repeats the other.
 fn differ(own: &Attribute, other: &Attribute) -> bool {
     own.value_type != other.value_type
         || own.format.zip(other.format).is_some_and(|(own, other)| own != other)
 }
 
-/// Whether an entity has another attribute that is said to repeat this one.
+/// Whether an attribute of the entity is declared as a copy of `origin`.
 fn is_copied(entity: &Entity, origin: &Origin<'_>) -> bool {
     entity
         .attributes
@@ -184,14 +189,14 @@ entities:
             ("Room", "id", Some(10)),
             ("Room", "kind", Some(3)),
             ("Room", "open", Some(2)),
-            // A parent's, and the parent's parent's.
+            // A parent's attribute, and that of the parent's parent.
             ("Msg", "id", Some(10)),
             ("Pin", "id", Some(10)),
             ("Pin", "author", Some(1_000_000)),
-            // Not said: another entity's `id` is another thing.
+            // Not declared: another entity's `id` is unrelated.
             ("Seat", "room", None),
             ("Seat", "id", Some(9)),
-            // Written as the users' own key is.
+            // Written like the users' own key.
             ("Visit", "id", Some(1_000_000)),
             ("Visit", "at", None),
             // A number cannot repeat a text.

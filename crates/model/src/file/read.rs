@@ -1,6 +1,7 @@
 //! Reads a model file: YAML nodes into the model's types, every fault collected.
 //!
-//! This file has the file's top level and the tools for the rest; tables, entities and patterns have their own files.
+//! This file has the top level of the model file and the shared tools; tables, entities and patterns have
+//! their own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,19 +13,19 @@ use super::names::did_you_mean;
 use super::yaml::{self, Node, NodeKind};
 use super::{read_entity, read_pattern, read_table, references};
 
-/// The only form of the file so far.
+/// The only supported version of the format.
 const FORMAT: u64 = 1;
 
-/// Fields of the top level, of `data` and of `data.generate`; the published schema has the same.
+/// Fields of the top level, of `data` and of `data.generate`; the published schema lists the same.
 pub(super) const MODEL_FIELDS: &[&str] =
     &["format", "model", "text", "prices", "tables", "entities", "patterns", "data"];
 pub(super) const DATA_FIELDS: &[&str] = &["file", "files", "inline", "items", "generate"];
 pub(super) const GENERATE_FIELDS: &[&str] = &["seed", "sample"];
 
-/// Most items of one kind that are generated.
+/// The most items of one entity that are generated.
 const SAMPLE_MAX: u64 = 100_000;
 
-/// Words to choose among that are all told.
+/// A message lists all choices up to this number instead of suggesting the nearest one.
 const CHOICES_FEW: usize = 3;
 
 /// Reads a model file.
@@ -75,8 +76,8 @@ fn read_model(reader: &mut Reader, root: &Node) -> Model {
     model
 }
 
-/// What the file may leave out: an entity's table when there is one table; types of key attributes that are attributes of
-/// entities; `pk` and `sk` for the names of a key's attributes.
+/// Fills in what the file can leave out: an entity's table when there is only one table; types of key
+/// attributes that are attributes of entities; `pk` and `sk` for the names of a key's attributes.
 fn complete(reader: &mut Reader, model: &mut Model) {
     if let [table] = model.tables.as_slice() {
         for entity in model.entities.iter_mut().filter(|entity| entity.table.is_empty()) {
@@ -159,17 +160,17 @@ fn generate(reader: &mut Reader, node: &Node) -> Option<Generate> {
     Some(Generate { seed, sample })
 }
 
-/// Collects faults and knows how to read the simple things.
+/// Collects faults and reads scalars, lists and mappings.
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) faults: Faults,
-    /// Where the fields of things are that are named by others' names, by the thing's own place.
+    /// Positions of fields that refer to other things, by the position of the thing that has the field.
     places: BTreeMap<(At, &'static str), At>,
-    /// Tables and entities that are there but could not be read: one fault is enough.
+    /// Tables and entities that could not be read. References to them are not reported again.
     broken: BTreeSet<String>,
 }
 
-/// The fields of a mapping whose names have been checked.
+/// The fields of a mapping, after unknown names were reported.
 pub(super) struct Fields<'a> {
     node: &'a Node,
 }
@@ -183,14 +184,15 @@ impl<'a> Fields<'a> {
         Self { node }
     }
 
-    /// The fields that are there, with the places of their names; those of the author's own, `x-*`, aside.
+    /// The fields that are present, with the positions of their names; the author's own fields, `x-*`, are
+    /// left out.
     pub(super) fn names(&self) -> Vec<(String, At)> {
         let NodeKind::Map(members) = &self.node.kind else { return Vec::new() };
         let named = members.iter().filter_map(|(key, _)| Some((key.scalar()?, key.at)));
         named.filter(|(name, _)| !name.starts_with("x-")).collect()
     }
 
-    /// The place of a field's value, or of the whole if it is missing.
+    /// The position of a field's value, or of the whole mapping if the field is missing.
     pub(super) fn at(&self, name: &str) -> At {
         self.get(name).map_or(self.node.at, |node| node.at)
     }
@@ -201,19 +203,19 @@ impl Reader {
         self.faults.push(Fault::new(at, text));
     }
 
-    /// Remembers where some fields of a thing are.
+    /// Remembers the positions of some fields of a thing.
     pub(super) fn mark(&mut self, whole: At, fields: &Fields<'_>, names: &[&'static str]) {
         for name in names.iter().filter(|name| fields.get(name).is_some()) {
             self.places.insert((whole, name), fields.at(name));
         }
     }
 
-    /// The place of a thing's field that was remembered, or of the thing.
+    /// The remembered position of a field, or the position of the thing.
     pub(super) fn place(&self, whole: At, names: &[&'static str]) -> At {
         names.iter().find_map(|name| self.places.get(&(whole, name))).copied().unwrap_or(whole)
     }
 
-    /// Something of that name is there and could not be read.
+    /// Records that a thing with this name exists and could not be read.
     pub(super) fn broke(&mut self, name: &str) {
         self.broken.insert(name.to_owned());
     }
@@ -222,7 +224,7 @@ impl Reader {
         self.broken.contains(name)
     }
 
-    /// The mapping, after complaints about fields it does not have.
+    /// The fields of a mapping; unknown fields are reported.
     pub(super) fn fields<'a>(&mut self, node: &'a Node, what: &str, known: &[&str]) -> Option<Fields<'a>> {
         let NodeKind::Map(members) = &node.kind else {
             let text =
@@ -240,7 +242,7 @@ impl Reader {
         Some(Fields { node })
     }
 
-    /// A mapping from names of the author's own.
+    /// A mapping whose names the author chooses.
     pub(super) fn members<'a>(&mut self, node: &'a Node, what: &str) -> Vec<(&'a str, &'a Node)> {
         match node.kind {
             NodeKind::Map(_) => node.members().filter(|(name, _)| !name.starts_with("x-")).collect(),
@@ -286,7 +288,7 @@ impl Reader {
         String::new()
     }
 
-    /// One text or a list of them.
+    /// A text or a list of texts.
     pub(super) fn texts(&mut self, node: &Node, what: &str) -> Vec<String> {
         node.elements().iter().filter_map(|element| self.text(element, what)).collect()
     }
@@ -295,7 +297,7 @@ impl Reader {
         fields.get(name).map(|node| self.texts(node, &format!("`{name}`"))).unwrap_or_default()
     }
 
-    /// A whole number, not negative; `1_000_000` is one as well.
+    /// A non-negative whole number; `1_000_000` is accepted.
     pub(super) fn integer(&mut self, node: &Node, what: &str) -> Option<u64> {
         let number = node.scalar().and_then(|text| text.replace('_', "").parse().ok());
         if number.is_none() {
@@ -309,7 +311,7 @@ impl Reader {
         fields.get(name).and_then(|node| self.integer(node, &format!("`{name}`")))
     }
 
-    /// A whole number of which none would mean nothing: the place is told, and what to write.
+    /// A whole number for which zero has no meaning; the fault says what to write.
     pub(super) fn optional_positive(&mut self, fields: &Fields<'_>, name: &str) -> Option<u64> {
         let number = self.optional_integer(fields, name);
         if number == Some(0) {
@@ -318,7 +320,7 @@ impl Reader {
         number
     }
 
-    /// A decimal number, not negative, with at most so many decimals, in units of the last of them.
+    /// A non-negative decimal number with at most `decimals` decimals, in units of the last decimal.
     pub(super) fn decimal(&mut self, node: &Node, what: &str, decimals: usize) -> Option<u64> {
         let number = node.scalar().and_then(|text| scaled(&text, decimals));
         if number.is_none() {
@@ -344,7 +346,7 @@ impl Reader {
         let found = choices.iter().find(|(name, _)| *name == text).map(|(_, value)| *value);
         if found.is_none() {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-            // Of so few all are named: one that looks alike need not be the one that is meant.
+            // With few choices all of them are listed: the most similar one need not be the intended one.
             let hint = if names.len() <= CHOICES_FEW {
                 format!("; known are {}", names.join(", "))
             } else {
@@ -355,7 +357,7 @@ impl Reader {
         found
     }
 
-    /// The things of a mapping from name to thing.
+    /// The things in a mapping from name to thing.
     fn named<T>(
         &mut self,
         fields: &Fields<'_>,
@@ -384,7 +386,7 @@ fn shown(node: &Node) -> String {
     node.scalar().map_or_else(|| node.description().to_owned(), |text| format!("`{text}`"))
 }
 
-/// A decimal text as a whole number of its last decimals: `0.5` with six decimals is 500000.
+/// A decimal text in units of its last decimal: `0.5` with six decimals is 500000.
 pub(super) fn scaled(text: &str, decimals: usize) -> Option<u64> {
     let text = text.replace('_', "");
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));

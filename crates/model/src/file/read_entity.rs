@@ -8,7 +8,7 @@ use super::read::{Fields, Reader, scaled};
 use super::yaml::{Node, NodeKind};
 use crate::template::Template;
 
-/// Fields besides the names of indexes.
+/// The fields of an entity; every other field is the name of an index.
 pub(super) const ENTITY_FIELDS: &[&str] =
     &["text", "table", "count", "size", "maxSize", "parent", "key", "attrs", "skew", "unique", "owner"];
 pub(super) const ATTRIBUTE_FIELDS: &[&str] =
@@ -26,9 +26,10 @@ pub(super) const FORMATS: &[(&str, AttributeFormat)] = &[
     ("local-time", AttributeFormat::LocalTime),
 ];
 
-/// The most bytes that a number takes: 38 digits in pairs, exponent and sign (developer guide: `CapacityUnitCalculations`).
+/// The largest size of a number in bytes: 38 digits in pairs, exponent and sign (developer guide:
+/// `CapacityUnitCalculations`).
 const NUMBER_BYTES_MAX: u64 = 21;
-/// More items than a table has: at the size of the smallest they are a hundred petabytes.
+/// More items than a table can have: at the smallest item size they would be a hundred petabytes.
 const COUNT_MAX: u64 = 1_000_000_000_000_000;
 const PARTS_DECIMALS: usize = 6;
 const MILLI_DECIMALS: usize = 3;
@@ -42,7 +43,7 @@ pub(super) fn entity(reader: &mut Reader, name: &str, at: At, node: &Node) -> Op
         );
         return None;
     };
-    // A field with another name is an index's; whether there is such an index is known when all tables are read.
+    // Other fields name indexes; whether the index exists is known once all tables are read.
     let slots = members
         .iter()
         .filter_map(|(key, node)| key.scalar().map(|field| (field, key.at, node)))
@@ -102,7 +103,7 @@ fn slot(reader: &mut Reader, at: At, node: &Node) -> Slot {
         let many = texts.len() > 1;
         for (place, text) in texts.iter().enumerate() {
             match Template::parse(text) {
-                // Several templates under one role stand for the attributes of a multi-attribute key, in order.
+                // Several templates under one role give the attributes of a multi-attribute key, in order.
                 Ok(template) if many => templates.push((format!("{name}.{place}"), template)),
                 Ok(template) => templates.push((name.to_owned(), template)),
                 Err(fault) => {

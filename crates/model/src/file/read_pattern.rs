@@ -69,7 +69,7 @@ const READS: &[(&str, ReadKind)] = &[
 /// Fields that name the entities of a pattern or step.
 pub(super) const TARGETS: &[&str] =
     &["get", "query", "scan", "scatter-gather", "put", "update", "delete", "check"];
-/// Fields that name attributes, indexes or items: what is wrong in them is told at their place.
+/// Fields that name attributes, indexes or items; their faults are reported at the field.
 const NAMING: &[&str] =
     &["attributes", "uses", "expect", "example", "filter", "if", "set", "remove", "add", "after"];
 const WRITES: &[(&str, WriteKind)] = &[
@@ -89,7 +89,7 @@ pub(super) const GIVEN_OPS: &[(&str, GivenOp)] = &[
     ("ge", GivenOp::Ge),
 ];
 
-/// Rates are read to a millionth, averages of items to a thousandth, units to a half.
+/// Rates have a resolution of a millionth, average item counts of a thousandth, capacity units of a half.
 const RATE_DECIMALS: usize = 6;
 const ITEM_DECIMALS: usize = 3;
 const UNIT_DECIMALS: usize = 6;
@@ -158,7 +158,8 @@ fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node)
     }
 }
 
-/// `order: desc`, or `order: {by: createdAt, direction: desc}` where the key that gives the order is to be found or checked.
+/// `order: desc`, or `order: {by: createdAt, direction: desc}` where the key that gives the order is to be
+/// found or checked.
 fn order(reader: &mut Reader, node: &Node) -> (Option<Order>, Option<OrderBy>) {
     const DIRECTIONS: &[(&str, Order)] = &[("asc", Order::Ascending), ("desc", Order::Descending)];
     if !matches!(node.kind, NodeKind::Map(_)) {
@@ -360,7 +361,7 @@ fn units(reader: &mut Reader, fields: &Fields<'_>, name: &str) -> Option<HalfUni
     Some(HalfUnits(micro / MICRO_PER_HALF_UNIT))
 }
 
-/// The place of a pattern whose id is there twice.
+/// The position of a pattern whose id occurs twice.
 pub(super) fn repeated(patterns: &[Pattern]) -> impl Iterator<Item = (&str, At)> {
     patterns.iter().enumerate().filter_map(|(place, pattern)| {
         let earlier = patterns.iter().take(place).any(|other| other.id == pattern.id);

@@ -26,9 +26,9 @@ pub(super) const BILLING_FIELDS: &[&str] = &["provisioned"];
 pub(super) const PROVISIONED_FIELDS: &[&str] = &["rcu", "wcu", "autoscale"];
 pub(super) const AUTOSCALE_FIELDS: &[&str] = &["min", "max", "target"];
 
-/// The use that automatic scaling aims at when the file does not say (developer guide: `AutoScaling`).
+/// The default target utilisation of automatic scaling (developer guide: `AutoScaling`).
 pub const TARGET_PERCENT: u64 = 70;
-/// What it can aim at (developer guide: `AutoScaling`).
+/// The range of the target utilisation (developer guide: `AutoScaling`).
 const TARGET_PERCENTS: std::ops::RangeInclusive<u64> = 20..=90;
 
 pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
@@ -40,12 +40,11 @@ pub(super) const STREAMS: &[(&str, Option<StreamView>)] = &[
 ];
 const KEY_TYPES: &[(&str, KeyType)] = &[("S", KeyType::S), ("N", KeyType::N), ("B", KeyType::B)];
 
-/// The service refuses a replica otherwise: "Table write capacity should either be Pay-Per-Request or
-/// `AutoScaled`"
+/// Why replicas need such capacity: "Table write capacity should either be Pay-Per-Request or `AutoScaled`"
 /// (developer guide: global tables, requirements for managing capacity).
 const FIXED_REPLICAS: &str = "replicas need capacity that is paid by request or scales, and the service refuses them on fixed write units: write `autoscale: {max: 100}` beside `wcu`, or `billing: on-demand`";
 
-/// The type as a key attribute's, if it can be one.
+/// The type as a key attribute's type, if keys can have it.
 pub(super) fn key_type(value_type: ValueType) -> Option<KeyType> {
     match value_type {
         ValueType::S => Some(KeyType::S),
@@ -106,7 +105,7 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
     Some(table)
 }
 
-/// The regions of a global table besides its own, each once.
+/// The regions of a global table without the table's own region, each once.
 fn replicas(reader: &mut Reader, node: &Node) -> Vec<String> {
     let mut known: Vec<String> = Vec::new();
     for element in node.elements() {
@@ -123,7 +122,7 @@ fn replicas(reader: &mut Reader, node: &Node) -> Vec<String> {
     known
 }
 
-/// Whether a name has the form of a region's: `eu-west-1`, `us-gov-east-1`.
+/// Whether a name has the form of a region name: `eu-west-1`, `us-gov-east-1`.
 fn is_region(name: &str) -> bool {
     let mut parts = name.split('-');
     let area = parts.next().is_some_and(|area| area.len() >= 2 && is_lower(area));

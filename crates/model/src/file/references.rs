@@ -1,4 +1,4 @@
-//! Whether everything that a model names is there.
+//! Checks that everything a model refers to exists.
 
 use std::collections::BTreeSet;
 
@@ -76,7 +76,7 @@ fn check_table(reader: &mut Reader, model: &Model, table: &Table) {
     }
 }
 
-/// The service's rule for names of tables and indexes (developer guide: `HowItWorks.NamingRulesDataTypes`).
+/// The naming rule for tables and indexes (developer guide: `HowItWorks.NamingRulesDataTypes`).
 fn check_name(reader: &mut Reader, at: At, what: &str, name: &str) {
     let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte));
     if !letters || !(TABLE_NAME_BYTES_MIN..=TABLE_NAME_BYTES_MAX).contains(&name.len()) {
@@ -87,7 +87,8 @@ fn check_name(reader: &mut Reader, at: At, what: &str, name: &str) {
     }
 }
 
-/// A key attribute of an index is one that slots fill or an attribute of some entity; otherwise the index stays empty.
+/// A key attribute of an index must be filled by a slot or be an attribute of some entity; otherwise the
+/// index stays empty.
 fn check_index(reader: &mut Reader, model: &Model, table: &Table, index: &Index) {
     check_name(reader, index.at, "an index", &index.name);
     let names: Vec<&str> = index.key_parts().map(|part| part.name.as_str()).collect();
@@ -146,7 +147,7 @@ fn check_entity(reader: &mut Reader, model: &Model, this: &Entity) {
     check_slots(reader, model, this);
 }
 
-/// Whether an entity is the other one, or belongs to it over any number of parents.
+/// Whether an entity is the other one, or has it among its direct or indirect parents.
 fn is_below(model: &Model, entity: &Entity, other: &Entity) -> bool {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut open = vec![entity.name.as_str()];
@@ -175,7 +176,8 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
     check_slot(reader, this, &this.key, table.key_parts());
     for (name, slot) in &this.slots {
         if let Some(index) = table.index(name) {
-            // An entry of a local index is in its item's partition: the table's template is the slot's too.
+            // An entry of a local index is in its item's partition: the slot shares the table's partition
+            // template.
             let shared =
                 |part: &&KeyPart| index.kind == IndexKind::Local && this.key.template(&part.name).is_some();
             check_slot(reader, this, slot, index.key_parts().filter(|part| !shared(part)));
@@ -192,8 +194,8 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
     }
 }
 
-/// An attribute of an item has one value: an entity's own cannot be called as a key attribute that something else is written
-/// into, be it by its template or, where it has no key yet, by the one that is to be found.
+/// An attribute has only one value: an entity's own attribute cannot have the name of a key attribute that
+/// another template fills. Where the entity has no key yet, this applies to the key that is to be found.
 fn check_names(reader: &mut Reader, table: &Table, this: &Entity) {
     let written = |name: &str| {
         let slots = std::iter::once(&this.key).chain(this.slots.iter().map(|(_, slot)| slot));
@@ -255,7 +257,7 @@ fn check_template(reader: &mut Reader, at: At, this: &Entity, template: &Templat
     }
 }
 
-/// Key attributes count as attributes here: a filter or an answer may name them.
+/// Key attributes count as attributes here: a filter or a list of returned attributes can name them.
 fn known_attribute(reader: &mut Reader, at: At, this: &Entity, name: &str) {
     if this.attribute(name).is_none() && this.template(name).is_none() {
         let hint = did_you_mean(name, this.attributes.iter().map(|attribute| &*attribute.name));
@@ -289,7 +291,7 @@ fn check_pattern(reader: &mut Reader, model: &Model, pattern: &Pattern) {
     }
 }
 
-/// What a question is asked after is a write.
+/// `after` must name writes.
 fn check_after(reader: &mut Reader, model: &Model, pattern: &Pattern) {
     let writes = model.patterns.iter().filter(|other| {
         other.steps().iter().any(|step| !matches!(step.kind, WriteKind::Get | WriteKind::Check))
@@ -348,7 +350,7 @@ fn check_read(reader: &mut Reader, model: &Model, pattern: &Pattern, read: &Read
     }
 }
 
-/// One of the entities has the attribute; of key attributes any will do.
+/// One of the entities must have the attribute. A key attribute of any of them is accepted.
 fn known_to_one(reader: &mut Reader, at: At, entities: &[&Entity], name: &str) {
     let known = |entity: &&Entity| entity.attribute(name).is_some() || entity.template(name).is_some();
     let [first, ..] = entities else { return };
@@ -363,7 +365,7 @@ fn known_to_one(reader: &mut Reader, at: At, entities: &[&Entity], name: &str) {
     reader.fault(at, format!("{who} {has} no attribute `{name}`{hint}"));
 }
 
-/// The names in an expression are attributes; placeholders for them are made by the run.
+/// The names in an expression must be attributes; the run creates the name placeholders.
 fn check_expression(reader: &mut Reader, whole: At, field: &'static str, entities: &[&Entity], text: &str) {
     let at = reader.place(whole, &[field]);
     for name in attributes_in(text) {
@@ -377,7 +379,7 @@ fn check_expression(reader: &mut Reader, whole: At, field: &'static str, entitie
     }
 }
 
-/// The names of an example are attributes or placeholders of the pattern's expressions.
+/// The names in an example must be attributes or placeholders of the pattern's expressions.
 fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], expressions: Vec<&str>) {
     let bound: BTreeSet<&str> = expressions.into_iter().flat_map(values_in).collect();
     for (name, node) in &pattern.example {
@@ -393,7 +395,7 @@ fn check_example(reader: &mut Reader, pattern: &Pattern, entities: &[&Entity], e
     }
 }
 
-/// The keys of expected items have as many parts as the table's.
+/// The keys of expected items must have as many parts as the table's key.
 fn check_expected(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Entity) {
     let (Some(expect), Some(table)) = (&pattern.expect, model.table(&first.table)) else { return };
     let parts: Vec<&str> = table.key_parts().map(|part| part.name.as_str()).collect();
@@ -408,7 +410,7 @@ fn check_expected(reader: &mut Reader, model: &Model, pattern: &Pattern, first: 
     }
 }
 
-/// The codes that a failure is told with.
+/// The codes of expected failures.
 const REASONS: &[&str] = &[
     "None",
     "ConditionalCheckFailed",
@@ -444,11 +446,11 @@ fn check_uses(reader: &mut Reader, model: &Model, pattern: &Pattern, first: &Ent
     }
 }
 
-/// What a pattern of writes or gets gives as an example belongs to one of its steps.
+/// Each name in the example of writes or gets must belong to one of the steps.
 fn check_examples_of_steps(reader: &mut Reader, model: &Model, pattern: &Pattern) {
     let steps = pattern.steps();
     let entities: Vec<&Entity> = steps.iter().filter_map(|step| model.entity(&step.entity)).collect();
-    // A step whose entity is unknown is told as such.
+    // An unknown entity of a step is reported as such, not as an unknown attribute.
     if entities.len() == steps.len() && !steps.is_empty() {
         let expressions = steps.iter().flat_map(Write::expressions).map(|(_, text)| text).collect();
         check_example(reader, pattern, &entities, expressions);

@@ -1,11 +1,11 @@
-//! The JSON Schema of the model file, for editors that complete and check while one types.
+//! The JSON Schema of the model file, for completion and checks in editors.
 
 /// The schema as JSON text (draft 2020-12).
 pub fn schema() -> &'static str {
     include_str!("schema.json")
 }
 
-/// A commented model to start from; it passes its check.
+/// A commented model to start from; it passes `model check`.
 pub fn starter() -> &'static str {
     include_str!("starter.yaml")
 }
@@ -49,7 +49,7 @@ mod tests {
         }
     }
 
-    /// Every number of the schema, with the way to it.
+    /// Every number in the schema, with its path.
     fn numbers(schema: &Value, way: &str, found: &mut Vec<(String, Value)>) {
         let types = schema.get("type").map(ToString::to_string).unwrap_or_default();
         if types.contains("integer") || types.contains("number") {
@@ -74,7 +74,7 @@ mod tests {
         assert!(found.len() > 20, "{}", found.len());
         for (way, number) in found {
             assert!(number.get("minimum").and_then(Value::as_i64) >= Some(0), "{way}");
-            // Digits may be grouped, which YAML takes for a text.
+            // Digits can be grouped, which makes the value a text in YAML.
             assert!(number.to_string().contains("[0-9_]"), "{way}: {number}");
         }
         for fields in ["count: -5", "count: 5, size: -1", "count: 1.5"] {

@@ -1,4 +1,4 @@
-//! Values as authors write them, as attribute values.
+//! Converts values as authors write them to attribute values.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -7,7 +7,7 @@ use keywright_semantics::value::{AttributeValue, ValueType};
 
 use super::yaml::{Node, NodeKind};
 
-/// A value of a declared type, written plainly (`12`) or in the typed form (`{N: "12"}`).
+/// A value of a declared type, written plain (`12`) or in the typed form (`{N: "12"}`).
 pub fn from_node(node: &Node, value_type: ValueType) -> Result<AttributeValue, String> {
     if let Some(Ok(value)) = typed(node)
         && value.value_type() == value_type
@@ -17,12 +17,12 @@ pub fn from_node(node: &Node, value_type: ValueType) -> Result<AttributeValue, S
     plain(node, value_type)
 }
 
-/// A value in the typed form, or plainly.
+/// A value in the typed form, or written plain.
 pub fn from_typed_node(node: &Node) -> Result<AttributeValue, String> {
     typed(node).unwrap_or_else(|| from_untyped_node(node))
 }
 
-/// A value whose type is how it is written.
+/// A plain value; its notation decides its type.
 pub fn from_untyped_node(node: &Node) -> Result<AttributeValue, String> {
     match &node.kind {
         NodeKind::Null => Ok(AttributeValue::Null),

@@ -1,4 +1,4 @@
-//! Writes a model as YAML that `parse` reads as the same model. Comments are not kept.
+//! Writes a model as YAML that `parse` reads as the same model. Comments are lost.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use super::read_pattern::GIVEN_OPS;
 use super::read_table::STREAMS;
 use super::yaml::{self, Node, NodeKind};
 
-/// Mappings and lists that fit are written on one line.
+/// Mappings and lists up to this width are written on one line.
 const LINE_CHARACTERS_MAX: usize = 110;
 
 /// The model as YAML.
@@ -26,7 +26,7 @@ pub fn write(model: &Model) -> String {
 
 type Members = Vec<(String, Node)>;
 
-/// Adds a field if there is something to say.
+/// Adds a field unless it is empty.
 fn put(members: &mut Members, name: &str, node: Option<Node>) {
     if let Some(node) = node {
         members.push((name.to_owned(), node));
@@ -191,7 +191,7 @@ fn skew_text(skew: Skew) -> String {
     }
 }
 
-/// A whole number of last decimals as a decimal text: 500000 with six decimals is `0.5`.
+/// A number in units of its last decimal as a decimal text: 500000 with six decimals is `0.5`.
 fn decimal(value: u64, decimals: u32) -> String {
     let unit = 10_u64.pow(decimals);
     let (whole, rest) = (value / unit, value % unit);

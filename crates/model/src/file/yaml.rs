@@ -1,4 +1,4 @@
-//! YAML as a tree in which every node knows its place.
+//! YAML as a tree whose nodes have positions.
 //!
 //! `saphyr-parser` reads the text. It knows nothing of models. JSON is YAML, so it is read as well.
 
@@ -9,23 +9,24 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use super::fault::{At, Fault};
 use crate::json::Json;
 
-/// Values that aliases may add to those that are written: a file that needs more is an attack.
+/// Nodes that aliases can add to those in the text. A file that needs more is taken for an attack.
 const ALIASED_MAX: usize = 2_000_000;
 
-/// Levels of one document: values nest 32 levels, each two in typed form, and the rest of the file is around them.
+/// Nesting levels of a document: values nest 32 levels, each two in typed form; the rest is for the file
+/// around them.
 const LEVELS_MAX: usize = 120;
 
-/// What most often is wrong where text is not YAML.
+/// The most common mistake in text that is not YAML.
 const NOT_YAML_FIX: &str = "close brackets and quotation marks, indent with spaces, and quote texts with `: `, ` #`, `{`, `*` or `&` in them";
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub at: At,
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NodeKind {
     Null,
@@ -38,7 +39,7 @@ pub enum NodeKind {
     Map(Vec<(Node, Node)>),
 }
 
-/// Places do not make nodes different.
+/// Positions do not count in comparisons.
 impl PartialEq for Node {
     fn eq(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -83,7 +84,7 @@ impl Node {
         }
     }
 
-    /// A scalar as its text; numbers and booleans as written.
+    /// A scalar as text; numbers and booleans as written.
     pub fn scalar(&self) -> Option<String> {
         match &self.kind {
             NodeKind::Text(text) | NodeKind::Number(text) => Some(text.clone()),
@@ -92,7 +93,7 @@ impl Node {
         }
     }
 
-    /// The members of a mapping, by name; nothing for anything else.
+    /// The members of a mapping with their names; empty for any other value.
     pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
         let members = match &self.kind {
             NodeKind::Map(members) => members.as_slice(),
@@ -118,7 +119,7 @@ impl Node {
     }
 }
 
-/// Reads one document.
+/// Reads one document, which must be a mapping.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let root = read_document(text)?;
     root.ok_or_else(|| Fault::new(At { line: 1, column: 1 }, "the file is empty: begin with `format: 1`"))
@@ -154,7 +155,7 @@ struct Builder {
     aliased: usize,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been read yet.
 struct Open {
     anchor: usize,
     at: At,
@@ -259,7 +260,7 @@ fn scalar(text: &str, style: ScalarStyle) -> NodeKind {
     }
 }
 
-/// Whether a plain scalar is a decimal number: digits, perhaps a sign, a point, an exponent.
+/// Whether a plain scalar is a decimal number: digits with an optional sign, point and exponent.
 pub(super) fn is_number(text: &str) -> bool {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
@@ -268,7 +269,7 @@ pub(super) fn is_number(text: &str) -> bool {
     digits(whole) && digits(fraction) && digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))
 }
 
-/// A JSON tree as the model file's tree; of repeated members the last one counts.
+/// Converts a JSON tree; of repeated members the last one counts.
 impl From<&Json> for Node {
     fn from(json: &Json) -> Self {
         let kind = match json {

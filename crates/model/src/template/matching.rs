@@ -1,8 +1,8 @@
-//! Whether a text fits a template, and what its variables then are.
+//! Matches a text against a template and extracts the variables.
 
 use super::times::time_before;
 
-/// A template's text in pieces: words and the inside of `{…}`.
+/// A template's text in pieces: literals and the contents of `{…}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
     Word(&'a str),
@@ -43,8 +43,8 @@ pub fn variable(place: &str) -> &str {
     place.split([':', '|']).next().unwrap_or(place).trim()
 }
 
-/// The values of a template's variables in a text, in order; `None` if the text does not fit. A value is as short as the
-/// words around it allow, and never empty.
+/// The values of a template's variables in a text, in order; `None` if the text does not fit. A value is as
+/// short as the literals around it allow, and never empty.
 pub fn fit<'t>(parts: &[Part<'_>], text: &'t str) -> Option<Vec<&'t str>> {
     let mut values = Vec::new();
     let mut rest = text;
@@ -63,7 +63,7 @@ pub fn fit<'t>(parts: &[Part<'_>], text: &'t str) -> Option<Vec<&'t str>> {
                 values.push(value);
                 rest = tail;
             }
-            // Two places without a word between them cannot be told apart; the first takes nothing to itself.
+            // Nothing tells where the first of two adjacent places ends: no text fits.
             (Part::Place(_), Some(Part::Place(_))) => return None,
         }
         at += 1;
@@ -72,7 +72,7 @@ pub fn fit<'t>(parts: &[Part<'_>], text: &'t str) -> Option<Vec<&'t str>> {
     (rest.is_empty() && filled).then_some(values)
 }
 
-/// Where a value ends that a word follows. A time that stands there whole has the word's colons in itself.
+/// The end of a value that a literal follows. A colon inside a whole time is not taken for the literal.
 fn end_before(text: &str, word: &str) -> Option<usize> {
     match time_before(text, word) {
         0 => text.find(word),
@@ -80,7 +80,7 @@ fn end_before(text: &str, word: &str) -> Option<usize> {
     }
 }
 
-/// Letters of a template that are words: of two templates that fit, the one with more of them says more.
+/// Number of literal characters: of two templates that fit, the one with more is the more specific.
 pub fn word_bytes(template: &str) -> usize {
     parts(template).iter().map(|part| if let Part::Word(word) = part { word.len() } else { 0 }).sum()
 }

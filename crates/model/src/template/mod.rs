@@ -1,13 +1,14 @@
 //! Key templates: `c#{customerId}`, `{orderId:pad(10)}`, `views#{pageId|shard(20)}`.
 //!
-//! It knows their form, which texts fit them (`matching`); `overlap` says which can write one text, `data` fills them.
+//! It knows their syntax and which texts fit them (`matching`). `overlap` finds templates that can produce
+//! the same text; `data` fills templates.
 
 pub mod matching;
 pub(crate) mod times;
 
 use std::fmt;
 
-/// A key's text with places for attributes.
+/// The text of a key with places for attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Template {
     pub parts: Vec<Part>,
@@ -17,25 +18,25 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Literal(String),
-    /// The attribute's value; a number padded with zeros to so many digits if `pad` is given.
+    /// The attribute's value; a number is padded with zeros to `pad` digits if given.
     Attribute {
         name: String,
         pad: Option<usize>,
     },
-    /// A shard number from nought to `shards - 1`, made from the attribute's value.
+    /// A shard number from zero to `shards - 1`, computed from the attribute's value.
     Shard {
         name: String,
         shards: u32,
     },
 }
 
-/// The widest padding: what a number of DynamoDB can have.
+/// The widest padding: the digits of the longest DynamoDB number.
 const PAD_MAX: usize = 38;
-/// More shards than anyone can gather.
+/// More shards than a reader can reasonably gather.
 const SHARDS_MAX: u32 = 10_000;
 
 impl Template {
-    /// Reads a template; the error is a sentence that says what to write.
+    /// Parses a template. The error is a sentence that says what to write instead.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -64,12 +65,12 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// The attributes it needs, in order, shards included.
+    /// The attributes that the template needs, in order, including those of shards.
     pub fn attributes(&self) -> impl Iterator<Item = &str> + Clone {
         self.parts.iter().filter_map(Part::attribute)
     }
 
-    /// The attributes whose values can be told from its text: a shard's number tells nothing.
+    /// The attributes whose values can be read from its text. A shard number does not reveal its attribute.
     pub fn tells(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Attribute { name, .. } => Some(name.as_str()),
@@ -77,7 +78,7 @@ impl Template {
         })
     }
 
-    /// The one attribute that the template is, when it is nothing else.
+    /// The single attribute that makes up the whole template, if it is one.
     pub fn whole(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [Part::Attribute { name, pad: None }] => Some(name),
@@ -93,7 +94,7 @@ impl Template {
         }
     }
 
-    /// How many shards it spreads over; one if none.
+    /// The number of shards; one without sharding.
     pub fn shards(&self) -> u32 {
         self.parts.iter().fold(1, |shards, part| match part {
             Part::Shard { shards: more, .. } => shards.saturating_mul(*more),
@@ -101,7 +102,7 @@ impl Template {
         })
     }
 
-    /// Whether it is the same for every item.
+    /// Whether the text is the same for every item.
     pub fn is_constant(&self) -> bool {
         self.attributes().next().is_none()
     }

@@ -1,12 +1,12 @@
-//! Dates and times inside key texts: their own delimiters do not end a value.
+//! Dates and times inside key texts: a delimiter within one does not end the value.
 
 /// Whether the text is a date or a time as ISO 8601 writes it.
 pub(crate) fn is_time(text: &str) -> bool {
     matches_form(text, "0000-00-00")
 }
 
-/// How long the date or time is that a text begins with, as ISO 8601 writes it, and that this or nothing follows; zero
-/// if it begins with none.
+/// The length of the ISO 8601 date or time at the beginning of a text, if the text ends there or continues
+/// with this delimiter; zero otherwise.
 pub(crate) fn time_before(text: &str, next: &str) -> usize {
     let followed =
         |end: &usize| text.get(*end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(next));
@@ -17,7 +17,8 @@ pub(crate) fn is_whole_time(text: &str) -> bool {
     !text.is_empty() && time_ends(text).contains(&text.len())
 }
 
-/// Where a date or time may end that a text begins with: `2026-01-01T10:20:30Z` is a day, and one with minutes too.
+/// The positions at which a date or time at the beginning of a text can end: `2026-01-01T10:20:30Z` can be a
+/// day, or a time with minutes.
 fn time_ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut end = 0;
@@ -41,7 +42,7 @@ fn time_ends(text: &str) -> Vec<usize> {
     ends
 }
 
-/// Whether a text begins as a form says, in which `0` is any digit.
+/// Whether a text begins with a form in which `0` stands for any digit.
 fn matches_form(text: &str, form: &str) -> bool {
     let mut letters = text.bytes();
     form.bytes().all(|wanted| {
