@@ -6,20 +6,21 @@ use crate::exchange::workbench_json::Document;
 use crate::json::Json;
 use crate::{At, Fault, Faults, Model, Node, NodeKind, did_you_mean, read_yaml};
 
-/// What a file holds.
+/// The contents of an item file.
 #[derive(Default)]
 pub(super) struct Contents {
     /// Records by entity.
     pub(super) records: Vec<(String, Node)>,
-    /// Items as stored, by table.
+    /// Stored items, by table.
     pub(super) stored: Vec<(String, Node)>,
     pub(super) items: Vec<(String, Item)>,
 }
 
-/// Reads a file; faults have their places in it.
+/// Reads an item file; faults have positions in it.
 pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
     let json = Json::parse(text);
-    // Several lines are no JSON; one line is, and reads as records of an entity `Item` unless there is one.
+    // Several lines do not parse as one JSON document. A single exported line does: it is read as an export
+    // unless the model has an entity or table named `Item`.
     let named = model.entity(EXPORTED).is_some() || model.table(EXPORTED).is_some();
     if is_lines(text) && (json.is_err() || !named) {
         return lines(model, text);
@@ -27,7 +28,7 @@ pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
     if json.as_ref().is_ok_and(Document::looks_like) {
         return json.map_or_else(|_| Ok(Contents::default()), workbench);
     }
-    // JSON is YAML but for some escapes; YAML's reader knows the places.
+    // Nearly all JSON is YAML, and the YAML reader keeps positions.
     let root = match (read_yaml(text), json) {
         (Ok(root), _) => root,
         (Err(_), Ok(json)) => Node::from(&json),
@@ -56,7 +57,7 @@ pub(super) fn read(model: &Model, text: &str) -> Result<Contents, Faults> {
 }
 
 impl Contents {
-    /// Requests of a batch, records of an entity or items of a table.
+    /// Requests of a batch, records of an entity, or items of a table.
     fn list(&mut self, model: &Model, name: &str, list: &Node) -> Result<(), Fault> {
         for element in list.elements() {
             let put = element.get("PutRequest").and_then(|put| put.get("Item"));
@@ -94,7 +95,7 @@ fn workbench(root: Json) -> Result<Contents, Faults> {
 /// The member of an export's line that is the item.
 const EXPORTED: &str = "Item";
 
-/// The form of a table's export: one `{"Item": …}` a line.
+/// The format of a table export: one `{"Item": …}` per line.
 fn is_lines(text: &str) -> bool {
     text.lines()
         .find(|line| !line.trim().is_empty())

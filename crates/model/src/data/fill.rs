@@ -14,11 +14,11 @@ pub enum FillFault {
         template: String,
         attribute: String,
     },
-    /// A list, map or set cannot be part of a key.
+    /// Lists, maps and sets cannot be part of a key.
     NoText {
         attribute: String,
     },
-    /// Padding orders whole numbers that are not negative, and no wider than the padding.
+    /// Padding only works for non-negative whole numbers that fit the padding.
     NotPaddable {
         attribute: String,
         value: String,
@@ -60,7 +60,7 @@ impl fmt::Display for FillFault {
     }
 }
 
-/// The value that a template makes for a key attribute of a type.
+/// The value that a template produces for a key attribute of the given type.
 pub fn fill(template: &Template, key_type: KeyType, item: &Item) -> Result<AttributeValue, FillFault> {
     if let Some(attribute) = template.whole() {
         let value = item.get(attribute).ok_or_else(|| FillFault::Missing {
@@ -112,7 +112,7 @@ pub(crate) fn padded(attribute: &str, text: &str, pad: usize) -> Result<String, 
     Ok(format!("{text:0>pad$}"))
 }
 
-/// A value as it stands in a composed key.
+/// A value as text inside a composed key.
 pub fn key_text(value: &AttributeValue) -> Option<String> {
     match value {
         AttributeValue::S(text) => Some(text.clone()),
@@ -123,7 +123,7 @@ pub fn key_text(value: &AttributeValue) -> Option<String> {
     }
 }
 
-/// The shard of a value: FNV-1a of its text, so that every program computes the same.
+/// The shard of a value: FNV-1a of its text, so that every program computes the same shard.
 pub fn shard_of(text: &str, shards: u32) -> u32 {
     const OFFSET: u32 = 0x811c_9dc5;
     const PRIME: u32 = 0x0100_0193;
@@ -131,7 +131,8 @@ pub fn shard_of(text: &str, shards: u32) -> u32 {
     hash % shards.max(1)
 }
 
-/// The item with its keys: the table's, and those of every index that the entity has a slot in and the values for.
+/// The item with its keys: the table's key, and the key of every index where the entity has a slot and the
+/// item has the values.
 pub fn complete(model: &Model, entity: &Entity, mut item: Item) -> Result<Item, FillFault> {
     let Some(table) = model.table(&entity.table) else { return Ok(item) };
     for part in table.key_parts() {
@@ -151,7 +152,7 @@ pub fn complete(model: &Model, entity: &Entity, mut item: Item) -> Result<Item, 
             if item.contains_key(&part.name) {
                 continue;
             }
-            // An item that lacks an attribute of the template stays out of the index.
+            // An item without an attribute of the template is not in the index.
             match fill(template, part.key_type, &item) {
                 Ok(value) => {
                     item.insert(part.name.clone(), value);
@@ -164,7 +165,7 @@ pub fn complete(model: &Model, entity: &Entity, mut item: Item) -> Result<Item, 
     Ok(item)
 }
 
-/// The table's key of an item, if it has it all.
+/// The item's key in the table, if all key attributes are present.
 pub fn key_of(table: &Table, item: &Item) -> Option<Item> {
     table.key_parts().map(|part| Some((part.name.clone(), item.get(&part.name)?.clone()))).collect()
 }

@@ -1,5 +1,5 @@
-//! Generated second items: an entity all of whose attributes are copies of one other's, and of which there are as many, has one
-//! item for each of the other's.
+//! Generated derived items: an entity whose attributes are all copies of one source entity, with the same
+//! count, gets one item for each source item.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,8 @@ use keywright_semantics::value::Item;
 use super::{Sample, complete, key_of, pad};
 use crate::{Entity, Model};
 
-/// The samples with the generated second items made of their firsts; those before `given` stay as they are.
+/// The samples, with the generated derived items rebuilt from their sources; the samples before `given` stay
+/// unchanged.
 pub(super) fn follow(model: &Model, mut samples: Vec<Sample>, given: usize) -> Vec<Sample> {
     for (second, first) in pairs(model) {
         let Some(table) = model.table(&second.table) else { continue };
@@ -45,7 +46,7 @@ pub(super) fn follow(model: &Model, mut samples: Vec<Sample>, given: usize) -> V
     samples
 }
 
-/// Second items of which there are as many as of the first.
+/// The derived entities that have as many items as their source.
 fn pairs(model: &Model) -> impl Iterator<Item = (&Entity, &Entity)> {
     let seconds = model.seconds().into_iter();
     seconds.filter(|(second, first)| second.count == first.count && second.name != first.name)

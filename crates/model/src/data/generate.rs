@@ -1,9 +1,10 @@
-//! Makes items up from a seed: the same model and seed make the same items.
+//! Generates items from a seed: the same model and seed make the same items.
 //!
-//! Children have the identifying attributes of a parent that is there, and attributes that identify other entities take
-//! their values, so that the items refer to each other as real ones would. Attributes have as many values as `scale`
-//! says, evenly or by their skew; no two items of an entity have the same key or the same values of what is `unique`,
-//! unless the model leaves fewer values than items; each item is as large as its entity is declared to be.
+//! Children take the identifying attributes of an existing parent, and attributes that identify other
+//! entities take their values, so that items refer to each other as real ones would. Attributes have as many
+//! values as `scale` says, spread evenly or by their skew. No two items of an entity share a key or the
+//! values of a `unique` list, unless the model leaves fewer values than items. Each item has its entity's
+//! declared size.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -18,23 +19,24 @@ use super::{FillFault, Sample, complete, key_of, pad};
 use crate::{Attribute, Entity, Fault, Generate, Model, Part, Skew};
 
 const PPM: u64 = 1_000_000;
-/// Draws at random that may find what an earlier item has, before all that is left is tried in order.
+/// Random draws that can collide with earlier items, before the remaining combinations are tried in order.
 const DRAWS_MAX: u64 = 30;
-/// Combinations of values that are tried in order for one entity.
+/// The most combinations of values tried in order for one entity.
 const SWEEP_MAX: u64 = 2_000_000;
-/// What single records are made from, so that they are not what a small seed of the model has made already.
+/// The seed of single records; it keeps them apart from items generated with the small seeds of models.
 const NEW_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
-/// The places of further records, far from those of a sample, so that new identities are new.
+/// The first place of further records, far above those of a sample, so that their identities are new.
 const NEW_PLACE: u64 = 900_000_000;
 
-/// All generated items of a model, none with a key of the items that are there.
+/// All generated items of a model; none has a key of an existing item.
 pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<Vec<Sample>, Fault> {
     let mut generator = Generator::new(model, wanted.seed, Scale::of_sample(model, wanted));
     generator.know(existing);
     let mut samples = Vec::new();
     for entity in parents_first(model) {
         for place in 0..generator.scale.items(&entity.name) {
-            let made = generator.told_apart(entity, place, &Item::new(), generator.scale.items(&entity.name));
+            let made =
+                generator.unique_item(entity, place, &Item::new(), generator.scale.items(&entity.name));
             let (item, _) = made.map_err(|fault| {
                 Fault::new(entity.at, format!("cannot generate `{}`: {fault}", entity.name))
             })?;
@@ -45,7 +47,7 @@ pub fn generate(model: &Model, wanted: Generate, existing: &[Sample]) -> Result<
     Ok(samples)
 }
 
-/// Makes single records besides those that are there: what these leave is looked at once for all of them.
+/// Generates single records that refer to existing items, which are indexed once for all records.
 pub struct Records<'a> {
     model: &'a Model,
     existing: &'a [Sample],
@@ -57,7 +59,8 @@ impl<'a> Records<'a> {
         Self { model, existing, generator: RefCell::new(None) }
     }
 
-    /// One record of an entity, without keys; `place` tells several apart. It is the same whichever were made before.
+    /// One record of an entity, without keys; each `place` gives another record. It does not depend on
+    /// earlier calls.
     pub fn record(&self, entity: &Entity, place: u64) -> Item {
         let mut held = self.generator.borrow_mut();
         let generator = held.get_or_insert_with(|| Generator::besides(self.model, NEW_SEED, self.existing));
@@ -66,18 +69,18 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Records that are wanted besides those that are there.
+/// A request for records in addition to the existing ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Further<'a> {
-    /// Attributes that all of them have: what a question gives.
+    /// Attributes that all of them have: the values given in a read.
     pub fixed: &'a Item,
     pub number: u64,
     pub seed: u64,
 }
 
-/// So many further items of an entity, keys included, as large as the entity is declared to be, each with a key that
-/// neither another of them nor an existing item has. They are fewer only if the fixed values leave no more keys, as one
-/// that is the whole key leaves one. The same existing items and seed make the same items.
+/// Further items of an entity with keys and in the declared size. No two of them share a key, nor does one
+/// share a key with an existing item. There are fewer than wanted only if the fixed values leave too few
+/// keys: a fixed whole key leaves one. The same existing items and seed make the same items.
 pub fn further(
     model: &Model,
     entity: &Entity,
@@ -89,10 +92,10 @@ pub fn further(
     let first = new_place(entity);
     let mut samples = Vec::new();
     for place in 0..wanted.number {
-        let made = generator.told_apart(entity, first.saturating_add(place), wanted.fixed, wanted.number)?;
+        let made = generator.unique_item(entity, first.saturating_add(place), wanted.fixed, wanted.number)?;
         match made {
-            (item, Told::Apart) => samples.push(sample(model, entity, item)),
-            (_, Told::Twin) => break,
+            (item, Uniqueness::Unique) => samples.push(sample(model, entity, item)),
+            (_, Uniqueness::Collides) => break,
         }
     }
     Ok(samples)
@@ -107,7 +110,7 @@ fn sample(model: &Model, entity: &Entity, item: Item) -> Sample {
     }
 }
 
-/// The first place of further records: where a key pads numbers, the last tenth of what it holds.
+/// The first place of further records. Where keys pad numbers, they take the last tenth of the padded range.
 fn new_place(entity: &Entity) -> u64 {
     let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
     let templates = slots.flat_map(|slot| &slot.templates);
@@ -119,7 +122,7 @@ fn new_place(entity: &Entity) -> u64 {
     (held / 10 * 9).min(NEW_PLACE)
 }
 
-/// Parents before children; a circle is entered somewhere.
+/// Parents before children; a cycle is entered at any point.
 fn parents_first(model: &Model) -> Vec<&Entity> {
     let mut done: BTreeSet<&str> = BTreeSet::new();
     let mut order = Vec::new();
@@ -144,18 +147,18 @@ fn parents_first(model: &Model) -> Vec<&Entity> {
     order
 }
 
-/// How a record's values are drawn.
+/// The way a record's values are drawn.
 enum Draw {
     /// Evenly over all records.
     First,
-    /// At random, after a draw that an earlier record has had.
+    /// At random, after this number of draws that collided.
     Again(u64),
-    /// What is left of the number of a combination, each choice taking its part of it.
+    /// A number of a combination: each choice takes its part of the remaining number.
     Nth(u64, u64),
 }
 
 impl Draw {
-    /// How often it was drawn before.
+    /// The number of earlier draws for this record.
     const fn attempt(&self) -> u64 {
         match self {
             Self::First => 0,
@@ -163,7 +166,7 @@ impl Draw {
         }
     }
 
-    /// This choice's part of a combination.
+    /// The part of the combination that this choice takes.
     const fn part(&mut self, of: u64) -> Option<u64> {
         match self {
             Self::First | Self::Again(_) => None,
@@ -177,14 +180,14 @@ impl Draw {
     }
 }
 
-/// Whether an item has a key of its own.
+/// Whether a generated item collides with an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
-    Apart,
-    Twin,
+enum Uniqueness {
+    Unique,
+    Collides,
 }
 
-/// Values in an order that has each once before any twice.
+/// A random order of all values: each value occurs once before any occurs twice.
 #[derive(Default)]
 struct Round {
     number: u64,
@@ -196,15 +199,15 @@ struct Generator<'a> {
     random: Random,
     scale: Scale,
     made: BTreeMap<String, Vec<Cow<'a, Item>>>,
-    /// By entity: how many of its items are looked up, and the first of each value of its identity.
+    /// By entity: how many of its items are indexed, and the first item for each value of its identity.
     identified: BTreeMap<String, (usize, BTreeMap<String, usize>)>,
-    /// The attribute by which an entity names an item of another, by the names of both.
+    /// The attribute by which an entity refers to another one, by both names.
     identifiers: BTreeMap<(String, String), Option<String>>,
-    /// What no further item may have.
+    /// The keys and unique values that are taken.
     taken: BTreeSet<String>,
     choices: BTreeMap<(String, String), (usize, Choice)>,
     rounds: BTreeMap<(String, String), Round>,
-    /// The combination that each entity has come to.
+    /// The next combination to try for each entity.
     swept: BTreeMap<String, u64>,
 }
 
@@ -224,7 +227,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// One whose records refer to the items that are there.
+    /// A generator whose records refer to existing items.
     fn besides(model: &'a Model, seed: u64, existing: &'a [Sample]) -> Self {
         let mut made: BTreeMap<String, Vec<Cow<'a, Item>>> = BTreeMap::new();
         for sample in existing {
@@ -238,14 +241,14 @@ impl<'a> Generator<'a> {
         Self { made, ..Self::new(model, seed, scale) }
     }
 
-    /// Starts anew from a seed, with the same items to refer to.
+    /// Restarts from a seed, with the same items to refer to.
     fn begin(&mut self, seed: u64) {
         self.random = Random::new(seed);
         self.rounds.clear();
         self.swept.clear();
     }
 
-    /// Takes note of what is taken already.
+    /// Records the keys and unique values of existing items.
     fn know(&mut self, existing: &[Sample]) {
         for sample in existing {
             let entity = sample.entity.as_ref().and_then(|name| self.model.entity(name));
@@ -255,7 +258,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// What tells an item apart: its key, and its values of each list that is unique.
+    /// The unique properties of an item: its key, and its values of each `unique` list.
     fn marks(&self, entity: &Entity, item: &Item) -> Vec<String> {
         let key = self.model.table(&entity.table).and_then(|table| key_of(table, item));
         let mut marks: Vec<String> = key.into_iter().map(|key| format!("{} {key:?}", entity.name)).collect();
@@ -266,15 +269,15 @@ impl<'a> Generator<'a> {
         marks
     }
 
-    /// A whole item whose key and unique values are its own: the first draw, then draws at random, then all combinations
-    /// of few values in order. A twin is returned when there is nothing left.
-    fn told_apart(
+    /// A whole item with a free key and free unique values. It tries the first draw, then random draws, then
+    /// all combinations of few values in order. When nothing is left, it returns a colliding item.
+    fn unique_item(
         &mut self,
         entity: &Entity,
         place: u64,
         fixed: &Item,
         places: u64,
-    ) -> Result<(Item, Told), FillFault> {
+    ) -> Result<(Item, Uniqueness), FillFault> {
         let combinations = self.combinations(entity, fixed);
         let mut attempt = 0;
         loop {
@@ -293,17 +296,20 @@ impl<'a> Generator<'a> {
             let item = self.record(entity, shifted, fixed, &mut draw);
             let item = complete(self.model, entity, item)?;
             let marks = self.marks(entity, &item);
-            let told =
-                if marks.iter().any(|mark| self.taken.contains(mark)) { Told::Twin } else { Told::Apart };
-            if told == Told::Apart || last {
+            let uniqueness = if marks.iter().any(|mark| self.taken.contains(mark)) {
+                Uniqueness::Collides
+            } else {
+                Uniqueness::Unique
+            };
+            if uniqueness == Uniqueness::Unique || last {
                 self.taken.extend(marks);
-                return Ok((item, told));
+                return Ok((item, uniqueness));
             }
             attempt += 1;
         }
     }
 
-    /// How many combinations of few values an entity's keys have, besides what is fixed.
+    /// The number of combinations of an entity's key attributes that have few values, without the fixed ones.
     fn combinations(&self, entity: &Entity, fixed: &Item) -> u64 {
         let mut all: u64 = 1;
         let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -339,7 +345,7 @@ impl<'a> Generator<'a> {
             self.take_from_parent(entity, parent, fixed, &mut item, draw);
         }
         let identifying = key_attributes(entity);
-        // Keys first, so that the parts of a combination go to them.
+        // Keys first, so that they take the parts of a combination.
         let keys: BTreeSet<&str> = own_keys(entity).map(|attribute| attribute.name.as_str()).collect();
         let (first, others): (Vec<_>, Vec<_>) =
             entity.attributes.iter().partition(|attribute| keys.contains(attribute.name.as_str()));
@@ -374,7 +380,7 @@ impl<'a> Generator<'a> {
                 let among = self.scale.values(&entity.name, &attribute.name);
                 let chosen = self.choose(entity, &other.name, skew, among, &Item::new(), draw);
                 let chosen = chosen.and_then(|place| self.made.get(&other.name)?.get(place));
-                // It may have another name here than where it comes from.
+                // The copy can have another name than its source.
                 if let Some(value) = chosen.and_then(|item| item.get(other.identity()?)) {
                     return value.clone();
                 }
@@ -393,7 +399,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Which of so many values: each once before any twice, or by the skew.
+    /// The number of a value: each value once before any repeats, or by the skew.
     fn number(
         &mut self,
         entity: &Entity,
@@ -434,7 +440,7 @@ impl<'a> Generator<'a> {
         self.rounds.get(key).and_then(|round| round.order.get(nth)).copied().unwrap_or(0)
     }
 
-    /// A child has the attributes that identify its parent; what is fixed decides which parents there are to choose from.
+    /// A child has the attributes that identify its parent; the fixed values limit the choice of parents.
     fn take_from_parent(
         &mut self,
         entity: &Entity,
@@ -462,8 +468,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The place of one of another entity's items, of the first `among` if that is limited, and of those with the known
-    /// values.
+    /// The place of an item of another entity that has the known values, among its first `among` items if
+    /// that is limited.
     fn choose(
         &mut self,
         entity: &Entity,
@@ -494,7 +500,7 @@ impl<'a> Generator<'a> {
         Some(choice.1.pick(&mut self.random)).filter(|place| *place < made.len())
     }
 
-    /// The first item of an entity whose identity has this value.
+    /// The first item of an entity with this value of its identity.
     fn identified(&mut self, entity: &str, key: &str, value: &AttributeValue) -> Option<&Item> {
         let made = self.made.get(entity)?;
         let (done, known) = self.identified.entry(entity.to_owned()).or_default();
@@ -522,8 +528,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The attribute by which an entity names an item of another: one that has the values of its identity, whatever either is
-    /// called.
+    /// The attribute by which an entity refers to another one: it takes the values of the other's identity,
+    /// under any name.
     fn identifier(&mut self, entity: &Entity, other: &Entity) -> Option<String> {
         let place = (entity.name.clone(), other.name.clone());
         if let Some(known) = self.identifiers.get(&place) {
@@ -547,11 +553,11 @@ impl<'a> Generator<'a> {
     }
 }
 
-/// Values that a skewed choice is made of at most.
+/// The largest number of values in a skewed choice.
 const CHOICES_MAX: usize = 1_000_000;
 
-/// How many numbers the padding in an entity's keys leaves an attribute that something else in the table's key stands beside:
-/// the hundredth line of an order may be the first of another.
+/// The number of values that the padding in an entity's keys leaves for an attribute, if the table's key has
+/// other attributes as well. The numbers then start again for each of those: each order has a line 1.
 fn padded(entity: &Entity, name: &str) -> Option<u64> {
     let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
     let parts = slots.flat_map(|slot| &slot.templates).flat_map(|(_, template)| &template.parts);
@@ -560,15 +566,15 @@ fn padded(entity: &Entity, name: &str) -> Option<u64> {
         _ => None,
     });
     let digits = u32::try_from(digits.min()?).ok()?;
-    let beside = key_attributes(entity).iter().any(|own| *own != name);
-    beside.then(|| 10_u64.saturating_pow(digits).saturating_sub(1).max(1))
+    let shared = key_attributes(entity).iter().any(|own| *own != name);
+    shared.then(|| 10_u64.saturating_pow(digits).saturating_sub(1).max(1))
 }
 
 fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
     entity.skew.iter().find(|(own, _)| own == name).map(|(_, skew)| *skew)
 }
 
-/// The attributes of an entity's key and of what is unique.
+/// The attributes of an entity's key and of its `unique` lists.
 fn own_keys(entity: &Entity) -> impl Iterator<Item = &Attribute> {
     let names: BTreeSet<&str> = uniques(entity).into_iter().flatten().collect();
     entity.attributes.iter().filter(move |attribute| names.contains(attribute.name.as_str()))
@@ -630,7 +636,8 @@ entities:
         assert_eq!(one.expect("items").len(), 1);
     }
 
-    /// An order's own `id` is no customer's, and a review's author has another name than the customer's `id`.
+    /// An order's own `id` is not a customer's, and a review's author is called other than the customer's
+    /// `id`.
     #[test]
     fn copies_are_of_the_item_that_is_named_not_of_one_whose_attribute_is_called_alike() {
         let model = crate::parse(

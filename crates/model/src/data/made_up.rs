@@ -1,5 +1,5 @@
-//! Values that are made up: by number, so that the same number is the same value and another number another, or at
-//! random.
+//! Generated values: numbered, so that the same number gives the same value and different numbers give
+//! different values, or random.
 
 use keywright_semantics::number::Number;
 use keywright_semantics::size::{DOCUMENT_OVERHEAD_BYTES, ELEMENT_OVERHEAD_BYTES};
@@ -12,33 +12,33 @@ use super::random::Random;
 use crate::value::from_node;
 use crate::{Attribute, AttributeFormat};
 
-/// The second from which generated times count: 2026-01-01T00:00:00Z.
+/// The start of generated times: 2026-01-01T00:00:00Z.
 const EPOCH_SECONDS: u64 = 1_767_225_600;
-/// Generated times lie within so many seconds from there, unless more are needed: 30 days.
+/// Generated times lie within 30 days from the start, unless more are needed.
 const TIME_SPAN_SECONDS: u64 = 30 * DAY_SECONDS;
 const DAY_SECONDS: u64 = 86_400;
-/// Different days there are.
+/// The number of different days.
 const DAYS_MAX: u64 = 1_000_000;
-/// Letters of a text whose size nobody gives.
+/// The size of a text without a declared size.
 const TEXT_BYTES: u64 = 12;
-/// No generated text is longer: there must be room for the rest of the item.
+/// The largest generated text; it leaves room for the rest of the item.
 const TEXT_BYTES_MAX: u64 = 390_000;
-/// Digits that a number of DynamoDB has at most.
+/// The most digits of a DynamoDB number.
 const DIGITS_MAX: u64 = 38;
-/// Numbers without a size are below.
+/// Upper bound of numbers without a declared size.
 const NUMBER_MAX: u64 = 10_000;
 /// The name inside a generated map.
 const MEMBER: &str = "value";
 
-/// What a value is for.
+/// The purpose of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Part of a key or of what is unique: short and in order.
+    /// Part of a key or of a `unique` list: short and ordered.
     Key,
     Plain,
 }
 
-/// The value with a number, of `of` values that the attribute can have.
+/// The value with a number, out of `of` values that the attribute can have.
 pub(super) fn numbered(attribute: &Attribute, number: u64, of: u64, used: Use) -> AttributeValue {
     if !attribute.values.is_empty() {
         let node = usize::try_from(number).ok().and_then(|number| attribute.values.get(number));
@@ -53,7 +53,7 @@ pub(super) fn numbered(attribute: &Attribute, number: u64, of: u64, used: Use) -
             AttributeFormat::EpochSeconds | AttributeFormat::LocalTime => (span / of.max(1)).max(1000),
             _ => (span / of.max(1)).max(1),
         };
-        // The year keeps four digits.
+        // Years have four digits.
         let milliseconds =
             if format == AttributeFormat::Date { number % DAYS_MAX } else { number }.saturating_mul(step);
         return formatted(attribute, format, milliseconds, number, &mut Random::new(number));
@@ -73,7 +73,7 @@ pub(super) fn numbered(attribute: &Attribute, number: u64, of: u64, used: Use) -
     }
 }
 
-/// Any value.
+/// A random value.
 pub(super) fn any(attribute: &Attribute, place: u64, random: &mut Random) -> AttributeValue {
     if let Some(format) = attribute.format {
         return formatted(attribute, format, random.below(TIME_SPAN_SECONDS * 1000), place, random);
@@ -89,7 +89,7 @@ pub(super) fn any(attribute: &Attribute, place: u64, random: &mut Random) -> Att
     }
 }
 
-/// A number that takes the attribute's size: a byte for two digits and one more.
+/// A number of the attribute's size: one byte per two digits and one more.
 fn number(attribute: &Attribute, value: u64) -> AttributeValue {
     let digits = attribute.size_bytes.map_or(0, |size| (size.saturating_sub(1) * 2).min(DIGITS_MAX));
     let digits = usize::try_from(digits).unwrap_or(0);
@@ -98,7 +98,7 @@ fn number(attribute: &Attribute, value: u64) -> AttributeValue {
     AttributeValue::number(&text).unwrap_or(AttributeValue::Null)
 }
 
-/// A text of the attribute's size, which is passed only where `of` texts could not be told apart.
+/// A text of the attribute's size, or longer where `of` different texts need it.
 fn lengthened(attribute: &Attribute, stem: &str, of: u64) -> String {
     let around = match attribute.value_type {
         ValueType::L => DOCUMENT_OVERHEAD_BYTES + ELEMENT_OVERHEAD_BYTES,
@@ -109,7 +109,7 @@ fn lengthened(attribute: &Attribute, stem: &str, of: u64) -> String {
     let size = usize::try_from(size).unwrap_or(0).saturating_sub(around).max(1);
     let told_apart = if of > 1 { format!("{:x}", of - 1).len() } else { 1 };
     let kept: String = stem.chars().take(size.max(told_apart)).collect();
-    // A format's width has 16 bits; texts are longer.
+    // A format width has only 16 bits; texts can be longer.
     let rest = "x".repeat(size.saturating_sub(kept.len()));
     kept + &rest
 }
@@ -159,7 +159,7 @@ fn uuid(random: &mut Random) -> String {
     format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
 }
 
-/// A moment as `YYYY-MM-DDThh:mm:ss`, without a zone.
+/// A time as `YYYY-MM-DDThh:mm:ss`, without a zone.
 fn date_time(seconds: u64) -> String {
     const FORM: &[BorrowedFormatItem<'_>] =
         format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]");

@@ -1,6 +1,6 @@
-//! Items for a model: inline, from files, or generated from a seed; templates filled.
+//! Items for a model: inline, from files, or generated from a seed, with their key templates filled.
 //!
-//! It knows values and templates; it does not know the engine. Files are read by whoever calls.
+//! It knows values and templates; it does not know the engine. Callers read the files.
 
 mod file;
 mod fill;
@@ -31,16 +31,16 @@ pub use size::{FILLER, Shortfall, pad, shortfalls};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     pub table: String,
-    /// `None` for an item that was given as stored and fits no entity.
+    /// `None` for a stored item that fits no entity.
     pub entity: Option<String>,
     pub item: Item,
     pub at: At,
 }
 
-/// Reads the files a model names, by the name it gives them.
+/// Reads the files that a model names, by their name in the model.
 pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, String>;
 
-/// All items of a model's data section, in its order: records, stored items, files, generated ones.
+/// All items of a model's data section, in order: records, stored items, files, generated items.
 pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Faults> {
     let mut loader = Loader { model, samples: Vec::new(), faults: Vec::new(), file: None };
     for records in &model.data.records {
@@ -80,12 +80,12 @@ struct Loader<'a> {
     model: &'a Model,
     samples: Vec<Sample>,
     faults: Faults,
-    /// The file that is being read and where the model names it.
+    /// The file being read, and where the model names it.
     file: Option<(&'a str, At)>,
 }
 
 impl Loader<'_> {
-    /// A fault at a place of the model file, or of the file that is being read.
+    /// A fault at a position of the model file or of the file being read.
     fn fault(&mut self, at: At, text: impl Into<String>) {
         let fault = Fault::new(at, text);
         self.faults.push(match self.file {
@@ -94,12 +94,12 @@ impl Loader<'_> {
         });
     }
 
-    /// Where the model file has or names what stands at a place.
+    /// The position in the model file: that of the thing itself, or of the name of the file that has it.
     fn place(&self, at: At) -> At {
         self.file.map_or(at, |(_, named_at)| named_at)
     }
 
-    /// A record of an entity: its attributes by name, keys left to the templates.
+    /// A record of an entity: its attributes by name; templates add the keys.
     fn record(&mut self, name: &str, node: &Node) {
         let Some(entity) = self.model.entity(name) else {
             return self.fault(node.at, format!("there is no entity `{name}`"));
@@ -137,7 +137,7 @@ impl Loader<'_> {
         }
     }
 
-    /// An item as it is stored.
+    /// A stored item.
     fn stored(&mut self, table: &str, node: &Node) {
         let Some(schema) = self.model.table(table) else {
             let known = self.model.tables.iter().map(|table| &*table.name);
@@ -198,9 +198,9 @@ const fn type_name(key_type: KeyType) -> &'static str {
     }
 }
 
-/// The entity an item as it is stored belongs to: the one whose templates make its key, out of its attributes where it has
-/// them. Of several, the one whose templates have the most text of their own, then one whose listed values the item has, then
-/// the one with most of its attributes there, then the first.
+/// The entity of a stored item: its templates must produce the item's key from the attributes that the item
+/// has. Of several entities, the one with the most literal text in its templates wins, then one whose listed
+/// values fit the item, then the one with the most attributes present, then the first.
 pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
     let schema = model.table(table)?;
     let telling = |entity: &Entity| {
@@ -223,7 +223,7 @@ pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
         .map(|(_, _, entity)| entity.name.clone())
 }
 
-/// The attributes of its entity that an item does not have, but its keys tell, those of indexes too.
+/// The entity's attributes that an item lacks but its table or index keys contain.
 pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
     let mut told = Item::new();
     let Some(table) = model.table(&entity.table) else { return told };
@@ -241,7 +241,7 @@ pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
         let parts = matching::parts(&text);
         let places = parts.iter().filter_map(matching::Part::place);
         for (place, found) in places.zip(matching::fit(&parts, value).into_iter().flatten()) {
-            // A shard tells nothing of what it is made of.
+            // A shard number does not reveal its attribute.
             let name = matching::variable(place);
             let known = entity.attribute(name).filter(|_| !place.contains('|'));
             let value = match known.map(|known| known.value_type) {
@@ -256,8 +256,8 @@ pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
     told
 }
 
-/// How much text of its own a template has that makes this key attribute of the item; `None` if it does not make it.
-/// What the item does not have as an attribute is read from the key; it must be the same in all templates.
+/// The amount of literal text in a template that produces this key attribute of the item; `None` if it does
+/// not. Attributes that the item lacks are read from the key and must agree among all templates.
 fn fitting(
     template: &Template,
     part: &KeyPart,

@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed, and the ways traffic is spread.
+//! A seeded random generator, and choices by skew.
 
 use crate::Skew;
 
@@ -18,12 +18,12 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below `bound`; nought if that is nought.
+    /// A number below `bound`; zero if `bound` is zero.
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         self.next().checked_rem(bound).unwrap_or(0)
     }
 
-    /// The numbers below `bound` in any order.
+    /// The numbers below `bound` in random order.
     pub(super) fn shuffled(&mut self, bound: u64) -> Vec<u64> {
         let mut order: Vec<u64> = (0..bound).collect();
         for last in (1..order.len()).rev() {
@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// Chooses among `n` things, the first being the hottest.
+/// Chooses among `n` things; the first is the most frequent.
 #[derive(Clone, Debug)]
 pub(super) enum Choice {
     Uniform(u64),
@@ -46,7 +46,8 @@ pub(super) enum Choice {
 }
 
 impl Choice {
-    /// For the draws after each of `n` things was drawn once: all `draws` together follow the skew, but for that once.
+    /// A choice for the draws after each of `n` things was drawn once: all `draws` together follow the skew,
+    /// as far as the first round allows.
     pub(super) fn besides_one_each(n: usize, skew: Skew, draws: u64) -> Self {
         let Self::Weighted(sums) = Self::new(n, Some(skew)) else { return Self::new(n, None) };
         let draws = f64::from(u32::try_from(draws).unwrap_or(u32::MAX));
@@ -60,7 +61,7 @@ impl Choice {
                 (weight - 1.0).max(0.0)
             })
             .collect();
-        // Where every thing's share is one draw, nothing is left to be skewed.
+        // If the first round already uses up every share, the remaining draws follow the plain skew.
         if left.iter().sum::<f64>() > 0.0 {
             Self::cumulative(left.into_iter())
         } else {

@@ -1,11 +1,11 @@
-//! How many of everything a sample has: items of each entity, and different values of each attribute.
+//! The numbers in a sample: items per entity, and different values per attribute.
 //!
-//! A sample is smaller than the population, so that either the number of keys or the items under a key must shrink with
-//! it. The items under a key are kept, because they are what a question reads: of a key attribute with 10,000 values in a
-//! million items, a sample of 1,000 has ten values with a hundred items each. But there are never fewer than
-//! [`KEYS_MIN`] values where so many are declared, so that no question reads everything. A sample that is as large as the
-//! population has exactly the declared values. Attributes that are in no key have as many values as are declared, because
-//! what a filter discards depends on their share.
+//! A sample is smaller than the population, so either the number of keys or the items per key must shrink.
+//! The items per key are kept, because reads return them: for a key attribute with 10,000 values in a million
+//! items, a sample of 1,000 items has ten values with a hundred items each. There are never fewer than
+//! [`KEYS_MIN`] values if that many are declared, so that no read returns everything. A sample as large as
+//! the population has exactly the declared values. Attributes outside keys keep their declared number of
+//! values, because it decides the share that a filter discards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,28 +14,28 @@ use keywright_semantics::value::ValueType;
 
 use crate::{Attribute, Entity, Generate, GivenOp, Index, MilliItems, Model, Pattern};
 
-/// Values that a key attribute has at least in a sample, if so many are declared.
+/// The fewest values of a key attribute in a sample, if that many are declared.
 pub(super) const KEYS_MIN: u64 = 10;
-/// Combinations of values for each item that must be told apart by them, so that they can be drawn at random.
+/// Combinations of values per item of an entity, so that random draws rarely collide.
 const ROOM: u64 = 2;
 
-/// Where an attribute's value comes from.
+/// The source of an attribute's values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Source<'a> {
-    /// It identifies a parent, whose item is chosen as a whole.
+    /// It identifies a parent, which is chosen as a whole item.
     Parent(&'a str),
     /// It identifies another entity.
     Other(&'a Entity),
-    /// One of so many values.
+    /// One of a limited number of values.
     Among(u64),
-    /// As many values as items.
+    /// A new value for each item.
     Open,
 }
 
-/// Whose values an attribute has, if not its own.
+/// The entity that an attribute identifies.
 #[derive(Clone, Debug)]
 enum Whose {
-    /// The n-th of those that its entity names.
+    /// The n-th parent of its entity.
     Parent(usize),
     Other(String),
 }
@@ -45,13 +45,13 @@ enum Whose {
 pub(super) struct Scale {
     items: BTreeMap<String, u64>,
     values: BTreeMap<(String, String), u64>,
-    /// By entity and attribute: found once, as every record asks for all of them.
+    /// By entity and attribute; computed once, because every record needs all of them.
     whose: BTreeMap<String, BTreeMap<String, Whose>>,
 }
 
 impl Scale {
-    /// Counts in proportion, the most numerous entity having `wanted.sample` items, each at least one; more of an entity
-    /// whose items others are told apart by, or of which one request takes several.
+    /// Proportional counts: the most numerous entity gets `wanted.sample` items, every other at least one. An
+    /// entity gets more if it distinguishes the items of others or if one request takes several of its items.
     pub(super) fn of_sample(model: &Model, wanted: Generate) -> Self {
         let counts = model.entities.iter().filter_map(|entity| entity.count);
         let most = counts.max().unwrap_or(1).max(1);
@@ -64,7 +64,7 @@ impl Scale {
         Self::new(model, model.entities.iter().map(|entity| (entity.name.clone(), number(entity))).collect())
     }
 
-    /// The numbers that go with items that are there.
+    /// The numbers for existing items.
     pub(super) fn of_items(model: &Model, items: BTreeMap<String, u64>) -> Self {
         Self::new(model, items)
     }
@@ -81,7 +81,8 @@ impl Scale {
                 }
             }
         }
-        // What one entity needs more of may need more of a third.
+        // More items of one entity can require more items of another; as many rounds as entities reach the
+        // end of a chain.
         for _ in &model.entities {
             for entity in &model.entities {
                 for names in uniques(entity) {
@@ -96,7 +97,7 @@ impl Scale {
         self.items.get(entity).copied().unwrap_or(1).max(1)
     }
 
-    /// How many different values an attribute has in the sample, if that is limited.
+    /// The number of different values of an attribute in the sample, if limited.
     pub(super) fn values(&self, entity: &str, attribute: &str) -> Option<u64> {
         self.values.get(&(entity.to_owned(), attribute.to_owned())).copied()
     }
@@ -145,10 +146,11 @@ impl Scale {
         Some(u64::try_from(kept).unwrap_or(u64::MAX).max(known.min(KEYS_MIN)))
     }
 
-    /// Enough of what tells an entity's items apart, where that is values of which there are few.
+    /// Adds items and values until the attributes that distinguish an entity's items have enough
+    /// combinations.
     fn make_room(&mut self, model: &Model, entity: &Entity, names: &[&str]) {
         let known: Vec<&Attribute> = names.iter().filter_map(|name| entity.attribute(name)).collect();
-        // Whose items are drawn from, and the attribute that may be drawn from some of them only.
+        // The entities that items are drawn from, and the attribute that draws from a part of them only.
         let mut others: BTreeMap<String, Option<(String, String)>> = BTreeMap::new();
         let mut own: BTreeSet<(String, String)> = BTreeSet::new();
         for attribute in known {
@@ -189,7 +191,8 @@ impl Scale {
                 self.items.insert(name, wanted.max(items));
             }
         }
-        // What questions return is a hint of how many values there are; what is unique is said.
+        // Only an estimated number of values can be raised: one from the results of reads, not a declared
+        // one.
         let hinted = |(_, name): &(String, String)| {
             entity.attribute(name).is_some_and(|own| {
                 let listed =
@@ -213,7 +216,7 @@ impl Scale {
     }
 }
 
-/// Whether an attribute identifies a parent or another entity.
+/// The parent or other entity that an attribute identifies, if any.
 fn whose(model: &Model, entity: &Entity, name: &str) -> Option<Whose> {
     let identifies =
         |parent: &String| model.entity(parent).is_some_and(|parent| key_attributes(parent).contains(name));
@@ -223,14 +226,14 @@ fn whose(model: &Model, entity: &Entity, name: &str) -> Option<Whose> {
     }
 }
 
-/// How many items of an entity that are there one request takes at most, of those that the service lets take so many.
+/// The most existing items of an entity that one request takes, within the service's limit.
 pub fn taken_at_once(model: &Model, entity: &Entity) -> u64 {
     let most = u64::try_from(BATCH_GET_KEYS_MAX).unwrap_or(u64::MAX);
     let taken = model.patterns.iter().map(|pattern| pattern.takes(&entity.name));
     taken.filter(|number| *number <= most).max().unwrap_or(0)
 }
 
-/// The lists of attributes that no two items have the same values of: the table's key and what is declared.
+/// The lists of attributes whose values are unique: the table's key and the declared lists.
 pub(super) fn uniques(entity: &Entity) -> Vec<Vec<&str>> {
     let key: Vec<&str> = key_attributes(entity).into_iter().collect();
     let declared = entity.unique.iter().map(|names| names.iter().map(String::as_str).collect());
@@ -242,9 +245,9 @@ pub(super) fn key_attributes(entity: &Entity) -> BTreeSet<&str> {
     entity.key_attributes().collect()
 }
 
-/// The other entity that an attribute identifies: what it is said to repeat, or the only entity that is known by such a
-/// name, if the attribute is declared no other way. (That is a guess, and good enough for values that are made up: questions
-/// then find what they ask for.)
+/// The other entity that an attribute identifies: the one it is declared to repeat, or the only entity whose
+/// identity has this name and a compatible declaration. The latter is a guess, good enough for generated
+/// values: reads then find matching items.
 fn referred<'a>(model: &'a Model, entity: &'a Entity, name: &str) -> Option<&'a Entity> {
     if entity.identity() == Some(name) {
         return None;
@@ -264,7 +267,7 @@ fn referred<'a>(model: &'a Model, entity: &'a Entity, name: &str) -> Option<&'a 
     (further.is_none() && alike).then_some(other)
 }
 
-/// Whether an attribute is part of a key, in the table or an index.
+/// Whether an attribute is part of a key of the table or of an index.
 fn in_some_key(model: &Model, entity: &Entity, name: &str) -> bool {
     let slots = std::iter::once(&entity.key).chain(entity.slots.iter().map(|(_, slot)| slot));
     let mut templates = slots.flat_map(|slot| &slot.templates);
@@ -276,7 +279,7 @@ fn in_some_key(model: &Model, entity: &Entity, name: &str) -> bool {
         || native.any(|own| own == name)
 }
 
-/// How many values an attribute has by what a question for one of them returns on average.
+/// The number of values of an attribute, estimated from the average result of a read by one value.
 fn hinted(model: &Model, entity: &Entity, attribute: &Attribute) -> Option<u64> {
     let alone = uniques(entity).iter().any(|names| names.as_slice() == [attribute.name.as_str()]);
     let returned = |pattern: &Pattern| {

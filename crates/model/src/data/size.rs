@@ -1,8 +1,9 @@
-//! Items as large as their entity is declared to be.
+//! Items in the declared size of their entity.
 //!
-//! The bytes that nobody names go where no question looks: into the longest text that is free, which is one without
-//! a size, a format, listed values or a number of values, that no key, uniqueness, copy, question or condition uses and
-//! that no index includes by name; else into an attribute of its own, `_`, which only indexes that hold whole items take.
+//! The filling bytes go where no read looks. The longest free text takes them: one without a size, a format,
+//! listed values or a number of values, and not used in a key, `unique` list, copy, read or condition, nor
+//! included by name in an index. Otherwise an extra attribute, `_`, takes them; only indexes that project
+//! whole items contain it.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +14,16 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 use super::Sample;
 use crate::{At, Attribute, Condition, Entity, Index, Model, Operation, Pattern, Projection};
 
-/// The attribute for bytes that no other can take. Its name is one byte, so that every size can be reached.
+/// The attribute for filling bytes if no other can take them. Its one-byte name makes nearly every size
+/// reachable.
 pub const FILLER: &str = "_";
-/// What fills.
+/// The text that fills.
 const FILLER_TEXT: &str = "x";
 
-/// A whole item, keys included, made as large as declared: plain texts and bytes as their attributes' `size`, then the
-/// item as its entity's. A free text also gives bytes back where there are
-/// too many; an item whose other attributes are larger than the size stays larger, and none passes the service's limit.
+/// A whole item, keys included, in its declared size: first plain texts and bytes as large as their
+/// attributes' `size`, then the item as large as its entity's. Free texts are shortened if the item is too
+/// large. An item whose other attributes exceed the size stays larger; the filling never exceeds the
+/// service's limit.
 pub fn pad(model: &Model, entity: &Entity, mut item: Item) -> Item {
     let used: Vec<&Pattern> = model.patterns.iter().filter(|pattern| concerns(pattern, entity)).collect();
     lengthen(model, entity, &used, &mut item);
@@ -57,20 +60,20 @@ pub fn pad(model: &Model, entity: &Entity, mut item: Item) -> Item {
     item
 }
 
-/// An entity whose items in the data are smaller than it is declared to be.
+/// A shortfall: items in the data are smaller than declared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shortfall {
     pub entity: String,
-    /// The attribute whose declared size is missed; `None` for that of the whole item.
+    /// The attribute that is too small; `None` for the whole item.
     pub attribute: Option<String>,
     pub at: At,
-    /// Bytes.
+    /// Declared size in bytes.
     pub declared: u64,
-    /// Bytes on average, rounded up.
+    /// Actual size in bytes on average, rounded up.
     pub measured: u64,
 }
 
-/// Where the data is smaller than declared, once for each entity: the whole item's size before that of an attribute.
+/// The shortfalls in the data, one per entity: the whole item's size before that of an attribute.
 pub fn shortfalls(model: &Model, samples: &[Sample]) -> Vec<Shortfall> {
     let mut items: BTreeMap<&str, Vec<&Item>> = BTreeMap::new();
     for sample in samples {
@@ -107,7 +110,7 @@ fn shortfall(entity: &Entity, items: &[&Item]) -> Option<Shortfall> {
     })
 }
 
-/// Makes values as long as their attributes are declared to be, where nothing tells items apart by them.
+/// Lengthens values to their declared size, where their content does not matter.
 fn lengthen(model: &Model, entity: &Entity, used: &[&Pattern], item: &mut Item) {
     for attribute in &entity.attributes {
         let Some(size) = attribute.size_bytes.and_then(|size| usize::try_from(size).ok()) else { continue };
@@ -124,7 +127,7 @@ fn lengthen(model: &Model, entity: &Entity, used: &[&Pattern], item: &mut Item) 
     }
 }
 
-/// Puts what is missing into the attribute of its own.
+/// Puts the missing bytes into the filler attribute.
 fn fill_up(item: &mut Item, size: usize) {
     item.remove(FILLER);
     let missing = size.saturating_sub(item_bytes(item));
@@ -142,7 +145,7 @@ fn concerns(pattern: &Pattern, entity: &Entity) -> bool {
     }
 }
 
-/// Whether an attribute's value can be any: nothing is declared of it, and nothing tells items apart by it.
+/// Whether an attribute's value is arbitrary: nothing is declared about it and nothing selects items by it.
 fn is_plain(model: &Model, entity: &Entity, attribute: &Attribute, used: &[&Pattern]) -> bool {
     let name = attribute.name.as_str();
     let plain = attribute.format.is_none()
@@ -165,14 +168,14 @@ fn is_plain(model: &Model, entity: &Entity, attribute: &Attribute, used: &[&Patt
         && !copied()
 }
 
-/// Whether the table or an index has the attribute as a key, or counts the time to live by it.
+/// Whether the attribute is a key attribute of the table or an index, or the time to live.
 fn is_key(model: &Model, entity: &Entity, name: &str) -> bool {
     let Some(table) = model.table(&entity.table) else { return false };
     let mut keys = table.key_parts().chain(table.indexes.iter().flat_map(Index::key_parts));
     keys.any(|part| part.name == name) || table.ttl.as_deref() == Some(name)
 }
 
-/// Whether an index includes the attribute by name, so that its entries would grow with it.
+/// Whether an index includes the attribute by name, so that index entries would grow with it.
 fn is_included(model: &Model, entity: &Entity, name: &str) -> bool {
     let included = |index: &Index| match &index.projection {
         Projection::Include(names) => names.iter().any(|own| own == name),
@@ -181,7 +184,7 @@ fn is_included(model: &Model, entity: &Entity, name: &str) -> bool {
     model.table(&entity.table).is_some_and(|table| table.indexes.iter().any(included))
 }
 
-/// Whether a pattern tells items apart by the attribute: by its question, its filter, its conditions or its example.
+/// Whether a pattern selects items by the attribute: in its key conditions, filter, conditions or example.
 fn asks(pattern: &Pattern, name: &str) -> bool {
     let read = pattern.read();
     let given = read.is_some_and(|read| read.given.iter().any(|given| given.attribute == name));

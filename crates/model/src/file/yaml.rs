@@ -119,7 +119,7 @@ impl Node {
     }
 }
 
-/// Reads one document, which must be a mapping.
+/// Reads one document; an empty file is a fault.
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let root = read_document(text)?;
     root.ok_or_else(|| Fault::new(At { line: 1, column: 1 }, "the file is empty: begin with `format: 1`"))
