@@ -225,15 +225,15 @@ pub fn entity_of(model: &Model, table: &str, item: &Item) -> Option<String> {
 
 /// The entity's attributes that an item lacks but its table or index keys contain.
 pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
-    let mut told = Item::new();
-    let Some(table) = model.table(&entity.table) else { return told };
+    let mut missing = Item::new();
+    let Some(table) = model.table(&entity.table) else { return missing };
     let parts = table.key_parts().chain(table.indexes.iter().flat_map(crate::Index::key_parts));
     for part in parts {
         let (Some(template), Some(value)) = (entity.template(&part.name), item.get(&part.name)) else {
             continue;
         };
         if let Some(name) = template.whole() {
-            told.insert(name.to_owned(), value.clone());
+            missing.insert(name.to_owned(), value.clone());
             continue;
         }
         let AttributeValue::S(value) = value else { continue };
@@ -249,11 +249,11 @@ pub fn told_by_key(model: &Model, entity: &Entity, item: &Item) -> Item {
                 Some(ValueType::N) => AttributeValue::number(found).ok(),
                 _ => None,
             };
-            told.extend(value.map(|value| (name.to_owned(), value)));
+            missing.extend(value.map(|value| (name.to_owned(), value)));
         }
     }
-    told.retain(|name, _| !item.contains_key(name) && entity.attribute(name).is_some());
-    told
+    missing.retain(|name, _| !item.contains_key(name) && entity.attribute(name).is_some());
+    missing
 }
 
 /// The amount of literal text in a template that produces this key attribute of the item; `None` if it does

@@ -101,13 +101,13 @@ pub fn of_shards(spreads: &[Spread]) -> Exact {
 
 /// The shards of a partition key's templates.
 pub fn spreads(model: &Model, entity: &Entity, templates: &[Template]) -> Vec<Spread> {
-    let told: Vec<&str> = templates.iter().flat_map(Template::tells).collect();
+    let readable: Vec<&str> = templates.iter().flat_map(Template::tells).collect();
     let items = items(model, entity, templates);
     let parts = templates.iter().flat_map(|template| &template.parts);
     parts
         .filter_map(|part| match part {
             Part::Shard { name, shards } => {
-                let determined = told.contains(&name.as_str());
+                let determined = readable.contains(&name.as_str());
                 Some(spread(model, entity, name, u64::from(*shards).max(1), determined, items))
             }
             Part::Literal(_) | Part::Attribute { .. } => None,
@@ -150,7 +150,7 @@ fn spread(
 /// The share of traffic on the busiest key, before sharding. Attributes are taken to vary independently.
 /// `None` when the model does not say how many values there are.
 pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: When) -> Option<Exact> {
-    let names = told_once(templates);
+    let names = readable_attributes(templates);
     let (mut share, others) = match identified(model, entity, &names, when) {
         Some((count, others)) => (Exact::part(1_u64, count), others),
         None => (Exact::ONE, names),
@@ -214,7 +214,7 @@ fn identified<'a>(
 
 /// The time attributes of a key: items written at the same moment share their values.
 pub fn of_time<'a>(entity: &Entity, templates: &'a [Template]) -> Vec<&'a str> {
-    let mut names = told_once(templates);
+    let mut names = readable_attributes(templates);
     names.retain(|name| {
         let format = entity.attribute(name).and_then(|attribute| attribute.format);
         format.is_some_and(AttributeFormat::is_time) && skew_of(entity, name) != Some(Skew::Uniform)
@@ -253,7 +253,7 @@ fn of_present(
 }
 
 /// The attributes whose values can be read from the templates' texts, each once.
-fn told_once(templates: &[Template]) -> Vec<&str> {
+fn readable_attributes(templates: &[Template]) -> Vec<&str> {
     let mut seen: Vec<&str> = Vec::new();
     for name in templates.iter().flat_map(Template::tells) {
         if !seen.contains(&name) {
@@ -269,7 +269,7 @@ fn skew_of(entity: &Entity, name: &str) -> Option<Skew> {
 
 /// How many different keys some templates make of an entity; `None` when the model does not say.
 pub fn different(model: &Model, entity: &Entity, templates: &[Template]) -> Option<u64> {
-    let names = told_once(templates);
+    let names = readable_attributes(templates);
     let (first, others) = identified(model, entity, &names, When::Any).unwrap_or((1, names));
     let mut values = others.into_iter().map(|name| model.distinct(entity, name));
     let values = values.try_fold(first, |product, values| Some(product.saturating_mul(values?)))?;

@@ -1,7 +1,7 @@
 //! A shell script that creates the tables with the AWS command line.
 //!
-//! It takes the endpoint from the environment (`AWS_ENDPOINT_URL`), as that tool does, so one script serves this
-//! database and the service.
+//! The script takes the endpoint from the environment (`AWS_ENDPOINT_URL`), as the AWS command line does, so
+//! one script works with this database and with the service.
 
 use std::fmt::Write as _;
 
@@ -18,7 +18,8 @@ pub fn write(model: &str, tables: &[TableDefinition]) -> String {
     let title: String = model.chars().filter(|letter| !letter.is_control()).collect();
     let _ =
         writeln!(script, "# Creates the tables of {title}. Set AWS_ENDPOINT_URL to use another endpoint.");
-    // Version 2 of the tool shows answers in a pager; version 1 knows neither the pager nor the option against it.
+    // Version 2 of the AWS command line shows answers in a pager. Version 1 has no pager and no option
+    // against it.
     script.push_str("set -eu\nexport AWS_PAGER=''\n");
     for table in tables {
         write_table(&mut script, table);
@@ -46,7 +47,7 @@ fn write_table(script: &mut String, table: &TableDefinition) {
         );
     }
     write_scaling(script, table);
-    // One replica a request: the table is updating until it is there.
+    // One replica per request: the table is in state UPDATING until the replica exists.
     for region in &table.replicas {
         let updates =
             Json::List(vec![Json::object([("Create", Json::object([("RegionName", Json::text(region))]))])]);
@@ -60,7 +61,7 @@ fn write_table(script: &mut String, table: &TableDefinition) {
     }
 }
 
-/// The table with the stream of old and new images that replicas need.
+/// The table with the stream of old and new images that its replicas need.
 fn replicated(table: &TableDefinition) -> TableDefinition {
     let stream = if table.replicas.is_empty() { table.stream } else { Some(StreamViewType::NewAndOldImages) };
     TableDefinition { stream, ..table.clone() }
@@ -71,7 +72,7 @@ fn write_scaling(script: &mut String, table: &TableDefinition) {
         return;
     };
     let indexes = table.schema.indexes.iter().filter(|index| index.kind == IndexKind::Global);
-    // An index that does not scale with its table throttles the writes of both.
+    // Indexes scale with the table: an index with too little capacity throttles the writes of both.
     let places = indexes.map(|index| (format!("{}/index/{}", table.name, index.name), "index"));
     for (place, kind) in std::iter::once((table.name.clone(), "table")).chain(places) {
         for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
@@ -106,12 +107,13 @@ fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, sc
     );
 }
 
-/// What follows a command that only the service answers: the tables are there without it, and its own message stands above.
+/// The end of a command that only the service supports. The tables exist without it, and the tool prints its
+/// own error.
 fn or_say(text: &str) -> String {
     format!(" || echo {} >&2", quoted(text))
 }
 
-/// The text as one word of the shell.
+/// The text as a quoted word of the shell.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

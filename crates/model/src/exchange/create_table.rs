@@ -1,7 +1,8 @@
 //! `CreateTable` requests and `DescribeTable` answers as JSON, read and written.
 //!
-//! The members are those of the public API; `CloudFormation` shares most of them and reads and writes through the
-//! functions here. Time to live and point-in-time recovery are requests of their own in the API, so they are not written.
+//! The members are those of the public API. `CloudFormation` shares most of them; its modules use the
+//! functions here. Time to live and point-in-time recovery have requests of their own in the API, so they are
+//! not written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +16,7 @@ use super::supported;
 use crate::json::{Json, Members};
 use crate::tables::{Billing, Provisioned, TableDefinition, Units};
 
-/// The warm throughput of a table that was just made on demand (developer guide: warm throughput).
+/// The warm throughput of a new on-demand table (developer guide: warm throughput).
 const WARM_READS: u64 = 12_000;
 const WARM_WRITES: u64 = 4_000;
 
@@ -62,7 +63,7 @@ pub fn read_table(json: &Json, path: &str, faults: &mut Faults) -> Option<TableD
     Some(table)
 }
 
-/// The other regions of a described table; its own stands in its name.
+/// The other regions of a described table, without the region in its ARN.
 fn read_replicas(json: &Json) -> Vec<String> {
     let own = json.str_at("TableArn").and_then(|arn| arn.split(':').nth(3)).unwrap_or_default();
     let replicas = json.get("Replicas").map_or(&[][..], Json::elements);
@@ -70,7 +71,7 @@ fn read_replicas(json: &Json) -> Vec<String> {
     regions.filter(|region| *region != own).map(str::to_owned).collect()
 }
 
-/// The tables of a document as they were written, each with its path.
+/// The tables of a document as written, each with its path.
 pub fn written(json: &Json) -> Vec<(String, &Json)> {
     let unwrapped = |json, path: String| -> (String, &Json) {
         let inner =
@@ -85,17 +86,18 @@ pub fn written(json: &Json) -> Vec<(String, &Json)> {
     }
 }
 
-/// The paths of what a request or a description says and a model does not hold.
+/// The paths of members of a request or description that a model cannot hold.
 pub fn unheld(table: &Json) -> Vec<String> {
-    let mut told = table.clone();
+    let mut chosen = table.clone();
     if table.get("TableStatus").is_some() {
-        // Every table and index that is described has a warm throughput; it says something where it grew or was chosen.
-        forget_usual(&mut told);
-        if let Some(Json::List(indexes)) = told.get_mut("GlobalSecondaryIndexes") {
+        // Every described table and index has a warm throughput. It is meaningful only if it was raised or
+        // chosen.
+        forget_usual(&mut chosen);
+        if let Some(Json::List(indexes)) = chosen.get_mut("GlobalSecondaryIndexes") {
             indexes.iter_mut().for_each(forget_usual);
         }
     }
-    supported::part(&told, &supported::TABLE).unheld
+    supported::part(&chosen, &supported::TABLE).unheld
 }
 
 fn forget_usual(holder: &mut Json) {
@@ -105,7 +107,7 @@ fn forget_usual(holder: &mut Json) {
     }
 }
 
-/// The path of a member.
+/// The path of a member of an object.
 pub fn member(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
@@ -150,7 +152,7 @@ fn read_attribute_types(json: &Json, path: &str, faults: &mut Faults) -> BTreeMa
     types
 }
 
-/// The type of a key attribute by its name on the wire.
+/// The type of a key attribute from its name in the API.
 pub fn key_type(name: &str) -> Option<KeyType> {
     match name {
         "S" => Some(KeyType::S),
@@ -160,7 +162,7 @@ pub fn key_type(name: &str) -> Option<KeyType> {
     }
 }
 
-/// The name on the wire of a key attribute's type.
+/// The name in the API of a key attribute's type.
 pub const fn key_type_name(key_type: KeyType) -> &'static str {
     match key_type {
         KeyType::S => "S",
@@ -218,7 +220,7 @@ fn read_index(
     Some(IndexSchema { name: name.to_owned(), kind, key, projection })
 }
 
-/// Reads a projection; a missing one is read as ALL, which is what tools write when they leave it out.
+/// Reads a projection; a missing one is read as ALL, which is what tools mean when they omit it.
 pub fn read_projection(json: Option<&Json>, path: &str, faults: &mut Faults) -> Projection {
     let Some(json) = json else {
         return Projection::All;
@@ -262,7 +264,7 @@ fn read_billing(json: &Json) -> Billing {
     }
 }
 
-/// Reads capacity units; a table on demand is described with zeros, which are none.
+/// Reads capacity units. The description of an on-demand table has zeros, which are read as no units.
 pub fn read_units(json: &Json) -> Option<Units> {
     let read = json.get("ReadCapacityUnits").and_then(Json::as_u64)?;
     let write = json.get("WriteCapacityUnits").and_then(Json::as_u64)?;
@@ -287,7 +289,7 @@ pub fn write_request(table: &TableDefinition) -> Json {
     Json::Object(members)
 }
 
-/// Writes the members that say keys, indexes and capacity: those that `CreateTable` and `CloudFormation` share.
+/// Writes the members for keys, indexes and capacity, which `CreateTable` and `CloudFormation` share.
 pub fn write_schema(table: &TableDefinition) -> Members {
     let definitions = table.key_attributes().into_iter().map(|attribute| {
         Json::object([
@@ -396,9 +398,9 @@ mod tests {
     fn every_fault_is_told_with_its_place() {
         let text = r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"a","AttributeType":"X"}],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}]}"#;
         let faults = read_document(&Json::parse(text).expect("JSON")).expect_err("faults");
-        let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+        let reported: Vec<String> = faults.iter().map(ToString::to_string).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "AttributeDefinitions[0]: write AttributeName and AttributeType, which is S, N or B",
                 "KeySchema[0]: AttributeDefinitions does not define a",

@@ -1,14 +1,14 @@
-//! What every import yields and every export starts from: tables, entities with key templates, items.
+//! The common form of all imports and exports: tables, entities with key templates, items.
 //!
-//! It says no more than other tools' formats can say. What only the model file knows (patterns, rates, counts) is added
-//! when a draft becomes a model.
+//! It holds no more than other tools' formats can. The parts that only the model file has (patterns, rates,
+//! counts) are added when a draft becomes a model.
 
 use keywright_semantics::value::{Item, ValueType};
 
 use super::infer::Entity;
 use crate::tables::TableDefinition;
 
-/// A model as far as other formats know it.
+/// A model, limited to what other formats can express.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
     pub name: String,
@@ -20,16 +20,17 @@ pub struct Draft {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftTable {
     pub definition: TableDefinition,
-    /// Attributes that the document lists besides the table's keys, with their types.
+    /// Attributes that the document lists in addition to the table's keys, with their types.
     pub declared: Vec<(String, ValueType)>,
     pub entities: Vec<Entity>,
     /// No two have the same key.
     pub items: Vec<Item>,
-    /// How much is in the table, where its description says so.
+    /// The size of the table, if its description gives it.
     pub measured: Option<Measured>,
 }
 
-/// What a description counts. The service counts every six hours or so (API reference: `TableDescription`).
+/// The counts of a description, which the service updates about every six hours (API reference:
+/// `TableDescription`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     pub items: u64,

@@ -1,4 +1,4 @@
-//! A model to any known format.
+//! Writes a model in any known format.
 
 use keywright_semantics::request::parts::StreamViewType;
 
@@ -10,13 +10,13 @@ use super::{cli_script, create_table, yaml};
 use crate::json::Json;
 use crate::tables::{Billing, TableDefinition};
 
-/// What a model is written as.
+/// The target format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     Workbench {
-        /// The document the model came from: what it says besides the model stays in it.
+        /// The document that the model came from; members that the model does not cover stay in it.
         base: Option<Document>,
-        /// The date a new document shows, such as `Apr 25, 2023, 05:37 PM`.
+        /// The date shown in a new document, such as `Apr 25, 2023, 05:37 PM`.
         written: String,
     },
     CreateTable,
@@ -25,7 +25,7 @@ pub enum Target {
     CloudFormationJson(Resource),
 }
 
-/// The text, and in sentences what the format cannot hold or holds otherwise.
+/// The text, and notes on what the format cannot hold or holds in another way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exported {
     pub text: String,
@@ -36,14 +36,14 @@ pub struct Exported {
 pub fn export(draft: &Draft, target: &Target) -> Result<Exported, Faults> {
     let tables: Vec<_> = draft.tables.iter().map(|table| table.definition.clone()).collect();
     let template = |resource| cloudformation::write(&draft.description, &tables, resource);
-    let (text, told) = match target {
+    let (text, notes) = match target {
         Target::Workbench { base, written } => {
             let Written { document, lost } = match base {
                 Some(base) => base.updated(draft),
                 None => Document::fresh(draft, written),
             };
-            let told = lost.iter().map(|lost| format!("Not in this format: {lost}"));
-            (with_newline(document.to_text()), told.collect())
+            let notes = lost.iter().map(|lost| format!("Not in this format: {lost}"));
+            (with_newline(document.to_text()), notes.collect())
         }
         Target::CreateTable => {
             let requests: Vec<Json> = tables.iter().map(create_table::write_request).collect();
@@ -62,10 +62,10 @@ pub fn export(draft: &Draft, target: &Target) -> Result<Exported, Faults> {
             (with_newline(template(resource).pretty()), about_replicas(&tables, resource))
         }
     };
-    Ok(Exported { text, told })
+    Ok(Exported { text, told: notes })
 }
 
-/// What `CreateTable` does not set, and the operation that does.
+/// The settings that `CreateTable` does not have, with the operation that sets each.
 fn after_creation(table: &TableDefinition) -> Vec<String> {
     let name = &table.name;
     let mut lost = Vec::new();
@@ -89,25 +89,25 @@ fn after_creation(table: &TableDefinition) -> Vec<String> {
     lost
 }
 
-/// What is written otherwise than the model says, because replicas need it.
+/// The settings that are written differently from the model because replicas require it.
 fn replicated_streams(tables: &[TableDefinition]) -> Vec<String> {
     let tables = tables.iter().filter(|table| !table.replicas.is_empty());
     let differing = tables.filter(|table| table.stream != Some(StreamViewType::NewAndOldImages));
-    let told = differing.map(|table| {
+    let notes = differing.map(|table| {
         format!("{}: replicas need a stream of new and old images; it is written with one", table.name)
     });
-    told.collect()
+    notes.collect()
 }
 
 fn about_replicas(tables: &[TableDefinition], resource: &Resource) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     match resource {
         Resource::GlobalTable(regions) => {
             for table in
                 tables.iter().filter(|table| table.replicas.iter().any(|region| !regions.contains(region)))
             {
                 let own = table.replicas.join(", ");
-                told.push(format!(
+                notes.push(format!(
                     "{}: the model's replicas ({own}) give way to the regions given",
                     table.name
                 ));
@@ -116,15 +116,15 @@ fn about_replicas(tables: &[TableDefinition], resource: &Resource) -> Vec<String
         Resource::AsModelled => {
             for table in tables.iter().filter(|table| !table.replicas.is_empty()) {
                 let others = table.replicas.join(", ");
-                told.push(format!(
+                notes.push(format!(
                     "{}: deploy the stack in the table's own region, not in {others}",
                     table.name
                 ));
             }
-            told.extend(replicated_streams(tables));
+            notes.extend(replicated_streams(tables));
         }
     }
-    told
+    notes
 }
 
 fn with_newline(mut text: String) -> String {

@@ -1,8 +1,8 @@
-//! What can be wrong with a document that is brought in.
+//! Faults in an imported document.
 
 use std::fmt;
 
-/// One fault: where it is and what to write there.
+/// One fault: its place, and what to write there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExchangeFault {
     /// The path in the document, such as `DataModel[0].KeyAttributes`; empty for the document itself.
@@ -24,5 +24,5 @@ impl fmt::Display for ExchangeFault {
 
 impl std::error::Error for ExchangeFault {}
 
-/// Every fault that was found.
+/// All faults found.
 pub type Faults = Vec<ExchangeFault>;

@@ -1,4 +1,4 @@
-//! Any file of a known format to a model.
+//! Imports a file of any known format as a model.
 
 use super::cloudformation;
 use super::create_table;
@@ -7,23 +7,23 @@ use super::fault::{ExchangeFault, Faults};
 use super::lines::Lines;
 use super::live::{described, of_items};
 use super::repair::{distinct_names, made_readable};
-use super::sidecar::to_model_beside;
+use super::sidecar::to_model_with_sidecar;
 use super::to_model::{Made, to_model};
 use super::workbench_json::{Document, Read};
 use super::yaml;
 use crate::json::Json;
 use crate::{Model, parse as parse_model, write as write_model};
 
-/// Where a model came from.
+/// The origin of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The document itself, so that what the model cannot hold is there when it is written back.
+    /// The document itself. It keeps what the model cannot hold, for a later export.
     Workbench(Document),
     CreateTable,
     CloudFormation,
 }
 
-/// A model that was brought in.
+/// An imported model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
     pub model: Model,
@@ -31,8 +31,9 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Reads a file of any known format. `name` is what the model is called where the file does not say; `side` is a model
-/// that knows what a Workbench document cannot say, such as patterns and counts. Other formats have no side.
+/// Reads a file of any known format. `name` names the model if the file does not. `side` is a model with the
+/// parts that a Workbench document cannot hold, such as patterns and counts; other formats have no such
+/// model.
 pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, Faults> {
     let tree = parse(text)?;
     let (draft, source, mut notes) = if Document::looks_like(&tree) {
@@ -55,13 +56,13 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
         return Err(vec![ExchangeFault::new("", unknown(&tree))]);
     };
     let Made { mut model, notes: more } = match (&source, side) {
-        (Source::Workbench(document), Some(side)) => to_model_beside(document, &draft, side),
+        (Source::Workbench(document), Some(side)) => to_model_with_sidecar(document, &draft, side),
         _ => to_model(&draft),
     };
     notes.extend(more);
     if let Source::Workbench(document) = &source {
         let (patterns, more) = document.patterns(&model);
-        // A side model knows the queries it was made of, and says more of them.
+        // The side model already contains the patterns made from the queries, with more detail.
         let new =
             patterns.into_iter().filter(|new| !model.patterns.iter().any(|known| known.text == new.text));
         model.patterns.extend(new.collect::<Vec<_>>());
@@ -74,12 +75,12 @@ pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, 
     Ok(Imported { model, source, notes })
 }
 
-/// Whether a text is of the format that a side model goes with.
+/// Whether a text has the format that a side model belongs to.
 pub fn takes_a_side(text: &str) -> bool {
     parse(text).is_ok_and(|tree| Document::looks_like(&tree))
 }
 
-/// What requests and descriptions say and a model does not hold, with its lines.
+/// The members of requests and descriptions that a model cannot hold, with their lines.
 fn create_table_notes(written: &[(String, &Json)], text: &str) -> Vec<String> {
     let lines = Lines::of(text);
     let mut notes = Vec::new();
@@ -94,7 +95,8 @@ fn create_table_notes(written: &[(String, &Json)], text: &str) -> Vec<String> {
     notes
 }
 
-/// Whether the model can be written and read again: what a file says may be no table that the service would take.
+/// Checks that the model can be written and read again: the file can describe a table that the service would
+/// refuse.
 pub fn readable(model: &Model) -> Result<(), Faults> {
     let mut twice = Faults::new();
     for (at, table) in model.tables.iter().enumerate() {
@@ -112,14 +114,14 @@ pub fn readable(model: &Model) -> Result<(), Faults> {
         return Err(twice);
     }
     let faults = parse_model(&write_model(model)).err().unwrap_or_default();
-    let told = faults
+    let reported = faults
         .into_iter()
         .map(|fault| ExchangeFault::new("", format!("what the file says makes no model: {}", fault.text)));
-    let told: Faults = told.collect();
-    if told.is_empty() { Ok(()) } else { Err(told) }
+    let reported: Faults = reported.collect();
+    if reported.is_empty() { Ok(()) } else { Err(reported) }
 }
 
-/// JSON, or YAML where it is no JSON; a file that begins like JSON is told what is wrong with it as JSON.
+/// Reads JSON, or YAML if the text is not JSON. A text that begins like JSON is reported with its JSON error.
 fn parse(text: &str) -> Result<Json, Faults> {
     match Json::parse(text) {
         Ok(tree) => Ok(tree),

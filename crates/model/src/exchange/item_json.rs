@@ -1,7 +1,8 @@
-//! Items as JSON: `DynamoDB`'s typed form read and written, and untyped values understood where authors wrote them.
+//! Items as JSON: reads and writes `DynamoDB`'s typed form, and interprets untyped values in hand-written
+//! documents.
 //!
-//! Data models that people drew by hand hold values such as `{"M": {"foo": "bar"}}`, which no service would take. They
-//! are read as what they evidently mean, and the reader is told that they were not written in the typed form.
+//! Hand-drawn data models hold values such as `{"M": {"foo": "bar"}}`, which the service would refuse. They
+//! are read as what they evidently mean, and a note says that they are not in the typed form.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,14 +11,14 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 
 use crate::json::{Json, Members};
 
-/// An item that was read, and whether every value in it was in the typed form.
+/// An item, and whether all its values are in the typed form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadItem {
     pub item: Item,
     pub typed: bool,
 }
 
-/// Reads an item; `None` for what is no object.
+/// Reads an item; `None` if the value is not an object.
 pub fn read_item(json: &Json) -> Option<ReadItem> {
     let Json::Object(members) = json else {
         return None;
@@ -27,7 +28,7 @@ pub fn read_item(json: &Json) -> Option<ReadItem> {
     Some(ReadItem { item, typed })
 }
 
-/// Reads a value in the typed form, or as what it evidently means; `typed` becomes false in the second case.
+/// Reads a value in the typed form, or as what it evidently means. In the second case `typed` becomes false.
 fn read_value(json: &Json, typed: &mut bool) -> AttributeValue {
     if let Json::Object(members) = json
         && let [(name, body)] = members.as_slice()

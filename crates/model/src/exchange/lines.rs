@@ -1,12 +1,13 @@
-//! In which line each member of a JSON or YAML document stands, for what is said about it.
+//! The line of each member of a JSON or YAML document, for messages about it.
 //!
-//! It reads the text once more, because the tree of values has no places: only a few of them are ever named.
+//! It reads the text a second time, because the tree of values has no positions: messages name only a few of
+//! them.
 
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser};
 
-/// Places that are remembered; a document with more is told about without lines.
+/// The most places that are recorded; messages about larger documents have no lines.
 const PLACES_MAX: usize = 200_000;
 
 /// Lines by path, such as `Resources.Orders.Properties.KeySchema[0]`.
@@ -15,20 +16,20 @@ pub struct Lines {
     by_path: BTreeMap<String, usize>,
 }
 
-/// A collection that is being read: its path and what comes next in it.
+/// A collection being read: its path and its next element.
 struct Open {
     path: String,
     next: Next,
 }
 
 enum Next {
-    /// The member whose value comes, or none when its name comes.
+    /// The member whose value comes next; `None` if a name comes next.
     Member(Option<String>),
     Element(usize),
 }
 
 impl Lines {
-    /// The lines of a text, as far as it can be read.
+    /// The lines of a text, up to the first syntax error.
     pub fn of(text: &str) -> Self {
         let mut lines = Self::default();
         let mut open: Vec<Open> = Vec::new();
@@ -63,7 +64,7 @@ impl Lines {
         lines
     }
 
-    /// Notes where a value stands and says its path. A member stands where its name does.
+    /// Records the line of a value and returns its path. The line of a member is that of its name.
     fn place(&mut self, open: &mut [Open], line: usize) -> String {
         let Some(around) = open.last_mut() else { return String::new() };
         match &mut around.next {
@@ -77,7 +78,7 @@ impl Lines {
         }
     }
 
-    /// The line of what stands at a path, or of the nearest thing around it.
+    /// The line of the value at a path, or of the nearest enclosing value.
     pub fn line(&self, path: &str) -> Option<usize> {
         let mut path = path;
         loop {

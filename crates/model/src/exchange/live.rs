@@ -1,4 +1,4 @@
-//! A model from a live table: its description and a sample of its items, fetched by whoever can reach it.
+//! Makes a model from a live table: its description and a sample of its items, which the caller fetches.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ use crate::json::Json;
 use crate::overlap::meeting;
 use crate::tables::TableDefinition;
 
-/// What was fetched of one table.
+/// The data fetched from one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveTable {
     /// The answer of DescribeTable.
     pub description: Json,
-    /// The answer of DescribeTimeToLive, where it was given.
+    /// The answer of DescribeTimeToLive, if there was one.
     pub time_to_live: Option<Json>,
-    /// The answer of DescribeContinuousBackups, where it was given.
+    /// The answer of DescribeContinuousBackups, if there was one.
     pub backups: Option<Json>,
-    /// Answers about what a model does not hold, by operation.
+    /// Answers about settings that a model does not hold, by operation.
     pub besides: Vec<(String, Json)>,
-    /// What was asked and refused, in words.
+    /// Requests that were refused, as notes.
     pub unanswered: Vec<String>,
     /// Items in DynamoDB JSON.
     pub items: Vec<Json>,
@@ -50,13 +50,13 @@ pub fn draft(name: &str, tables: &[LiveTable]) -> Result<Draft, Faults> {
     }
 }
 
-/// What the tables say and a model does not hold, and what they did not say.
+/// Notes on settings that a model does not hold, and on requests that were refused.
 pub fn notes(live: &LiveTable) -> Vec<String> {
     let mut found = Vec::new();
     for (_, table) in written(&live.description) {
         let name = table.str_at("TableName").unwrap_or_default();
         let unheld = unheld(table).into_iter();
-        let asked = live.besides.iter().filter_map(|(operation, answer)| besides(operation, answer));
+        let asked = live.besides.iter().filter_map(|(operation, answer)| unheld_setting(operation, answer));
         let unheld: Vec<String> = unheld.chain(asked.map(str::to_owned)).collect();
         if !unheld.is_empty() {
             found.push(format!("{name}: a model does not hold {}; left out", unheld.join(", ")));
@@ -72,8 +72,8 @@ pub fn notes(live: &LiveTable) -> Vec<String> {
     found
 }
 
-/// What an answer says is there.
-fn besides(operation: &str, answer: &Json) -> Option<&'static str> {
+/// The setting that an answer shows to be present.
+fn unheld_setting(operation: &str, answer: &Json) -> Option<&'static str> {
     let any = |name: &str| answer.get(name).is_some_and(|list| !list.elements().is_empty());
     match operation {
         "ListTagsOfResource" => any("Tags").then_some("tags"),
@@ -109,7 +109,7 @@ fn table_draft(mut definition: TableDefinition, live: &LiveTable) -> DraftTable 
     }
 }
 
-/// A table with the entities that its items suggest and what its description counts.
+/// A table with the entities inferred from its items and the counts of its description.
 pub fn described(definition: &TableDefinition, description: &Json, items: &[Item]) -> DraftTable {
     let number = |name: &str| description.get(name).and_then(Json::as_u64);
     let measured =
@@ -117,7 +117,7 @@ pub fn described(definition: &TableDefinition, description: &Json, items: &[Item
     DraftTable { measured, ..of_items(definition, items) }
 }
 
-/// A table with the entities that its items suggest. Entities whose keys nothing tells apart are one.
+/// A table with the entities inferred from its items. Entities whose keys can collide are joined.
 pub fn of_items(definition: &TableDefinition, items: &[Item]) -> DraftTable {
     let borrowed: Vec<&Item> = items.iter().collect();
     let mut groups = classify(definition, &borrowed);
@@ -125,7 +125,7 @@ pub fn of_items(definition: &TableDefinition, items: &[Item]) -> DraftTable {
     loop {
         let entities = infer(definition, &borrowed, &groups, &BTreeMap::new(), &[]);
         let draft = with_entities(definition.clone(), entities, items.to_vec());
-        // Each time there is a group less.
+        // Each round joins two groups, so the loop ends.
         let Some((one, other)) = meeting_entities(&draft).filter(|_| groups.len() > 1) else {
             return with_doubts(draft, doubts);
         };
@@ -141,7 +141,7 @@ pub fn of_items(definition: &TableDefinition, items: &[Item]) -> DraftTable {
     }
 }
 
-/// The first two entities that could have one key.
+/// The first two entities that can have the same key.
 fn meeting_entities(draft: &DraftTable) -> Option<(usize, usize)> {
     let alone = Draft { name: String::new(), description: String::new(), tables: vec![draft.clone()] };
     let model = to_model(&alone).model;
@@ -166,7 +166,8 @@ fn with_entities(definition: TableDefinition, mut entities: Vec<Entity>, items: 
     DraftTable { definition, declared, entities, items, measured: None }
 }
 
-/// Says which entities were joined, with the first entity: whose they are now may have another name.
+/// Notes which entities were joined. The note belongs to the first entity, because the joined one can have
+/// another name.
 fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTable {
     if let Some(first) = draft.entities.first_mut().filter(|_| !joined.is_empty()) {
         first.guessed = true;
@@ -180,7 +181,8 @@ fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTab
     draft
 }
 
-/// An entity for a table of which no item is known: the keys as they are, with the types that only attributes can say.
+/// An entity for a table without known items: the key attributes as they are, with attributes that give their
+/// types.
 pub(super) fn unknown_entity(definition: &TableDefinition) -> Entity {
     let keys = definition.key_attributes();
     let attributes = keys.iter().map(|key| Attribute {
@@ -296,7 +298,7 @@ mod tests {
             r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST","ItemCount":30,"TableSizeBytes":3000}"#,
         )
         .expect("JSON");
-        // The published examples number everything 12345.
+        // The published examples use 12345 for every number.
         let item = Json::parse(
             r#"{"pk":{"S":"c#12345"},"sk":{"S":"o#12345"},"customerId":{"S":"12345"},"orderId":{"S":"12345"},"no":{"S":"12345"}}"#,
         )
@@ -316,13 +318,13 @@ mod tests {
         assert_eq!(template("pk").as_deref(), Some("c#{customerId}"));
         assert_eq!(template("sk").as_deref(), Some("o#{orderId}"));
         assert_eq!((entity.count, entity.size_bytes), (Some(30), Some(100)));
-        let told = made.notes.join("\n");
+        let notes = made.notes.join("\n");
         for part in [
             "count and size of",
             "are guessed from 1 item; read them over",
             "pk: customerId behind `c`, though no, orderId has the same values in the examples",
         ] {
-            assert!(told.contains(part), "{part} in {told}");
+            assert!(notes.contains(part), "{part} in {notes}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Data models to and from the formats other tools speak.
+//! Data models in the formats of other tools, read and written.
 //!
-//! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates, items. What
-//! only the model file knows joins when a draft becomes a model.
+//! Every import yields a [`draft::Draft`], every export starts from one: tables, entities with key templates,
+//! items. The parts that only the model file has are added when a draft becomes a model.
 
 pub mod cli_script;
 pub mod cloudformation;

@@ -14,13 +14,13 @@ use crate::tables::{self, AutoScaling, Policies, Provisioned, Scaling, TableDefi
 use crate::template::matching;
 use crate::{self as model, Entity, KeyPart, Model, Node, NodeKind, StreamView, Table};
 
-/// The field of a model file that holds what templates say of a table and a model does not.
+/// The model file's field for table settings of templates that a model has no field for.
 pub(super) const CLOUDFORMATION_EXTENSION: &str = "x-cloudformation";
 
-/// A model's items as they are stored, by table.
+/// A model's stored items, by table.
 pub type Items = BTreeMap<String, Vec<Item>>;
 
-/// The items that the model's own data section shows as they are stored.
+/// The stored items in the model's own data section.
 pub fn stored_items(model: &Model) -> Items {
     let mut found = Items::new();
     for raw in &model.data.items {
@@ -30,7 +30,7 @@ pub fn stored_items(model: &Model) -> Items {
     found
 }
 
-/// A tree of the model file as JSON.
+/// A model-file tree as JSON.
 pub fn json(node: &Node) -> Json {
     match &node.kind {
         NodeKind::Null => Json::Null,
@@ -77,7 +77,8 @@ fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
 }
 
 pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
-    // What no item has is in no document; it only tells the model an index key's type.
+    // Attributes that no item has are left out of documents; they only give the model the type of an index
+    // key.
     let absent = |name: &str| entity.attribute(name).is_some_and(|known| known.present_ppm == Some(0));
     let keys = definition.key_attributes().into_iter().filter(|key| !absent(&key.name));
     let templates = keys.filter_map(|key| {
@@ -100,7 +101,7 @@ pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferre
     }
 }
 
-/// The entity an item belongs to: the one whose templates fit its key, the most telling first.
+/// The entity of an item: its templates fit the item's key, the most specific entity first.
 pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &Item) -> Option<usize> {
     let keys: Vec<&KeyAttribute> = definition.schema.key.attributes().collect();
     let fits = |entity: &Inferred| {
@@ -122,7 +123,7 @@ pub(super) fn owner(definition: &TableDefinition, entities: &[Inferred], item: &
     fitting.max_by_key(|(at, entity)| (telling(entity), std::cmp::Reverse(*at))).map(|(at, _)| at)
 }
 
-/// Attributes that only fill keys: a template names them and no example has them.
+/// Attributes that only fill keys: templates name them, but no example has them.
 fn mark_variables(entity: &mut Inferred, items: &[Item]) {
     let members: Vec<&Item> = entity.members.iter().filter_map(|at| items.get(*at)).collect();
     let in_template = |name: &str| {
@@ -154,14 +155,14 @@ fn declared(entities: &[Inferred]) -> Vec<(String, ValueType)> {
     found
 }
 
-/// What the model's extension says that a stack does with a table.
+/// The model's extension that says what a stack does with a removed table.
 fn policies(model: &Model, table: &str) -> Policies {
     let extension = model.extensions.iter().find(|(name, _)| name == CLOUDFORMATION_EXTENSION);
     let own = extension.and_then(|(_, tables)| tables.get(table));
     Policies::of(|name| own.and_then(|own| own.get(name)).and_then(Node::scalar))
 }
 
-/// The definition of a model's table.
+/// The definition of one of the model's tables.
 pub fn definition(table: &Table) -> TableDefinition {
     let key = KeySchema {
         partition: vec![key_attribute(&table.partition)],

@@ -1,6 +1,6 @@
-//! What an import does with parts of a document that make no model: the rest is kept, and a note says what to write.
+//! Repairs an imported document with parts that make no valid model: keeps the rest, and notes what to write.
 //!
-//! A part is judged by what the model file's own reader says of it. It does not know why the reader refuses a part.
+//! The model file's own reader judges each part. This module does not know why the reader refuses one.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use super::import::readable;
 use super::infer::{identifier, key_value_type};
 use crate::{At, Attribute, Entity, Model, Part, Slot, Table, Template};
 
-/// Gives tables and indexes that have the name of an earlier one names of their own.
+/// Renames tables and indexes that repeat an earlier name.
 pub(super) fn distinct_names(draft: &mut Draft, notes: &mut Vec<String>) {
     let mut tables = BTreeSet::new();
     for table in &mut draft.tables {
@@ -34,7 +34,7 @@ pub(super) fn distinct_names(draft: &mut Draft, notes: &mut Vec<String>) {
     }
 }
 
-/// The name, or with a number behind it the first that is not taken yet.
+/// The name, or the first free one with a number appended.
 fn free(taken: &mut BTreeSet<String>, name: &str) -> String {
     let mut free = name.to_owned();
     let mut number = 1_usize;
@@ -45,14 +45,14 @@ fn free(taken: &mut BTreeSet<String>, name: &str) -> String {
     free
 }
 
-/// A step towards a model that can be read: what it changed, in words.
+/// A repair step; returns notes on what it changed.
 type Step = fn(&mut Model) -> Vec<String>;
 
-/// From what keeps most to what keeps least.
+/// In order from the least to the most that is lost.
 const STEPS: [Step; 6] =
     [valid_names, readable_tables, readable_entities, without_parents, without_patterns, without_indexes];
 
-/// The model, without or with raw versions of the parts that its reader refuses.
+/// The model, with parts that its reader refuses left out or replaced by raw versions.
 pub(super) fn made_readable(mut model: Model, notes: &mut Vec<String>) -> Result<Model, Faults> {
     for step in STEPS {
         if readable(&model).is_ok() {
@@ -64,7 +64,7 @@ pub(super) fn made_readable(mut model: Model, notes: &mut Vec<String>) -> Result
     Ok(model)
 }
 
-/// Tables and indexes get names that the service takes.
+/// Renames tables and indexes whose names the service would refuse.
 fn valid_names(model: &mut Model) -> Vec<String> {
     let mut notes = Vec::new();
     let mut tables = BTreeSet::new();
@@ -115,7 +115,8 @@ fn valid_name(name: &str, prefix: &str) -> String {
     valid
 }
 
-/// Leaves out indexes that make a table unreadable, and tables that are unreadable without.
+/// Leaves out indexes that make a table unreadable, and tables that are unreadable without their indexes as
+/// well.
 fn readable_tables(model: &mut Model) -> Vec<String> {
     let mut notes = Vec::new();
     let alone = |table: &Table| readable(&Model { tables: vec![table.clone()], ..empty(model) });
@@ -151,7 +152,7 @@ fn readable_tables(model: &mut Model) -> Vec<String> {
     notes
 }
 
-/// Gives entities that cannot be read the raw key attributes of their table instead.
+/// Replaces the keys of unreadable entities by the raw key attributes of their table.
 fn readable_entities(model: &mut Model) -> Vec<String> {
     let mut notes = Vec::new();
     let mut names = BTreeSet::new();
@@ -180,7 +181,7 @@ fn readable_entities(model: &mut Model) -> Vec<String> {
     notes
 }
 
-/// Whether a table with one entity can be read, in the indexes for which the entity has templates.
+/// Whether a table with one entity is readable, with the indexes that the entity has templates for.
 fn alone(model: &Model, table: &Table, entity: &Entity) -> Result<(), Faults> {
     let used = |name: &str| entity.slots.iter().any(|(index, _)| index == name);
     let indexes = table.indexes.iter().filter(|index| used(&index.name)).cloned().collect();
@@ -189,7 +190,7 @@ fn alone(model: &Model, table: &Table, entity: &Entity) -> Result<(), Faults> {
     readable(&Model { tables, entities: vec![entity], ..empty(model) })
 }
 
-/// An entity whose keys are whatever the key attributes hold.
+/// An entity whose keys are the plain values of the key attributes.
 fn raw(table: &Table, entity: &Entity) -> Entity {
     let template = |name: &str| {
         let parts = vec![Part::Attribute { name: name.to_owned(), pad: None }];
@@ -251,7 +252,7 @@ fn without_indexes(model: &mut Model) -> Vec<String> {
     notes
 }
 
-/// A model with the same name and nothing in it.
+/// A model with the same name and no contents.
 fn empty(model: &Model) -> Model {
     Model { name: model.name.clone(), ..Model::default() }
 }

@@ -1,8 +1,9 @@
-//! Counts of a live table against what its sample shows: a few orders are in it whole, of another only a line.
+//! Corrects counts of a live table that its sample contradicts: a sample can hold all lines of some orders
+//! and one of others.
 //!
-//! How many there are of each entity is reckoned from the sample. An attribute that identifies another entity then seems to
-//! have no more values than that one has items. Where this leaves an entity fewer keys than items, its own items say how
-//! many values there are.
+//! The number of items of each entity is extrapolated from the sample. An attribute that identifies another
+//! entity then seems to have at most as many values as that entity has items. If this leaves an entity fewer
+//! keys than items, the number of values is extrapolated from the entity's own items.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use super::infer::{Entity as Inferred, values};
 use crate::distribution::different;
 use crate::{Model, Template};
 
-/// Says how many values key attributes have where the model would contradict itself.
+/// Sets the number of different values of key attributes where the model would contradict itself.
 pub(super) fn settle(model: &mut Model, draft: &Draft) {
     let has_key = |table: &&DraftTable| !table.definition.schema.key.partition.is_empty();
     let inferred = draft.tables.iter().filter(has_key).flat_map(|table| {
@@ -28,7 +29,7 @@ pub(super) fn settle(model: &mut Model, draft: &Draft) {
     }
 }
 
-/// Whether an entity has fewer keys than items.
+/// Whether an entity has fewer possible keys than items.
 fn short(model: &Model, place: usize) -> bool {
     let Some(entity) = model.entities.get(place) else { return false };
     let Some(table) = model.table(&entity.table) else { return false };
@@ -37,7 +38,8 @@ fn short(model: &Model, place: usize) -> bool {
     values.zip(entity.count).is_some_and(|(values, count)| values < count)
 }
 
-/// How many values an attribute of a key has among so many items, by those of the sample; none if it is in no key.
+/// The number of values of a key attribute among `count` items, extrapolated from the sample. `None` if it is
+/// in no key.
 fn seen(table: &DraftTable, entity: &Inferred, name: &str, count: u64) -> Option<u64> {
     let templates: Vec<(&str, &str)> = table
         .key_names()

@@ -1,8 +1,8 @@
-//! A document and the model that was exported to it, put together again.
+//! Merges a Workbench document with the model that was exported to it.
 //!
-//! The document says less than the model did, and may have been changed since. What it would say had nobody touched it is
-//! known: the model is written into it and read again. Where the document says just that, the model's own words stand;
-//! where it says something else, its author changed it, and the change is taken over.
+//! The document holds less than the model and can have been edited since. To find the edits, the model is
+//! written into the document and read back: that is the untouched state. Where the document equals it, the
+//! model's values stay; where it differs, its author edited it and the edit wins.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,10 @@ use super::to_model::{Made, to_model};
 use super::workbench_json::Document;
 use crate::{DataSource, Entity, Index, Model, Table};
 
-/// Makes a model of a document and its draft, with everything that `side` knows and a document cannot say: patterns,
-/// counts and sizes, local indexes and keys of several attributes, templates of indexes, time to live, streams.
-pub(super) fn to_model_beside(document: &Document, draft: &Draft, side: &Model) -> Made {
+/// Makes a model of a document and its draft, plus everything in `side` that a document cannot hold:
+/// patterns, counts and sizes, local indexes and keys of several attributes, templates of indexes, time to
+/// live, streams.
+pub(super) fn to_model_with_sidecar(document: &Document, draft: &Draft, side: &Model) -> Made {
     let fresh = to_model(draft);
     let untouched = to_model(&document.updated(&of_model(side, &items_of(draft))).document.read_all().draft);
     let (now, was) = (&fresh.model, &untouched.model);
@@ -27,12 +28,12 @@ pub(super) fn to_model_beside(document: &Document, draft: &Draft, side: &Model) 
             partition: changed(&side.partition, &was.partition, &now.partition),
             sort: changed(&side.sort, &was.sort, &now.sort),
             billing: changed(&side.billing, &was.billing, &now.billing),
-            indexes: merged(&side.indexes, &was.indexes, &now.indexes, |index| &index.name, index_beside),
+            indexes: merged(&side.indexes, &was.indexes, &now.indexes, |index| &index.name, merged_index),
             ..side.clone()
         },
     );
     let mut entities =
-        merged(&side.entities, &was.entities, &now.entities, |entity| &entity.name, entity_beside);
+        merged(&side.entities, &was.entities, &now.entities, |entity| &entity.name, merged_entity);
     entities.extend(unknown_kinds(draft, side, now, &entities));
     let notes = fresh.notes.into_iter().filter(|note| !untouched.notes.contains(note));
     let model = Model {
@@ -50,13 +51,13 @@ fn items_of(draft: &Draft) -> Items {
     draft.tables.iter().map(|table| (table.definition.name.clone(), table.items.clone())).collect()
 }
 
-/// What the document says now where that is something else than it would say untouched, else what the model says.
+/// The document's value if it was edited, otherwise the model's value.
 fn changed<T: Clone + PartialEq>(side: &T, was: &T, now: &T) -> T {
     if was == now { side.clone() } else { now.clone() }
 }
 
-/// The model's things without those that the document lost, each merged with what the document says of it, then those
-/// that the document has anew.
+/// The model's things without those deleted from the document, each merged with the document's version, then
+/// those added to the document.
 fn merged<T: Clone>(
     side: &[T],
     was: &[T],
@@ -68,14 +69,14 @@ fn merged<T: Clone>(
     let kept = side.iter().filter_map(|own| match (find(was, own), find(now, own)) {
         (Some(was), Some(now)) => Some(merge(own, &was, &now)),
         (Some(_), None) => None,
-        // A document has no place for it, or calls it otherwise.
+        // The document cannot hold it, or has it under another name.
         (None, _) => Some(own.clone()),
     });
     let new = now.iter().filter(|now| find(was, now).is_none() && find(side, now).is_none());
     kept.chain(new.cloned()).collect()
 }
 
-fn index_beside(side: &Index, was: &Index, now: &Index) -> Index {
+fn merged_index(side: &Index, was: &Index, now: &Index) -> Index {
     Index {
         partition: changed(&side.partition, &was.partition, &now.partition),
         sort: changed(&side.sort, &was.sort, &now.sort),
@@ -84,7 +85,7 @@ fn index_beside(side: &Index, was: &Index, now: &Index) -> Index {
     }
 }
 
-fn entity_beside(side: &Entity, was: &Entity, now: &Entity) -> Entity {
+fn merged_entity(side: &Entity, was: &Entity, now: &Entity) -> Entity {
     let attributes = merged(
         &side.attributes,
         &was.attributes,
@@ -105,7 +106,7 @@ fn entity_beside(side: &Entity, was: &Entity, now: &Entity) -> Entity {
         attributes,
         ..side.clone()
     };
-    // A template that came with the document names variables that no list of attributes has.
+    // A template from the document can name variables that are in no list of attributes.
     let used: BTreeSet<&str> = entity
         .slots
         .iter()
@@ -130,7 +131,8 @@ fn entity_beside(side: &Entity, was: &Entity, now: &Entity) -> Entity {
     entity
 }
 
-/// Entities of items that none of the model's fits: in a document without facets only its items say that they are new.
+/// Entities of items that fit none of the model's entities. In a document without facets only its items
+/// reveal them.
 fn unknown_kinds(draft: &Draft, side: &Model, now: &Model, known: &[Entity]) -> Vec<Entity> {
     let mut found = Vec::new();
     for table in &draft.tables {

@@ -1,22 +1,23 @@
-//! What a model holds of a table's description, member by member: everything else is named, so that nothing goes missing
-//! in silence.
+//! The members of a table's description that a model holds. All others are reported, so that nothing is lost
+//! silently.
 //!
-//! The members are those of `CreateTable` and `DescribeTable` (API reference of 2026-09), of the CloudFormation resources
-//! `AWS::DynamoDB::Table` and `AWS::DynamoDB::GlobalTable` and of SAM's `AWS::Serverless::SimpleTable`. Lists name what
-//! *is* held, so that a member that did not exist when this was written is named as well.
+//! The members are those of `CreateTable` and `DescribeTable` (API reference of 2026-09), of the
+//! CloudFormation resources `AWS::DynamoDB::Table` and `AWS::DynamoDB::GlobalTable` and of SAM's
+//! `AWS::Serverless::SimpleTable`. The lists name what *is* held, so that members added to the API later are
+//! reported as well.
 
 use crate::json::Json;
 
-/// How much of a value a model holds.
+/// The part of a value that a model holds.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// All of it.
     Held,
-    /// Nothing, and nobody misses it: what a description says of its own making.
+    /// Nothing, and the loss does not matter: data about the description itself, such as its creation date.
     Passing,
-    /// These members of an object.
+    /// Only these members of an object.
     Members(&'static [(&'static str, Shape)]),
-    /// So much of each element of a list.
+    /// The same part of each element of a list.
     Each(&'static Shape),
 }
 
@@ -63,7 +64,7 @@ const SCALING: Shape = Members(&[
 const WRITES: Shape = Members(&[("WriteCapacityAutoScalingSettings", SCALING)]);
 const READS: Shape = Members(&[("ReadCapacityUnits", Held), ("ReadCapacityAutoScalingSettings", SCALING)]);
 
-/// A request of `CreateTable` or what `DescribeTable` says of a table.
+/// A `CreateTable` request or a `DescribeTable` answer.
 pub const TABLE: Shape = Members(&[
     ("TableName", Held),
     ("AttributeDefinitions", ATTRIBUTES),
@@ -99,10 +100,10 @@ pub const TABLE: Shape = Members(&[
     ("LatestStreamArn", Passing),
     ("LatestStreamLabel", Passing),
     ("GlobalTableVersion", Passing),
-    // The newer name of the billing mode, which the older one says too.
+    // A newer form of the billing mode, which `BillingModeSummary` repeats.
     ("TableThroughputModeSummary", Passing),
     ("RestoreSummary", Passing),
-    // What a table can take at once after its past, not what it was made with.
+    // The throughput that a table can take at once because of its past, not a setting.
     ("WarmThroughput", Members(&[("Status", Passing)])),
 ]);
 
@@ -167,19 +168,20 @@ pub const SIMPLE_RESOURCE: Shape = Members(&[
     ("PointInTimeRecoverySpecification", RECOVERY),
 ]);
 
-/// `AWS::ApplicationAutoScaling::ScalableTarget`, as far as a table's range goes.
+/// `AWS::ApplicationAutoScaling::ScalableTarget`, as far as it gives a table's range.
 pub const SCALABLE_TARGET: Shape =
     Members(&[("ScalableDimension", Held), ("MinCapacity", Held), ("MaxCapacity", Held)]);
 
-/// A value and what of it a model does not hold.
+/// A value, split by what a model holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parted {
     pub held: Json,
-    /// Paths below the value, such as `GlobalSecondaryIndexes[0].WarmThroughput`; those that say nothing are not among them.
+    /// Paths below the value that are not held, such as `GlobalSecondaryIndexes[0].WarmThroughput`. Values
+    /// without a meaning are left out.
     pub unheld: Vec<String>,
 }
 
-/// Parts a value into what a model holds and the names of the rest.
+/// Splits a value into the part that a model holds and the paths of the rest.
 pub fn part(json: &Json, shape: &Shape) -> Parted {
     let mut unheld = Vec::new();
     let held = keep(json, shape, "", &mut unheld);
@@ -188,7 +190,7 @@ pub fn part(json: &Json, shape: &Shape) -> Parted {
 
 fn keep(json: &Json, shape: &Shape, path: &str, unheld: &mut Vec<String>) -> Json {
     match (shape, json) {
-        // A function stands for the whole value; what it yields is looked at by whoever follows it.
+        // A function stands for the whole value; the function resolver checks its result.
         (Members(known), Json::Object(members)) if !is_function(json) => {
             let mut kept = Vec::new();
             for (name, value) in members {
@@ -213,17 +215,17 @@ fn keep(json: &Json, shape: &Shape, path: &str, unheld: &mut Vec<String>) -> Jso
     }
 }
 
-/// Whether a value is a function of a template rather than an object.
+/// Whether a value is a function of a template and not an object.
 pub fn is_function(json: &Json) -> bool {
     matches!(json.members(), [(name, _)] if name == "Ref" || name == "Condition" || name.starts_with("Fn::"))
 }
 
-/// Whether a value only says that something is off, or as it always is.
+/// Whether a value only says that something is off or has its default.
 fn says_nothing(json: &Json) -> bool {
     match json {
         Json::Null | Json::Bool(false) => true,
         Json::Text(text) => matches!(text.as_str(), "" | "false" | "DISABLED"),
-        // Nought is no capacity, minus one no bound.
+        // Zero is not a capacity, and minus one not a limit.
         Json::Number(digits) => matches!(digits.as_str(), "0" | "-1"),
         Json::List(elements) => elements.is_empty(),
         Json::Object(members) => members.iter().all(|(_, value)| says_nothing(value)),

@@ -1,6 +1,7 @@
-//! From a draft to a model.
+//! Makes a model of a draft.
 //!
-//! What a draft cannot say (counts, rates, patterns) stays empty; `beside` takes it from a model that knew it before.
+//! Parts that a draft cannot hold (counts, rates, patterns) stay empty; `sidecar` takes them from an earlier
+//! model.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ use crate::{
     Projection, RawItems, Slot, StreamView, TARGET_PERCENT, Table, Template,
 };
 
-/// A model and what a reader should know about it.
+/// A model and notes about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     pub model: Model,
@@ -50,7 +51,7 @@ pub fn to_model(draft: &Draft) -> Made {
     Made { model, notes: maker.notes }
 }
 
-/// What templates say and a model has no field for, by table.
+/// Template settings that a model has no field for, by table.
 fn extensions(draft: &Draft) -> Vec<(String, Node)> {
     let tables: Vec<(String, Node)> = draft
         .tables
@@ -68,7 +69,7 @@ fn extensions(draft: &Draft) -> Vec<(String, Node)> {
     vec![(CLOUDFORMATION_EXTENSION.to_owned(), Node::map(tables))]
 }
 
-/// What is known of how many items an entity has.
+/// The known number of an entity's items.
 #[derive(Clone, Copy, Default)]
 struct Share {
     count: Option<u64>,
@@ -125,7 +126,7 @@ impl Maker {
         }
     }
 
-    /// The table with one entity of raw keys, where nothing says which entities it holds.
+    /// The table with one entity of raw keys, if nothing shows which entities it holds.
     fn raw_entity(&mut self, draft: &DraftTable) -> Option<DraftTable> {
         if !draft.entities.is_empty() {
             return None;
@@ -138,7 +139,7 @@ impl Maker {
         Some(DraftTable { entities: vec![entity], ..draft.clone() })
     }
 
-    /// Fills key attributes for which no template is known with their own values.
+    /// Gives key attributes without a template their own value as template.
     fn fill_key(&mut self, slot: &mut Slot, name: &str, draft: &DraftTable) {
         let keys: Vec<&str> = draft.key_names();
         let known = |slot: &Slot, key: &str| slot.templates.iter().any(|(own, _)| own == key);
@@ -159,7 +160,7 @@ impl Maker {
         slot.templates.sort_by_key(|(own, _)| keys.iter().position(|key| key == own));
     }
 
-    /// How many items of each entity there are: what the description counts, shared as the sample is.
+    /// The number of items of each entity: the count of the description, divided as in the sample.
     fn shares(&mut self, draft: &DraftTable) -> Vec<Share> {
         let name = &draft.definition.name;
         let unknown = vec![Share::default(); draft.entities.len()];
@@ -184,7 +185,7 @@ impl Maker {
             "{name}: the {} items of the table are shared among its entities as the {sampled} sampled ones are; correct `count` where you know better",
             measured.items
         ));
-        // A key without variables is one key.
+        // A key without variables has only one value.
         let single = |entity: &Inferred| {
             let mut keys = draft.definition.schema.key.attributes();
             keys.all(|key| entity.templates.get(&key.name).is_some_and(|template| !template.contains('{')))
@@ -202,8 +203,8 @@ impl Maker {
         draft.entities.iter().map(share).collect()
     }
 
-    /// A template fills the index key of every item that has its attributes; where fewer items are in the index, the model
-    /// cannot say so.
+    /// A template fills the index key of every item that has its attributes. If fewer items are in the index,
+    /// the model cannot express it.
     fn tell_sparse(&mut self, inferred: &Inferred, draft: &DraftTable, index: &str, key: &schema::KeySchema) {
         let members: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
         let variables: Vec<String> = key
@@ -224,7 +225,7 @@ impl Maker {
         }
     }
 
-    /// Says what was guessed, so that nobody takes it for what the file said.
+    /// Notes what was guessed, so that readers do not take it for the contents of the file.
     fn tell_guesses(&mut self, draft: &DraftTable) {
         let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
         if guessed.is_empty() {
@@ -242,7 +243,7 @@ impl Maker {
         self.notes.extend(doubts.map(|doubt| format!("{}.{doubt}", draft.definition.name)));
     }
 
-    /// An attribute of several types has one in a model.
+    /// A model has only one type for an attribute; several types are noted.
     fn tell_types(&mut self, draft: &DraftTable) {
         for entity in &draft.entities {
             for attribute in entity.attributes.iter().filter(|attribute| attribute.stored) {
@@ -269,8 +270,8 @@ impl Maker {
         }
     }
 
-    /// An index that no item is in still has a key: the first entity is given its attributes, which none of its items
-    /// has yet, so that the model knows their types.
+    /// An index without items needs a key too: the first entity gets its attributes, so that the model knows
+    /// their types, although no item has them yet.
     fn keep_unused_keys(&mut self, draft: &DraftTable) {
         let definition = &draft.definition;
         let own = draft.key_names();
@@ -342,7 +343,8 @@ impl Maker {
         Billing::Provisioned { read_units: capacity.table.read, write_units: capacity.table.write, autoscale }
     }
 
-    /// What replicas need of a table that does not say how it scales: it scales from what it has to as much.
+    /// Scaling for a table with replicas that does not define it: from its current capacity to the same
+    /// maximum.
     fn scaled_for_replicas(&mut self, definition: &TableDefinition, units: u64) -> Option<AutoScale> {
         if definition.replicas.is_empty() {
             return None;
@@ -375,7 +377,8 @@ impl Maker {
                 }
                 continue;
             }
-            // Items with part of an index's key are not in the index; what they have is an attribute like any other.
+            // Items with part of an index's key are not in the index; there the key attribute is a plain
+            // attribute.
             for key in index.key.attributes().filter(|key| template(key).is_some()) {
                 let known = attributes.iter().any(|attribute| attribute.name == key.name);
                 if !known && !schema.key.contains(&key.name) {
@@ -388,7 +391,7 @@ impl Maker {
             .flat_map(|slot| &slot.templates)
             .flat_map(|(_, template)| template.attributes().map(str::to_owned))
             .collect();
-        // Variables of templates that no slot took fill nothing.
+        // Variables of templates that no slot uses fill nothing.
         let stored =
             |name: &str| !inferred.attributes.iter().any(|known| known.name == name && !known.stored);
         attributes.retain(|attribute| stored(&attribute.name) || named.contains(&attribute.name));
@@ -417,7 +420,7 @@ impl Maker {
         }
     }
 
-    /// Entities of all tables share one space of names.
+    /// Entity names are unique across all tables.
     fn free_name(&mut self, name: &str, table: &str) -> String {
         if !self.entities.iter().any(|entity| entity.name == name) {
             return name.to_owned();
@@ -431,7 +434,7 @@ impl Maker {
     }
 }
 
-/// Where entities have keys of one form, the attribute that tells them apart says so: its one value is listed.
+/// Entities with keys of one form are distinguished by an attribute: its single value is listed.
 fn list_types(entity: &mut Entity, inferred: &Inferred, draft: &DraftTable) {
     let keys = |own: &Inferred| {
         let names = draft.definition.schema.key.attributes();

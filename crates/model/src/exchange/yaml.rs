@@ -1,7 +1,7 @@
-//! YAML as the same tree as JSON, for templates that may be written in either.
+//! YAML in the same tree as JSON, for templates in either format.
 //!
-//! `saphyr-parser` reads the text; this file builds the tree, with the short forms of `CloudFormation`'s functions
-//! (`!Ref x`) written out (`{"Ref": "x"}`), and writes trees in block style.
+//! `saphyr-parser` reads the text. This file builds the tree, expands the short forms of `CloudFormation`'s
+//! functions (`!Ref x` becomes `{"Ref": "x"}`), and writes trees in block style.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use super::fault::ExchangeFault;
 use crate::json::{Json, Members};
 
-/// Nodes of one document, aliases expanded; a template that needs more is an attack.
+/// The most nodes of one document, aliases expanded. A template with more is taken for an attack.
 const NODES_MAX: usize = 1_000_000;
 
-/// Levels of one document.
+/// The most nesting levels of one document.
 const LEVELS_MAX: usize = 120;
 
 /// Reads one document; JSON is YAML too, but keeps its digits only through `Json::parse`.
@@ -35,7 +35,7 @@ struct Builder {
     nodes: usize,
 }
 
-/// A collection whose end has not come yet.
+/// A collection whose end has not been read yet.
 struct Open {
     function: Option<String>,
     anchor: usize,
@@ -206,7 +206,7 @@ fn write_member(out: &mut String, member: &Json, level: usize) {
     }
 }
 
-/// `- ` and the element, whose first line stands behind the dash.
+/// `- ` and the element, whose first line follows the dash.
 fn write_element(out: &mut String, element: &Json, level: usize) {
     let mut block = String::new();
     write_block(&mut block, element, level + 1);
@@ -222,7 +222,7 @@ fn write_leaf(out: &mut String, leaf: &Json) {
     }
 }
 
-/// Text that reads back as the same text: plain where that is safe, else in double quotes as JSON writes it.
+/// Text that reads back as the same text: plain if safe, otherwise in double quotes as in JSON.
 fn text(value: &str) -> String {
     let safe = value.starts_with(|first: char| first.is_ascii_alphabetic())
         && value.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./:".contains(letter))

@@ -514,12 +514,12 @@ impl Entity {
     /// The attributes that can be read from these key attributes of an index entry: the key attributes
     /// themselves, and the attributes that their templates contain whole. An index need not project these.
     pub fn told_by<'a>(&self, parts: impl Iterator<Item = &'a KeyPart>) -> BTreeSet<String> {
-        let mut told = BTreeSet::new();
+        let mut attributes = BTreeSet::new();
         for part in parts {
-            told.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));
-            told.insert(part.name.clone());
+            attributes.extend(self.template(&part.name).iter().flat_map(Template::tells).map(str::to_owned));
+            attributes.insert(part.name.clone());
         }
-        told
+        attributes
     }
 
     /// The attributes that the table's key is made of, in order; an attribute used twice appears twice.

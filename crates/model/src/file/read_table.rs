@@ -63,8 +63,8 @@ pub(super) fn table(reader: &mut Reader, name: &str, at: At, node: &Node) -> Opt
         .get("class")
         .and_then(|node| reader.choice(node, "`class`", &[("standard", false), ("infrequent-access", true)]));
     let stream = fields.get("stream").and_then(|node| reader.choice(node, "`stream`", STREAMS));
-    if let (Some(told), Some(node)) = (stream, fields.get("stream"))
-        && told != Some(StreamView::NewAndOld)
+    if let (Some(declared), Some(node)) = (stream, fields.get("stream"))
+        && declared != Some(StreamView::NewAndOld)
         && !replicas.is_empty()
     {
         let text = "replicas need a stream of new and old images: write `stream: new-and-old`";

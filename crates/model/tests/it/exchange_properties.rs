@@ -1,5 +1,5 @@
-//! Whatever a file holds, import answers with a model that can be read again, or with faults; whatever a table is, every
-//! format brings it back.
+//! Any file imports as a model that can be read again, or gives faults. Any table survives a round trip
+//! through every format.
 
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -25,7 +25,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Texts that formats trip over: words of YAML, numbers, quotes, comments, other scripts.
+/// Texts that formats confuse: YAML keywords, numbers, quotes, comments, other scripts.
 fn awkward() -> impl Strategy<Value = String> {
     let words = [
         "true",
@@ -76,7 +76,7 @@ fn key_type() -> impl Strategy<Value = KeyType> {
     select(vec![KeyType::S, KeyType::N, KeyType::B])
 }
 
-/// A table with valid keys: each attribute has one type, names of indexes differ.
+/// A table with valid keys: each attribute has one type, and index names differ.
 fn table() -> impl Strategy<Value = TableDefinition> {
     let attributes = btree_set(awkward(), 6..=8).prop_flat_map(|names| {
         let names: Vec<String> = names.into_iter().collect();
@@ -122,7 +122,7 @@ fn table() -> impl Strategy<Value = TableDefinition> {
                 },
             );
             let mut indexes: Vec<IndexSchema> = indexes.collect();
-            // Formats list the local ones apart.
+            // Formats list local indexes separately.
             indexes.sort_by_key(|index| index.kind == IndexKind::Global);
             let schema = TableSchema { key, indexes };
             let (ttl, stream, [rare, recovery, protection], replicas) = settings;
@@ -151,7 +151,7 @@ fn table() -> impl Strategy<Value = TableDefinition> {
     )
 }
 
-/// The places of a document, each as the way to it.
+/// The paths of all values in a document.
 fn ways(json: &Json, way: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
     found.push(way.clone());
     let children = json.members().iter().map(|(_, value)| value).chain(json.elements());
@@ -162,7 +162,7 @@ fn ways(json: &Json, way: &mut Vec<usize>, found: &mut Vec<Vec<usize>>) {
     }
 }
 
-/// Changes what stands at the end of a way.
+/// Changes the value at a path.
 fn change(json: &mut Json, way: &[usize], to: &Change) {
     let Some((at, rest)) = way.split_first() else {
         if let Change::Replace(with) = to {
@@ -215,7 +215,7 @@ fn changes() -> impl Strategy<Value = Vec<(Index, Change)>> {
     vec((any::<Index>(), change), 1..4)
 }
 
-/// A document of each kind that import knows.
+/// A document of each kind that can be imported.
 fn sources() -> Vec<Json> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/workbench");
     let documents = [
@@ -239,7 +239,7 @@ fn sources() -> Vec<Json> {
     sources
 }
 
-/// Fails with the first line that differs, as a whole document tells nobody anything.
+/// Fails with the first different line, because a whole document is unreadable.
 fn same(found: &str, wanted: &str) -> Result<(), TestCaseError> {
     let differing =
         found.lines().zip(wanted.lines()).enumerate().find(|(_, (found, wanted))| found != wanted);
@@ -264,7 +264,7 @@ proptest! {
     fn every_table_comes_back_from_every_format(table in table()) {
         let request = write_request(&table);
         let read = read_document(&Json::parse(&request.compact()).expect("JSON")).expect("a request");
-        // A request does not say these.
+        // A request has no members for these settings.
         let silent = TableDefinition {
             ttl: None,
             point_in_time_recovery: false,
@@ -279,7 +279,7 @@ proptest! {
         let template = cloudformation::write("", std::slice::from_ref(&table), &Resource::AsModelled);
         let mut table = table;
         if !table.replicas.is_empty() {
-            // Replicas need it.
+            // Replicas require it.
             table.stream = Some(StreamViewType::NewAndOldImages);
         }
         for text in [template.pretty(), yaml::write(&template)] {
@@ -310,7 +310,7 @@ proptest! {
                     return Err(TestCaseError::fail(format!("{}\n{written}", told.join("\n"))));
                 }
                 if let Source::Workbench(document) = &imported.source {
-                    // What was assumed or repaired is not what the document says.
+                    // Assumed or repaired parts differ from the document.
                     let Ok(read) = document.read() else { return Ok(()) };
                     let draft = read.draft;
                     if readable(&to_model(&draft).model).is_err() {

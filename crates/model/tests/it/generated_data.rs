@@ -1,4 +1,5 @@
-//! Generated data is what the model declares: keys told apart, as many values as declared, formats, sizes, references.
+//! Generated data follows the model's declarations: distinct keys, numbers of values, formats, sizes,
+//! references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ fn count(number: usize) -> u64 {
     u64::try_from(number).expect("few")
 }
 
-/// How many items have each value of an attribute.
+/// The number of items for each value of an attribute.
 fn groups(samples: &[Sample], entity: &str, name: &str) -> BTreeMap<String, usize> {
     let mut groups = BTreeMap::new();
     for sample in of(samples, entity) {
@@ -34,7 +35,7 @@ fn keys(samples: &[Sample], entity: &str) -> BTreeSet<String> {
     of(samples, entity).map(|it| format!("{:?} {:?}", it.item.get("pk"), it.item.get("sk"))).collect()
 }
 
-/// Users' objects, of users that are no entity of their own.
+/// A model of objects that belong to users, where users are no entity.
 fn objects(user: &str, sample: u64) -> String {
     format!(
         r#"
@@ -216,7 +217,8 @@ data: {generate: {seed: 1, sample: 50}}
     assert!(of(&samples, "Big").all(|it| item_bytes(&it.item) > 300_000));
 }
 
-/// A small model: partition attribute and sort attribute of some kinds, a child told apart by a parent and its own.
+/// A small random model: key attributes of some types, and a child identified by its parent and an attribute
+/// of its own.
 fn small_model() -> impl Strategy<Value = (String, u64, u64)> {
     let kinds = prop_oneof![
         Just("S".to_owned()),
@@ -269,7 +271,7 @@ proptest! {
                 let own = count(groups(&samples, &entity.name, &attribute.name).len());
                 let known = attribute.distinct.unwrap_or(u64::MAX);
                 prop_assert!(own <= known);
-                // A sample of the whole population has them all.
+                // A sample of the whole population has every declared value.
                 if entity.name == "P" && sample >= population * 3 && attribute.distinct.is_some() {
                     prop_assert_eq!(own, known.min(population), "{}", attribute.name);
                 }
@@ -290,7 +292,7 @@ proptest! {
             );
             prop_assert!(parents.contains(&parent), "{parent}");
         }
-        // As many children for each parent as declared, but for rounding.
+        // As many children per parent as declared, except for rounding.
         let (parents, children) = (count(of(&samples, "P").count()), count(of(&samples, "C").count()));
         prop_assert!(children <= parents * 3 + 2 && children + 3 > parents * 3 - 2 || parents == 1, "{parents} {children}");
     }

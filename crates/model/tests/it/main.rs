@@ -1,4 +1,4 @@
-//! The integration tests of this crate, one program.
+//! The integration tests of this crate, in one program.
 
 mod exchange_properties;
 mod generated_data;

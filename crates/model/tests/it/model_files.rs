@@ -1,4 +1,4 @@
-//! Model files: read, faulted, written back.
+//! Model files are read, checked and written back.
 
 use expect_test::{Expect, expect};
 use keywright_model::{Operation, parse, write};
@@ -82,7 +82,7 @@ patterns:
     );
 }
 
-/// The file's own rule: unknown fields are faults unless they begin with `x-`, at every level.
+/// Unknown fields are faults at every level unless they begin with `x-`.
 #[test]
 fn fields_of_the_authors_own_are_let_through_at_every_level() {
     let with = model(

@@ -1,4 +1,4 @@
-//! What tests of models have in common: reading one, the examples of the repository, a seeded generator.
+//! Shared by the tests of models: parsing, the repository's examples, a seeded generator.
 
 #![allow(dead_code, unreachable_pub, reason = "each test program uses a part of this")]
 
@@ -9,17 +9,17 @@ use keywright_model::exchange::live::LiveTable;
 use keywright_model::json::Json;
 use keywright_model::{Fault, Model, parse};
 
-/// Faults as a command tells them, a line each.
+/// Faults as commands print them, one per line.
 pub fn told(faults: &[Fault]) -> String {
     faults.iter().map(|fault| fault.in_file("x.yaml") + "\n").collect()
 }
 
-/// The model of a text that must be one.
+/// The model of a text that must be valid.
 pub fn model(text: &str) -> Model {
     parse(text).unwrap_or_else(|faults| panic!("{}", told(&faults)))
 }
 
-/// For models whose items are all in their text.
+/// For models without item files.
 pub fn no_files(name: &str) -> Result<String, String> {
     Err(format!("no {name} in this test"))
 }
@@ -35,7 +35,7 @@ pub fn example_paths() -> Vec<PathBuf> {
     paths
 }
 
-/// The models of `examples/models` with their names, read once for all tests of a program.
+/// The models of `examples/models` with their names, read once per program.
 pub fn examples() -> &'static [(String, Model)] {
     static EXAMPLES: OnceLock<Vec<(String, Model)>> = OnceLock::new();
     EXAMPLES.get_or_init(read_examples)
@@ -49,13 +49,13 @@ fn read_examples() -> Vec<(String, Model)> {
     example_paths().into_iter().map(read).collect()
 }
 
-/// One of them, by the name of its file.
+/// One of them, by file name.
 pub fn example(file: &str) -> Model {
     let name = file.strip_suffix(".yaml").expect("a model file");
     examples().iter().find(|(known, _)| known == name).expect(file).1.clone()
 }
 
-/// A live table of which nothing is known but its description and some items.
+/// A live table of which only the description and some items are known.
 pub fn live_table(description: &str, items: Vec<Json>) -> LiveTable {
     LiveTable {
         description: Json::parse(description).expect("JSON"),
@@ -67,7 +67,7 @@ pub fn live_table(description: &str, items: Vec<Json>) -> LiveTable {
     }
 }
 
-/// A small generator: the same seed makes the same models.
+/// A small generator: the same seed makes the same sequence.
 pub struct Dice(pub u64);
 
 impl Dice {

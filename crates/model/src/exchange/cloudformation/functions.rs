@@ -1,4 +1,4 @@
-//! The functions of a template, followed as far as the template itself knows: defaults of parameters, mappings,
+//! Evaluates the functions of a template from the template alone: defaults of parameters, mappings, and
 //! conditions on both.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,31 +8,36 @@ use crate::exchange::create_table::member;
 use crate::exchange::supported::is_function;
 use crate::json::Json;
 
-/// Levels of functions inside functions that are followed.
+/// The most levels of nested functions that are evaluated.
 const FUNCTION_LEVELS_MAX: usize = 40;
 
-/// Something that was assumed, and where.
+/// An assumption, with its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Assumption {
     pub(super) path: String,
     pub(super) text: String,
 }
 
 pub(super) struct Functions<'a> {
     template: &'a Json,
-    pub(super) told: Vec<Told>,
-    /// The parameters whose defaults were used, with those.
+    pub(super) assumptions: Vec<Assumption>,
+    /// The parameters whose defaults were used, with the defaults.
     pub(super) defaults: BTreeMap<String, String>,
     assumed_conditions: BTreeSet<String>,
 }
 
 impl<'a> Functions<'a> {
     pub(super) const fn new(template: &'a Json) -> Self {
-        Self { template, told: Vec::new(), defaults: BTreeMap::new(), assumed_conditions: BTreeSet::new() }
+        Self {
+            template,
+            assumptions: Vec::new(),
+            defaults: BTreeMap::new(),
+            assumed_conditions: BTreeSet::new(),
+        }
     }
 
-    /// The value with its functions followed; what only a deployment knows is told and left out, or is what
-    /// [`assumed`] says.
+    /// The value with its functions evaluated. Parts that only a deployment knows are noted and left out, or
+    /// replaced by [`assumed`].
     pub(super) fn resolve(&mut self, json: &Json, path: &str) -> Json {
         self.value(json, path, 0)
     }
@@ -63,7 +68,7 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// The value of a function, or what stands in for it.
+    /// The value of a function, or its replacement.
     fn function(&mut self, name: &str, argument: &Json, path: &str, level: usize) -> Json {
         let known = match (name, argument) {
             ("Ref", Json::Text(name)) => return self.reference(name, path),
@@ -118,7 +123,8 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// The default of a parameter. That of a parameter kept in Systems Manager is only the name of its value.
+    /// The default of a parameter. For a parameter in Systems Manager the default is only a name, not the
+    /// value.
     fn default_of(&mut self, name: &str) -> Option<Json> {
         let parameter = self.template.get("Parameters")?.get(name)?;
         let kind = parameter.str_at("Type").unwrap_or_default();
@@ -135,7 +141,8 @@ impl<'a> Functions<'a> {
         Some(if several { list(&text, ",") } else { default.clone() })
     }
 
-    /// `${x}` replaced by values and parameters; by nothing, with the joint's hyphen, when only a deployment knows it.
+    /// Replaces `${x}` by values and parameters. What only a deployment knows is removed, with the hyphen
+    /// that joins it.
     fn substitute(&mut self, text: &str, values: &[(String, Json)], path: &str) -> Json {
         let mut out = String::new();
         let mut left_out: Vec<&str> = Vec::new();
@@ -151,7 +158,7 @@ impl<'a> Functions<'a> {
             let own = values.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
             match own.or_else(|| self.default_of(name)) {
                 Some(Json::Text(value) | Json::Number(value)) => out.push_str(&value),
-                // `${!x}` is the text `${x}`.
+                // `${!x}` stands for the literal text `${x}`.
                 _ if name.starts_with('!') => out.push_str(name),
                 _ => left_out.push(name),
             }
@@ -175,14 +182,15 @@ impl<'a> Functions<'a> {
     }
 
     fn tell(&mut self, path: &str, text: String) {
-        self.told.push(Told { path: path.to_owned(), text });
+        self.assumptions.push(Assumption { path: path.to_owned(), text });
     }
 
-    /// Whether a condition of the template holds with the defaults; one that only a deployment can decide is taken to.
+    /// Whether a condition of the template holds with the defaults. One that only a deployment can decide is
+    /// assumed to hold.
     pub(super) fn holds(&mut self, condition: &str, path: &str) -> bool {
-        let told = self.told.len();
+        let known = self.assumptions.len();
         let decided = self.decide(&Json::object([("Condition", Json::text(condition))]), 0);
-        self.told.truncate(told);
+        self.assumptions.truncate(known);
         if decided.is_none() && self.assumed_conditions.insert(condition.to_owned()) {
             self.tell(
                 path,
@@ -211,14 +219,14 @@ impl<'a> Functions<'a> {
             }
             "Fn::Equals" => {
                 let [one, other] = argument.elements() else { return None };
-                let known = self.told.len();
+                let known = self.assumptions.len();
                 let (one, other) = (self.value(one, "", level + 1), self.value(other, "", level + 1));
                 let text = |side: &Json| match side {
                     Json::Text(text) | Json::Number(text) if text != STACK_REGION => Some(text.clone()),
                     Json::Bool(value) => Some(value.to_string()),
                     _ => None,
                 };
-                (self.told.len() == known).then(|| Some(text(&one)? == text(&other)?)).flatten()
+                (self.assumptions.len() == known).then(|| Some(text(&one)? == text(&other)?)).flatten()
             }
             _ => None,
         }
@@ -229,7 +237,7 @@ fn list(text: &str, delimiter: &str) -> Json {
     Json::List(text.split(delimiter).map(|part| Json::text(part.trim())).collect())
 }
 
-/// What stands in for a value that only a deployment knows, by where it stands.
+/// The replacement for a value that only a deployment knows, by its place.
 fn assumed(path: &str) -> (Json, &'static str) {
     match path.rsplit('.').next().unwrap_or(path) {
         "ReadCapacityUnits" | "WriteCapacityUnits" => (Json::number(1), "1 is assumed"),

@@ -1,9 +1,9 @@
-//! `CloudFormation` templates: their DynamoDB tables read, templates written.
+//! `CloudFormation` templates: reads their DynamoDB tables, and writes templates.
 //!
-//! `AWS::DynamoDB::Table` has the members of `CreateTable` and a few more; `AWS::DynamoDB::GlobalTable` moves reads,
-//! table class and recovery to its replicas; SAM's `AWS::Serverless::SimpleTable` is a table with one key attribute.
-//! Functions are followed where the template itself holds the answer; what only a deployment knows is replaced, and the
-//! line is told with what was assumed.
+//! `AWS::DynamoDB::Table` has the members of `CreateTable` and a few more. `AWS::DynamoDB::GlobalTable` moves
+//! reads, table class and recovery to its replicas. SAM's `AWS::Serverless::SimpleTable` is a table with one
+//! key attribute. Functions are evaluated if the template itself holds the answer. Values that only a
+//! deployment knows are replaced, and a note gives the line and the assumption.
 
 mod functions;
 mod read;
@@ -24,26 +24,26 @@ const SIMPLE_TABLE: &str = "AWS::Serverless::SimpleTable";
 const TARGET: &str = "AWS::ApplicationAutoScaling::ScalableTarget";
 const POLICY: &str = "AWS::ApplicationAutoScaling::ScalingPolicy";
 
-/// The parameter that stands for the region a stack is deployed in.
+/// The pseudo parameter for the region of a stack.
 const STACK_REGION: &str = "AWS::Region";
 
-/// Tables of a template and what had to be assumed or left out.
+/// Tables of a template, and notes on what was assumed or left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     pub tables: Vec<TableDefinition>,
     pub notes: Vec<String>,
 }
 
-/// Which resource a table is written as.
+/// The resource type that a table is written as.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// A global table where it has replicas, with one in the region of the stack; else a table.
+    /// A global table if it has replicas, with one in the region of the stack; otherwise a table.
     AsModelled,
-    /// A global table with a replica in each of these regions and no other.
+    /// A global table with replicas in exactly these regions.
     GlobalTable(Vec<String>),
 }
 
-/// Reads a template from its text, JSON or YAML.
+/// Reads a template from JSON or YAML text.
 pub fn parse(text: &str) -> Result<Read, Faults> {
     let json = match Json::parse(text) {
         Ok(json) => json,

@@ -1,4 +1,4 @@
-//! Tables of a template.
+//! Reads the tables of a template.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A note with the line of what it is about.
+    /// A note with the line of its subject.
     fn note(&mut self, path: &str, text: &str) {
         let line = self.lines.line(path).map(|line| format!("line {line}: ")).unwrap_or_default();
         let about: Vec<&str> =
@@ -57,10 +57,10 @@ impl Reader<'_> {
         }
     }
 
-    /// All notes, those of the functions included.
+    /// All notes, including those of the functions.
     fn finish(mut self) -> Vec<String> {
-        for told in std::mem::take(&mut self.functions.told) {
-            self.note(&told.path, &told.text);
+        for assumption in std::mem::take(&mut self.functions.assumptions) {
+            self.note(&assumption.path, &assumption.text);
         }
         if !self.functions.defaults.is_empty() {
             let used: Vec<String> =
@@ -111,7 +111,7 @@ impl Reader<'_> {
         if kind == GLOBAL_TABLE { Some(self.with_replicas(table, &properties, &path)) } else { Some(table) }
     }
 
-    /// What becomes of the table without its stack; of what else stands beside the properties, a model holds nothing.
+    /// The deletion policies. A model holds nothing else from outside the properties.
     fn policies(&mut self, resource: &Json, path: &str) -> Policies {
         let mut own = Json::Object(Vec::new());
         for (name, value) in resource.members() {
@@ -128,7 +128,7 @@ impl Reader<'_> {
         Policies::of(|name| own.str_at(name).map(str::to_owned))
     }
 
-    /// What a model holds of the properties, with their functions followed and a name in every case.
+    /// The part of the properties that a model holds, with functions evaluated and always with a name.
     fn properties(&mut self, id: &str, resource: &Json, shape: &Shape, path: &str) -> Json {
         let empty = Json::Object(Vec::new());
         let parted = supported::part(resource.get("Properties").unwrap_or(&empty), shape);
@@ -149,8 +149,8 @@ impl Reader<'_> {
         resolved
     }
 
-    /// A global table's replicas, and the settings of the first one. The table's own region is that of the stack where
-    /// the template says so, else the first.
+    /// A global table's replicas, and the settings of the first one. The table's own region is that of the
+    /// stack if the template says so, otherwise the first.
     fn with_replicas(&mut self, table: TableDefinition, properties: &Json, path: &str) -> TableDefinition {
         let replicas = properties.get("Replicas").map_or(&[][..], Json::elements);
         let mut regions: Vec<&str> = replicas.iter().filter_map(|replica| replica.str_at("Region")).collect();
@@ -180,7 +180,7 @@ impl Reader<'_> {
         table
     }
 
-    /// Scalable targets and their policies, given to the tables they name.
+    /// Scalable targets and their policies, assigned to the tables they name.
     fn read_scaling(&mut self, resources: &[(String, Json)], tables: &mut [(String, TableDefinition)]) {
         for (target_id, target) in resources.iter().filter(|(_, found)| found.str_at("Type") == Some(TARGET))
         {
@@ -191,12 +191,12 @@ impl Reader<'_> {
             let dimension = properties.str_at("ScalableDimension").unwrap_or_default();
             let Some(dimension) = dimension.strip_prefix("dynamodb:") else { continue };
             let resource = raw.get("ResourceId").map(Json::compact).unwrap_or_default();
-            // It names a table of the template more often than a text, and what it does not say is of no weight.
-            let known = self.functions.told.len();
+            // The resource id usually refers to a table of the template; assumptions about it do not matter.
+            let known = self.functions.assumptions.len();
             let resolved = raw.get("ResourceId").map(|id| self.functions.resolve(id, &path));
-            self.functions.told.truncate(known);
+            self.functions.assumptions.truncate(known);
             let resolved = resolved.as_ref().and_then(Json::as_str).unwrap_or_default();
-            // What follows is the name of an index, which may be that of another table.
+            // The rest is the name of an index, which can equal that of another table.
             let before_index = |text: &str| text.split("/index/").next().unwrap_or_default().to_owned();
             let (place, resolved) = (before_index(&resource), before_index(resolved));
             let named = tables.iter_mut().find(|(id, table)| {
@@ -231,7 +231,8 @@ impl Reader<'_> {
     }
 }
 
-/// The policy that tracks a target, with the value it aims at: it names the target, or the same resource and dimension.
+/// The policy that tracks a target, with its target value. It refers to the target, or to the same resource
+/// and dimension.
 fn policy_of<'a>(
     resources: &'a [(String, Json)],
     target_id: &str,
@@ -251,7 +252,7 @@ fn policy_of<'a>(
     })
 }
 
-/// What is said of a resource that is no table but may stand for some.
+/// The note on a resource that is not a table but can create some.
 fn left_out(id: &str, kind: &str) -> Option<String> {
     let database = kind.starts_with("AWS::DynamoDB::")
         || kind.starts_with("AWS::DAX::")
@@ -267,8 +268,8 @@ fn left_out(id: &str, kind: &str) -> Option<String> {
     }
 }
 
-/// SAM's simple table as the table it becomes: a text key `id` where none is given, on-demand without capacity (developer
-/// guide of SAM: `AWS::Serverless::SimpleTable`).
+/// SAM's simple table as the table it becomes: a text key `id` if none is given, on-demand without capacity
+/// (developer guide of SAM: `AWS::Serverless::SimpleTable`).
 fn simple(properties: &Json) -> Json {
     let key = properties.get("PrimaryKey");
     let name = key.and_then(|key| key.str_at("Name")).unwrap_or("id");
@@ -292,7 +293,7 @@ fn simple(properties: &Json) -> Json {
     table
 }
 
-/// Gives a table or an index a range; false where an index has another than its table.
+/// Sets the range of a table or an index; false if an index gets another range than its table.
 fn scale(table: &mut TableDefinition, dimension: &str, scaling: Scaling) -> bool {
     let Billing::Provisioned(capacity) = &mut table.billing else { return true };
     let both = capacity.autoscaling.get_or_insert(AutoScaling { read: None, write: None });
@@ -305,14 +306,14 @@ fn scale(table: &mut TableDefinition, dimension: &str, scaling: Scaling) -> bool
     true
 }
 
-/// Whether a resource id names the table: as a word of its own.
+/// Whether a resource id contains the table's name as a whole word.
 fn mentions(resource: &str, name: &str) -> bool {
     resource
         .split(|letter: char| !(letter.is_alphanumeric() || "_-.".contains(letter)))
         .any(|word| word == name || word.split('.').any(|part| part == name))
 }
 
-/// A percentage, which templates may write with a fraction.
+/// A percentage, which templates can write with a fraction.
 fn whole(json: &Json) -> Option<u64> {
     match json {
         Json::Number(text) | Json::Text(text) => text.split('.').next()?.parse().ok(),
@@ -320,7 +321,7 @@ fn whole(json: &Json) -> Option<u64> {
     }
 }
 
-/// Settings that `CreateTable` does not have.
+/// The settings that `CreateTable` does not have.
 fn with_settings(mut table: TableDefinition, properties: &Json) -> TableDefinition {
     table.ttl = properties
         .get("TimeToLiveSpecification")
@@ -379,8 +380,8 @@ fn global_settings(mut table: TableDefinition, properties: &Json, replica: Optio
     table
 }
 
-/// The units that a global table, an index or a replica begins with, and the range they move in: a range of one size is
-/// how fixed writes are written there.
+/// The initial units of a global table, an index or a replica, and their range. Fixed write units are written
+/// as a range of one size.
 fn capacity(holder: &Json, name: &str) -> Option<(u64, Option<Scaling>)> {
     let settings = holder.get(&format!("{name}ProvisionedThroughputSettings"))?;
     if let Some(fixed) = settings.get("ReadCapacityUnits").and_then(Json::as_u64) {
@@ -398,7 +399,7 @@ fn capacity(holder: &Json, name: &str) -> Option<(u64, Option<Scaling>)> {
     Some((units, (!fixed).then_some(scaling)))
 }
 
-/// The settings in which the replicas differ.
+/// The settings that differ between the replicas.
 fn differing(replicas: &[Json]) -> Vec<&str> {
     let Some(first) = replicas.first() else { return Vec::new() };
     let mut found: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! Templates read and written.
+//! Tests of reading and writing templates.
 
 use super::*;
 use crate::exchange::create_table::{key_type_name, read_table};
@@ -86,7 +86,7 @@ fn a_global_table_reads_back_too() {
     for table in &mut read {
         assert_eq!(std::mem::take(&mut table.replicas), ["eu-west-1"]);
     }
-    // The service requires the stream of a table with several replicas.
+    // The service requires a stream for a table with several replicas.
     assert!(read[1].stream.take().is_some());
     assert_eq!(read, tables);
 }
@@ -116,7 +116,7 @@ fn indexes_scale_with_their_table_under_ids_of_their_own() {
     let template = write("", &tables, &Resource::AsModelled);
     let resources = template.get("Resources").expect("resources").members();
     let ids: std::collections::BTreeSet<&String> = resources.iter().map(|(id, _)| id).collect();
-    // Each table, and a target and a policy for reads and writes of itself and its index.
+    // One resource per table, and a target and a policy each for reads and writes of the table and its index.
     assert_eq!((ids.len(), resources.len()), (18, 18));
     assert!(template.compact().contains("table/${Shop}/index/Orders"));
     assert_eq!(parse(&template.compact()).expect("a template").tables, tables);
@@ -129,7 +129,7 @@ fn indexes_scale_with_their_table_under_ids_of_their_own() {
     assert!(index.get("ReadProvisionedThroughputSettings").is_some());
 }
 
-/// A template that says more than a model holds and more than a template knows.
+/// A template with settings that a model does not hold and values that only a deployment knows.
 const DEPLOYED: &str = r#"Transform: AWS::Serverless-2016-10-31
 Parameters:
   Env: {Type: String, Default: dev}
@@ -253,7 +253,7 @@ fn a_table_with_replicas_is_a_global_table_with_one_in_the_region_of_the_stack()
     assert_eq!((read.tables, read.notes), (tables, Vec::new()));
 }
 
-/// A table with a target of its own, and what follows.
+/// A table with a scaling target of its own, followed by `rest`.
 fn scaled_template(rest: &str) -> Read {
     let text = format!(
         r#"Resources:

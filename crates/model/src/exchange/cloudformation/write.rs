@@ -1,6 +1,7 @@
-//! Tables as a template.
+//! Writes tables as a template.
 //!
-//! A table with replicas is an `AWS::DynamoDB::GlobalTable`, any other an `AWS::DynamoDB::Table` with its scaling apart.
+//! A table with replicas becomes an `AWS::DynamoDB::GlobalTable`, any other an `AWS::DynamoDB::Table` with
+//! separate scaling resources.
 
 use keywright_semantics::request::parts::StreamViewType;
 use keywright_semantics::schema::IndexKind;
@@ -34,13 +35,13 @@ pub fn write(description: &str, tables: &[TableDefinition], resource: &Resource)
     template
 }
 
-/// The regions of a table's replicas, its own first; none of a table that has no others.
+/// The regions of a table's replicas, its own first; empty for a table without other regions.
 fn regions(table: &TableDefinition, resource: &Resource) -> Vec<Json> {
     match resource {
         Resource::GlobalTable(regions) => regions.iter().map(Json::text).collect(),
         Resource::AsModelled if table.replicas.is_empty() => Vec::new(),
         Resource::AsModelled => {
-            // A replica has to be where the stack is deployed, which the stack knows best.
+            // One replica has to be in the region of the stack, which is left to the stack.
             let own = Json::object([("Ref", Json::text(STACK_REGION))]);
             std::iter::once(own).chain(table.replicas.iter().map(Json::text)).collect()
         }
@@ -51,7 +52,7 @@ fn resource_of(kind: &str, properties: Json) -> Json {
     Json::object([("Type", Json::text(kind)), ("Properties", properties)])
 }
 
-/// What the stack does with a table that it no longer has stands beside the properties.
+/// The deletion policies of a resource stand outside its properties.
 fn with_policies(mut resource: Json, table: &TableDefinition) -> Json {
     for (name, policy) in table.policies.named() {
         resource.set(name, Json::text(policy));
@@ -59,7 +60,7 @@ fn with_policies(mut resource: Json, table: &TableDefinition) -> Json {
     resource
 }
 
-/// A logical id: letters and digits only, each used once.
+/// A logical id: letters and digits only, unique in the template.
 fn free_id(name: &str, taken: &Members) -> String {
     let base: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
     let base = if base.is_empty() { "Table".to_owned() } else { base };
@@ -115,7 +116,7 @@ fn global_properties(table: &TableDefinition, regions: &[Json]) -> Json {
         properties
             .set("WriteProvisionedThroughputSettings", settings("Write", scaling, capacity.table.write));
     }
-    // Replicas read each other's changes from a stream of old and new images; the service asks for it.
+    // Replicas read each other's changes from a stream of old and new images, which the service requires.
     let stream = if regions.len() > 1 { Some(StreamViewType::NewAndOldImages) } else { table.stream };
     if let Some(stream) = stream {
         properties.set("StreamSpecification", Json::object([("StreamViewType", Json::text(stream.name()))]));
@@ -126,7 +127,7 @@ fn global_properties(table: &TableDefinition, regions: &[Json]) -> Json {
     properties
 }
 
-/// Indexes as a global table has them: writes scale for all replicas here, reads for each replica there.
+/// Indexes of a global table: writes scale for all replicas here, reads in each replica.
 fn global_indexes(table: &TableDefinition, indexes: &Json) -> Json {
     let one = |index: &Json| {
         let mut index = index.clone();
@@ -141,7 +142,7 @@ fn global_indexes(table: &TableDefinition, indexes: &Json) -> Json {
     Json::List(indexes.elements().iter().map(one).collect())
 }
 
-/// What one replica reads of the table or an index.
+/// The read settings of the table or an index in one replica.
 fn read_capacity(capacity: &Provisioned, units: Units) -> Json {
     match capacity.autoscaling.and_then(|both| both.read) {
         Some(scaling) => settings("Read", Some(scaling), units.read),
@@ -178,7 +179,7 @@ fn replica(table: &TableDefinition, region: &Json) -> Json {
     replica
 }
 
-/// The scaling settings of a global table; its writes must scale, so fixed units become a range of one size.
+/// Scaling settings in a global table. Its writes must scale, so fixed units become a range of one size.
 fn settings(name: &str, scaling: Option<Scaling>, units: u64) -> Json {
     let scaling = scaling.unwrap_or(Scaling { units_min: units, units_max: units, target_percent: 70 });
     let body = Json::object([
@@ -197,7 +198,7 @@ fn add_scaling(id: &str, table: &TableDefinition, resources: &mut Members) {
     let Billing::Provisioned(Provisioned { autoscaling: Some(both), .. }) = &table.billing else {
         return;
     };
-    // An index that does not scale with its table throttles the writes of both.
+    // Indexes scale with the table: an index with too little capacity throttles the writes of both.
     for index in std::iter::once(None).chain(global(table).map(Some)) {
         for (name, scaling) in [("Read", both.read), ("Write", both.write)] {
             let Some(scaling) = scaling else { continue };

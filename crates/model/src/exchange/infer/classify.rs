@@ -1,4 +1,4 @@
-//! Which items belong to one entity: by a type attribute, else by the shape of their keys.
+//! Groups items into entities: by a type attribute, otherwise by the shape of their keys.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::literals::Lexicon;
 use crate::tables::TableDefinition;
 
-/// Attributes by which designs and object mappers tell their entities apart.
+/// Attributes that designs and object mappers use for the entity type.
 pub(super) const TYPE_ATTRIBUTES: [&str; 10] = [
     "EntityType",
     "entityType",
@@ -27,23 +27,23 @@ pub(super) const TYPE_ATTRIBUTES: [&str; 10] = [
     "_entity",
 ];
 
-/// Attributes that often do so, and as often say something else.
+/// Names that often hold the entity type, and as often something else.
 const DOUBTFUL_TYPE_ATTRIBUTES: [&str; 5] = ["type", "Type", "entity", "Entity", "cls"];
 
-/// Up to here a design's examples may well show one item of each entity.
+/// Up to this number, a design's examples can consist of one item per entity.
 const FEW_ITEMS: usize = 12;
 
-/// Words that say "the item itself" and name no entity.
+/// Words that stand for "the item itself" and name no entity.
 const SELF_WORDS: [&str; 8] = ["meta", "metadata", "info", "root", "self", "detail", "details", "profile"];
 
-/// Items of one entity, by their place in the list.
+/// The items of one entity, as indexes into the list of items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) name: String,
     pub(crate) members: Vec<usize>,
 }
 
-/// Sorts items into groups, in the order in which their first items stand.
+/// Sorts items into groups, in the order of their first items.
 pub(crate) fn classify(table: &TableDefinition, items: &[&Item]) -> Vec<Group> {
     if items.is_empty() {
         return Vec::new();
@@ -53,8 +53,8 @@ pub(crate) fn classify(table: &TableDefinition, items: &[&Item]) -> Vec<Group> {
         .unwrap_or_else(|| by_shape(table, items))
 }
 
-/// Most items by their type attribute, the others by the shape of their keys: mappers keep items of their own, as sentinels
-/// of what is unique, that have no type.
+/// Groups most items by their type attribute, the others by the shape of their keys: mappers keep items
+/// without a type, such as uniqueness guards.
 fn partly_by_type(table: &TableDefinition, items: &[&Item]) -> Option<Vec<Group>> {
     let attribute = TYPE_ATTRIBUTES.into_iter().find(|attribute| {
         items.iter().filter(|item| text(item, attribute).is_some()).count() * 2 > items.len()
@@ -88,7 +88,8 @@ fn by_type_attribute(items: &[&Item]) -> Option<Vec<Group>> {
         let types: Option<Vec<String>> =
             items.iter().map(|item| text(item, attribute).map(str::to_owned)).collect();
         let groups = collect(types?);
-        // As many types as items is no type: it is an identifier that happens to be called so.
+        // An attribute with as many values as items is an identifier that happens to have such a name, not a
+        // type.
         let few = sure && items.len() <= FEW_ITEMS;
         (few || groups.len() == 1 || groups.len() * 2 <= items.len()).then_some(groups)
     })
@@ -124,7 +125,7 @@ fn by_shape(table: &TableDefinition, items: &[&Item]) -> Vec<Group> {
     groups
 }
 
-/// Replaces the shapes that stand as names by words of theirs, each used once.
+/// Replaces key shapes used as group names by words from the keys, each used once.
 fn name_groups(table: &str, groups: &mut [Group]) {
     let candidates: Vec<Vec<String>> = groups.iter().map(|group| candidates(&group.name)).collect();
     let mut uses: BTreeMap<&str, usize> = BTreeMap::new();
@@ -132,7 +133,7 @@ fn name_groups(table: &str, groups: &mut [Group]) {
         *uses.entry(candidate).or_default() += 1;
     }
     let mut taken: Vec<String> = Vec::new();
-    // The item itself is called what its partition is called, the profile of a user is the user, so that is chosen first.
+    // The main item is named like its partition (a user's profile is the user), so its name is chosen first.
     let itself = |own: &[String]| own.iter().any(|name| is_self(name));
     let mut order: Vec<(&mut Group, &Vec<String>)> = groups.iter_mut().zip(&candidates).collect();
     order.sort_by_key(|(_, own)| !itself(own));
@@ -151,8 +152,8 @@ fn name_groups(table: &str, groups: &mut [Group]) {
     }
 }
 
-/// Names that a group's shape offers, the best first: the last word of a composed partition key, the words of the sort
-/// key, the first word of the partition key; words that only say "the item itself" come last.
+/// Candidate names from a group's shape, best first: the last word of a composed partition key, the words of
+/// the sort key, the first word of the partition key. Words that stand for "the item itself" come last.
 fn candidates(shape: &str) -> Vec<String> {
     let (partition, sort) = shape.split_once('\n').unwrap_or((shape, ""));
     let partition_words = words(partition);
@@ -182,7 +183,7 @@ fn words(shape: &str) -> Vec<String> {
         .collect()
 }
 
-/// The text with only letters, digits and underscores.
+/// The text reduced to letters, digits and underscores.
 pub(crate) fn identifier(text: &str) -> String {
     text.chars()
         .filter_map(|letter| match letter {

@@ -1,8 +1,10 @@
-//! Keys that name their attributes themselves, as `ElectroDB` writes them: `$taskapp#employeeid_7`, `$tasks_1#project_x`.
+//! Keys of `ElectroDB`, which contain the names of their attributes: `$taskapp#employeeid_7`,
+//! `$tasks_1#project_x`.
 //!
-//! Nothing has to be counted there. A key begins with the service, a collection or the entity with its version; each value
-//! stands behind the name of its attribute, in lower case, unless the author gave it another label (`ElectroDB`'s guide:
-//! indexes, composite attributes). The items say in `__edb_e__` and `__edb_v__` what they are.
+//! Such keys need no counting. A key begins with the service, or with a collection or entity and its version.
+//! Each value follows its attribute's name in lower case, unless the author chose another label
+//! (`ElectroDB`'s guide: indexes, composite attributes). The attributes `__edb_e__` and `__edb_v__` hold an
+//! item's entity and version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,26 +13,26 @@ use keywright_semantics::value::Item;
 use super::classify::text;
 use super::shape::Cut;
 
-/// The attributes in which `ElectroDB` keeps an item's entity and version.
+/// The attributes in which `ElectroDB` stores an item's entity and version.
 const ENTITY: &str = "__edb_e__";
 const VERSION: &str = "__edb_v__";
 
-/// What every key of these begins with.
+/// The first character of every such key.
 const SIGN: char = '$';
 const DELIMITER: &str = "#";
 const LABEL_END: &str = "_";
 
-/// What labels a table's keys can have.
+/// The labels that a table's keys can contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Labels {
-    /// Attributes by their names in lower case.
+    /// Attributes by their lower-case names.
     attributes: BTreeMap<String, String>,
     /// Entities with their versions, in lower case.
     entities: BTreeSet<String>,
 }
 
 impl Labels {
-    /// Those of a table whose items say that they are `ElectroDB`'s.
+    /// The labels of a table whose items have `ElectroDB`'s attributes.
     pub(super) fn of(items: &[&Item]) -> Option<Self> {
         let mut found = Self::default();
         for item in items {
@@ -41,7 +43,7 @@ impl Labels {
         (!found.entities.is_empty()).then_some(found)
     }
 
-    /// A key's text in parts, and which of them are words; `None` if it is no such key.
+    /// A key's text in parts, and which of them are words; `None` if it is not such a key.
     pub(super) fn cut<'t>(&self, text: &'t str) -> Option<(Cut<'t>, Vec<bool>)> {
         if !text.starts_with(SIGN) {
             return None;
@@ -64,8 +66,8 @@ impl Labels {
         Some((cut, words))
     }
 
-    /// A segment's label and value: the longest label that an attribute is called by, else what stands before the first
-    /// underscore.
+    /// A segment's label and value. The label is the longest one that names an attribute, otherwise the text
+    /// before the first underscore.
     fn label<'t>(&self, segment: &'t str) -> Option<(&'t str, &'t str)> {
         if self.entities.contains(segment.trim_start_matches(SIGN)) {
             return None;
@@ -74,7 +76,7 @@ impl Labels {
         let known = |at: &usize| segment.get(..*at).is_some_and(|label| self.attributes.contains_key(label));
         let at = ends.clone().filter(known).max().or_else(|| ends.min())?;
         let (label, value) = segment.split_at_checked(at)?;
-        // An empty value has no template; the segment stays whole.
+        // No template produces an empty value; the segment stays whole.
         Some((label, value.strip_prefix(LABEL_END)?)).filter(|(_, value)| !value.is_empty())
     }
 
@@ -118,8 +120,8 @@ mod tests {
                 .zip(words)
                 .map(|(part, word)| format!("{part}{}", if word { "!" } else { "" }));
             let between = cut.between.iter().map(|own| format!(" {own} ")).chain([String::new()]);
-            let told: String = parts.zip(between).flat_map(|(part, then)| [part, then]).collect();
-            assert_eq!(told, wanted);
+            let joined: String = parts.zip(between).flat_map(|(part, then)| [part, then]).collect();
+            assert_eq!(joined, wanted);
         }
         assert!(labels.cut("l_2020#s_lattes").is_none());
         assert_eq!(labels.attribute_of("employeeid"), Some("employeeId"));

@@ -1,10 +1,11 @@
-//! Which segments of a table's keys are words of the design (`ORDER` in `ORDER#17`) and which are values.
+//! Decides which segments of a table's keys are literals of the design (`ORDER` in `ORDER#17`) and which are
+//! values.
 //!
-//! One text cannot tell: `USER#alice` reads like `USER#profile`. All texts of a table together can, by counting. At each
-//! place of a key (behind the same words) stand few words of the design, each of them often, and with attributes of
-//! their own; values are many, or each occurs in one partition, or their items are alike, or an attribute holds them.
-//! Where the count leaves it open, a segment behind a word is a value: an entity too few is corrected in one line, and a
-//! word where a value belongs makes a key that two items share.
+//! One text cannot decide it: `USER#alice` looks like `USER#profile`. Counting over all texts of a table can.
+//! At each place of a key (after the same literals) there are few literals, each of them frequent and with
+//! attributes of its own. Values are many, or each occurs in one partition, or their items are alike, or an
+//! attribute holds them. If counting is inconclusive, a segment after a literal counts as a value. A missing
+//! entity is corrected with one line; a literal in place of a value would give two items the same key.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,17 +18,17 @@ use super::shape::{Cut, Role, cut, delimiter, reads_like_a_word, segments};
 use super::template::is_generic;
 use crate::tables::TableDefinition;
 
-/// Up to so many words stand at one place of a key, unless each of them is frequent.
+/// The most literals at one place of a key, unless each of them is frequent.
 const WORDS_MAX: usize = 12;
 
-/// Of items that are alike, up to so many words in capitals are taken for words of the design.
+/// The most upper-case literals among items that are alike.
 const ALIKE_MAX: usize = 4;
 
-/// Parts of names of attributes that tell entities apart: that they hold a word makes it no value.
+/// Parts of the names of type attributes. A segment can be a literal even if such an attribute holds it.
 const TYPE_NAMES: [&str; 5] = ["type", "kind", "entity", "model", "class"];
 
-/// Ends of names of attributes that hold what identifies something: a value of theirs is none of the design's words, even
-/// where the examples have only one.
+/// Ends of the names of identifying attributes. Their values are never literals, even if the examples contain
+/// only one value.
 const IDENTIFYING_NAMES: [&str; 16] = [
     "id",
     "key",
@@ -47,20 +48,20 @@ const IDENTIFYING_NAMES: [&str; 16] = [
     "country",
 ];
 
-/// The words of every key text of a table.
+/// The literals in every key text of a table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lexicon {
-    /// By key attribute and text, for each segment whether it is a word.
+    /// By key attribute and text: for each segment, whether it is a literal.
     words: BTreeMap<String, BTreeMap<String, Vec<bool>>>,
-    /// Names of tenants: what keys begin with before the same words, as in `acme#user#12` and `globex#user#7`.
+    /// Tenant names: first segments followed by the same literals, as in `acme#user#12` and `globex#user#7`.
     tenants: BTreeSet<String>,
-    /// How keys are read that name their attributes themselves.
+    /// The labels of keys that contain the names of their attributes.
     labels: Option<Labels>,
-    /// What type attributes hold, in lower case.
+    /// The values of type attributes, in lower case.
     types: BTreeSet<String>,
 }
 
-/// The text of one item's key attribute.
+/// The text of one item's key attribute, in segments.
 struct Row<'a> {
     item: usize,
     delimiter: Option<char>,
@@ -68,7 +69,7 @@ struct Row<'a> {
     words: Vec<bool>,
 }
 
-/// Where in texts a segment stands: what is in front of it, with values left out, and whether it is the last.
+/// The place of a segment: the segments before it, without values, and whether it is the last one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Spot<'a> {
     delimiter: Option<char>,
@@ -77,45 +78,45 @@ struct Spot<'a> {
     count: usize,
 }
 
-/// What is known of the table while its keys are read.
+/// The knowledge about the table while its keys are read.
 struct Around<'a> {
     items: &'a [&'a Item],
-    /// The names of each item's attributes that are no keys.
+    /// Each item's non-key attributes.
     attributes: Vec<BTreeSet<&'a str>>,
     partitions: Vec<&'a str>,
-    /// Texts that stand for something: values of attributes, and of variables found before.
+    /// Known values: those of attributes, and those of key variables found so far.
     values: BTreeSet<&'a str>,
-    /// Names of tenants that keys begin with, and the words that follow them.
+    /// Tenant names, and the literals that follow them.
     tenants: BTreeSet<&'a str>,
     tenants_words: BTreeSet<&'a str>,
     composed: bool,
-    /// Whether the key that is read has a name of its own, as `Country`, and is not just called a key.
+    /// Whether the key attribute is named after its contents, as `Country`, and not just after its role.
     named: bool,
-    /// What type attributes hold, in lower case.
+    /// The values of type attributes, in lower case.
     types: BTreeSet<String>,
-    /// First segments that are values above others: the states of cities.
+    /// First segments that are the upper level of a hierarchy of values, such as the states above cities.
     levels: BTreeSet<&'a str>,
 }
 
-/// The segments at one spot and the items that have them.
+/// The segments at one place, with the items that have them.
 struct Found<'a, 'b> {
     around: &'b Around<'a>,
     role: Role,
     spot: &'b Spot<'a>,
     by_text: BTreeMap<&'a str, Vec<usize>>,
-    /// The fewest segments of the texts with each.
+    /// For each segment, the fewest segments of a text that contains it.
     depths: BTreeMap<&'a str, usize>,
-    /// Whether all of them stand below first segments that are values above others.
+    /// Whether all of them follow first segments that are the upper level of a hierarchy.
     below_levels: bool,
-    /// For the first of several segments: the words that follow it, with the items that have them.
+    /// For the first of several segments: the word-like segments that follow it, with their items.
     followers: BTreeMap<&'a str, Followers<'a>>,
 }
 
-/// What follows a first segment and reads like a word, with its items.
+/// The word-like segments after a first segment, with their items.
 type Followers<'a> = BTreeMap<&'a str, Vec<usize>>;
 
 impl Lexicon {
-    /// Reads the keys of a table, its own first.
+    /// Reads the keys of a table, the table's own key first.
     pub(crate) fn of(table: &TableDefinition, items: &[&Item]) -> Self {
         let mut around = Around::of(table, items);
         let mut lexicon = Self { labels: Labels::of(items), ..Self::default() };
@@ -147,12 +148,12 @@ impl Lexicon {
         lexicon
     }
 
-    /// Whether a segment is the name of a tenant.
+    /// Whether a segment is a tenant name.
     pub(super) fn is_tenant(&self, text: &str) -> bool {
         self.tenants.contains(text)
     }
 
-    /// Whether a word is the type of items.
+    /// Whether a word is the value of a type attribute.
     pub(super) fn is_type(&self, word: &str) -> bool {
         self.types.contains(&word.to_lowercase())
     }
@@ -168,13 +169,13 @@ impl Lexicon {
         self.labels.as_ref().map(|labels| labels.attribute_of(label))?
     }
 
-    /// Whether the segment of a text is a word. Texts that were not read have none.
+    /// Whether a segment of a text is a literal; false for texts that were not read.
     pub(super) fn is_word(&self, attribute: &str, text: &str, at: usize) -> bool {
         let words = self.words.get(attribute).and_then(|texts| texts.get(text));
         words.and_then(|words| words.get(at)).copied().unwrap_or(false)
     }
 
-    /// The words of a text, with `*` for everything else: texts of one pattern have one shape.
+    /// The literals of a text, with `*` for everything else. Texts of one template have the same shape.
     pub(super) fn shape(&self, attribute: &str, text: &str) -> String {
         let cut = self.cut(text);
         let parts = cut.parts.iter().enumerate();
@@ -196,7 +197,7 @@ fn places(table: &TableDefinition) -> Vec<(&str, Role)> {
     .collect()
 }
 
-/// Decides position by position, as what stands in front of a segment is what it is compared by.
+/// Decides place by place, because a segment is compared with those after the same literals.
 fn read<'a>(around: &mut Around<'a>, role: Role, rows: &mut [Row<'a>]) {
     let longest = rows.iter().map(|row| row.segments.len()).max().unwrap_or(0);
     for at in 0..longest {
@@ -287,25 +288,25 @@ impl<'a> Around<'a> {
         items.iter().filter_map(|at| self.partitions.get(*at)).collect::<BTreeSet<_>>().len()
     }
 
-    /// The attributes that any of the items has.
+    /// The attributes that at least one of the items has.
     fn attributes_of(&self, items: &[usize]) -> BTreeSet<&'a str> {
         items.iter().filter_map(|at| self.attributes.get(*at)).flatten().copied().collect()
     }
 }
 
-/// Whether an attribute's name says that it holds the kind of an item.
+/// Whether an attribute's name suggests that it holds an item's type.
 pub(crate) fn says_type(name: &str) -> bool {
     let lower = name.to_lowercase();
     TYPE_ATTRIBUTES.contains(&name) || TYPE_NAMES.iter().any(|part| lower.contains(part))
 }
 
-/// Whether an attribute's name says that it identifies what it holds, as `tenantId` does and `role` does not.
+/// Whether an attribute's name suggests an identifier: `tenantId` does, `role` does not.
 pub(super) fn identifies(name: &str) -> bool {
     let lower = name.to_lowercase();
     IDENTIFYING_NAMES.iter().any(|end| lower.ends_with(end))
 }
 
-/// Whether items with these attributes could be of one entity: attributes may be missing now and then.
+/// Whether items with these attributes can be of one entity, which allows some optional attributes.
 fn alike(one: &BTreeSet<&str>, other: &BTreeSet<&str>) -> bool {
     one.intersection(other).count() * 5 >= one.union(other).count() * 3
 }
@@ -315,13 +316,13 @@ fn is_upper(word: &str) -> bool {
 }
 
 impl<'a> Found<'a, '_> {
-    /// Those segments that are words of the design.
+    /// The segments that are literals.
     fn words(&self) -> BTreeSet<&'a str> {
         let mut words: BTreeSet<&'a str> =
             self.by_text.keys().copied().filter(|part| part.is_empty()).collect();
         let candidates = self.candidates();
         if self.below_levels {
-            // What stands below states is a city, unless it is one word behind all of them.
+            // A segment below a state is a city, unless it is a single word after all states.
             let one = |word: &&str| self.by_text.len() == 1 && self.partitions_of(word) > 1;
             words.extend(candidates.into_iter().filter(one));
         } else if !candidates.is_empty() && !self.held() {
@@ -342,7 +343,7 @@ impl<'a> Found<'a, '_> {
         words
     }
 
-    /// Segments that read like words.
+    /// Segments that look like words.
     fn candidates(&self) -> Vec<&'a str> {
         let first = self.spot.before.is_empty();
         let one_case = |word: &str| is_upper(word) || word.chars().all(|letter| !letter.is_uppercase());
@@ -363,8 +364,8 @@ impl<'a> Found<'a, '_> {
         self.around.partitions_of(self.items_of(part))
     }
 
-    /// Whether an attribute holds what stands here, in every item. One short text proves nothing, nor does one that is the
-    /// type of its items, or that all have in front of what tells them apart.
+    /// Whether an attribute holds this segment in every item. A single short text proves nothing. Neither
+    /// does the item's type, nor a first segment that all texts share.
     fn held(&self) -> bool {
         let mut texts = self.by_text.keys();
         let telling = self.by_text.len() > 1 || texts.clone().any(|part| part.len() > 3);
@@ -384,8 +385,8 @@ impl<'a> Found<'a, '_> {
         })
     }
 
-    /// First segments of sort keys that are values above others, as states are above cities: their items are alike, each
-    /// stands in one partition, and more than one segment follows.
+    /// First segments of sort keys that are the upper level of a hierarchy, as states are above cities: their
+    /// items are alike, each occurs in one partition only, and several segments follow.
     fn levels(&self) -> BTreeSet<&'a str> {
         if self.role != Role::Sort || self.by_text.keys().any(|part| !reads_like_a_word(part)) {
             return BTreeSet::new();
@@ -408,15 +409,15 @@ impl<'a> Found<'a, '_> {
         }
     }
 
-    /// The first of several segments: nearly always a word, unless there are many and each is rare.
+    /// The first of several segments is nearly always a literal, unless there are many and each is rare.
     fn prefixes(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         let total: usize = self.by_text.values().map(Vec::len).sum();
         let few = self.by_text.len() <= WORDS_MAX;
         candidates.into_iter().filter(|word| few || self.items_of(word).len() * 20 >= total).collect()
     }
 
-    /// First segments that are names of tenants: behind each of them stand the same words, and behind each of these items
-    /// with the same attributes.
+    /// First segments that are tenant names: the same literals follow each of them, with items that have the
+    /// same attributes.
     fn tenants(&self) -> BTreeSet<&'a str> {
         let mut clusters: Vec<(Followers<'a>, Vec<&'a str>)> = Vec::new();
         for (text, followers) in &self.followers {
@@ -442,7 +443,8 @@ impl<'a> Found<'a, '_> {
         tenants.flat_map(|(_, texts)| texts).collect()
     }
 
-    /// Whether two first segments are followed by the same words, so far as both show them, with items that are alike.
+    /// Whether two first segments are followed by the same literals, as far as the examples show, with items
+    /// that are alike.
     fn same_followers(&self, one: &Followers<'a>, other: &Followers<'a>) -> bool {
         let shared: Vec<(&Vec<usize>, &Vec<usize>)> =
             one.iter().filter_map(|(word, items)| Some((items, other.get(word)?))).collect();
@@ -454,8 +456,9 @@ impl<'a> Found<'a, '_> {
         shared.len() * 2 >= one.len().min(other.len()) && !shared.is_empty() && shared.iter().all(similar)
     }
 
-    /// Whether first segments with the same followers are values and the followers words. Words of a design are few and
-    /// have items of their own; of a single one, or of several with items alike, letters must tell.
+    /// Whether first segments with the same followers are values and the followers literals. Several literals
+    /// have items with different attributes. With a single follower, or with items alike, upper and lower
+    /// case decide.
     fn are_tenants(&self, followers: &Followers<'a>, texts: &[&'a str]) -> bool {
         if texts.iter().any(|text| self.around.tenants.contains(text)) {
             return true;
@@ -473,8 +476,8 @@ impl<'a> Found<'a, '_> {
             || (lower && longer && own.len() == 1 && self.role == Role::Partition)
     }
 
-    /// A partition key of one segment is an identifier, but where other partition keys are composed and this one is not,
-    /// or where it repeats. A key that is named after what it holds, holds values.
+    /// A partition key of one segment is an identifier, unless the table's other partition keys are composed
+    /// or its values repeat. A key named after its contents holds values.
     fn whole_partitions(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         if self.around.named && !self.around.composed {
             return Vec::new();
@@ -489,7 +492,8 @@ impl<'a> Found<'a, '_> {
         if words { candidates } else { Vec::new() }
     }
 
-    /// A sort key of one segment: words have items that are not alike, or few words have items that are.
+    /// A sort key of one segment: literals have items that differ in their attributes, or there are only few
+    /// of them.
     fn by_likeness(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         let mut words = Vec::new();
         let all: Vec<usize> = self.by_text.values().flatten().copied().collect();
@@ -502,7 +506,7 @@ impl<'a> Found<'a, '_> {
                 2 => upper || spread(3),
                 count => upper && (count <= ALIKE_MAX || (count <= WORDS_MAX && spread(2))),
             };
-            // One word that nearly every partition has is a word among values.
+            // A single word that occurs in nearly every partition is a literal among values.
             let everywhere: Vec<&str> = cluster
                 .iter()
                 .copied()
@@ -521,8 +525,8 @@ impl<'a> Found<'a, '_> {
         words
     }
 
-    /// Words whose items are alike, together; those whose items are like items of values here are left out unless they
-    /// stand in several partitions.
+    /// Groups of words whose items are alike. Words whose items look like those of values are left out,
+    /// unless they occur in several partitions.
     fn clusters(&self, candidates: Vec<&'a str>) -> Vec<Vec<&'a str>> {
         let values = self.by_text.iter().filter(|(part, _)| !candidates.contains(part));
         let values: Vec<BTreeSet<&str>> = values
@@ -546,8 +550,8 @@ impl<'a> Found<'a, '_> {
         clusters.into_iter().map(|(_, _, cluster)| cluster).collect()
     }
 
-    /// What a text ends with behind a word is a value, unless it says "the item itself", or a few words stand in many
-    /// partitions, each with attributes of its own.
+    /// The last segment after a literal is a value, unless it stands for "the item itself", or a few words
+    /// occur in many partitions, each with attributes of its own.
     fn behind_a_word(&self, candidates: &[&'a str]) -> Vec<&'a str> {
         let clusters = self.clusters(candidates.to_vec());
         let selves = |cluster: &[&str]| cluster.iter().all(|word| is_self(word));
@@ -560,7 +564,8 @@ impl<'a> Found<'a, '_> {
         clusters.into_iter().filter(|cluster| selves(cluster)).flatten().collect()
     }
 
-    /// Between a word and more segments: words and values alternate in texts of an even number of segments.
+    /// A segment between a literal and further segments. Literals and values alternate in texts with an even
+    /// number of segments.
     fn between(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         let alternating = self.spot.count.is_multiple_of(2) && self.spot.before.len() == 1;
         let all = candidates.len() == self.by_text.len();
@@ -572,7 +577,7 @@ impl<'a> Found<'a, '_> {
         if words { candidates } else { Vec::new() }
     }
 
-    /// Behind a value words go on, unless there are many, or they are known as values.
+    /// A segment after a value is a literal, unless there are many of them or they are known values.
     fn behind_a_value(&self, candidates: Vec<&'a str>, last: bool) -> Vec<&'a str> {
         let known = |word: &&str| self.around.tenants_words.contains(word);
         if self.spot.before.len() == 1 && candidates.iter().any(known) {

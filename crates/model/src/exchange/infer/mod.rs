@@ -1,7 +1,8 @@
-//! Entities from items: which items belong together, how their keys are built, which attributes they have.
+//! Infers entities from items: which items belong together, how their keys are built, which attributes they
+//! have.
 //!
-//! Used by every import that has items and no model: Workbench documents, live tables. What is inferred is a proposal
-//! that its reader corrects in the model file; it must fit every item it was inferred from.
+//! Every import with items but without a model uses it: Workbench documents, live tables. The result is a
+//! proposal for the author to correct in the model file, and it fits every item it was inferred from.
 
 mod classify;
 mod electrodb;
@@ -26,7 +27,7 @@ use variable_names::{Agreed, agree};
 
 use crate::tables::TableDefinition;
 
-/// What a facet says about its entity beyond its items.
+/// The parts of a facet that its entity's items do not show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facet {
     pub partition_alias: Option<String>,
@@ -34,21 +35,23 @@ pub struct Facet {
     pub attributes: Vec<String>,
 }
 
-/// An entity as inferred.
+/// An inferred entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entity {
     pub name: String,
-    /// Its items, by their place in the table's list.
+    /// Its items, as indexes into the table's list.
     pub members: Vec<usize>,
-    /// Key attribute to template. Index key attributes that none of its items have are missing: the index is sparse.
+    /// Template by key attribute. An index key attribute that none of the items has is missing: the index is
+    /// sparse.
     pub templates: BTreeMap<String, String>,
-    /// Attributes its items have, without those that only carry templates; then the templates' own variables.
+    /// The attributes of its items, without those that only carry templates, followed by the templates' own
+    /// variables.
     pub attributes: Vec<Attribute>,
-    /// Whether its templates were made from examples rather than written by an author.
+    /// Whether its templates were inferred from examples and not written by an author.
     pub guessed: bool,
-    /// What the examples leave open, in words.
+    /// Notes on what the examples leave open.
     pub doubts: Vec<String>,
-    /// Entities whose keys its own repeats.
+    /// Its parents: the entities whose keys its own key repeats.
     pub parents: Vec<String>,
 }
 
@@ -57,11 +60,11 @@ pub struct Entity {
 pub struct Attribute {
     pub name: String,
     pub value_type: ValueType,
-    /// Whether items have it; false for variables that occur only inside keys.
+    /// Whether items have it; false for variables that occur only in keys.
     pub stored: bool,
 }
 
-/// Infers the entities of a table: its groups, with the facets of those that have one.
+/// Infers the entities of a table from its groups, using the facets of those that have one.
 pub(crate) fn infer(
     table: &TableDefinition,
     items: &[&Item],
@@ -99,7 +102,7 @@ pub(crate) fn infer(
         .collect()
 }
 
-/// Every key attribute once, the table's own first; aliases only name the table's.
+/// Every key attribute once, the table's own first. Aliases name only the table's key attributes.
 fn places<'a>(table: &'a TableDefinition, facet: Option<&'a Facet>) -> Vec<KeyPlace<'a>> {
     let mut places: Vec<KeyPlace<'a>> = Vec::new();
     let key = &table.schema.key;
@@ -141,7 +144,7 @@ fn attributes(
             None => types.push((value.value_type(), 1)),
         }
     }
-    // Of several types most items have one; NULL says that there is no value, of whatever type.
+    // The most frequent of several types. NULL means that there is no value of any type.
     let most = |types: &[(ValueType, usize)]| {
         let rank = |(value_type, items): &(ValueType, usize)| (*value_type != ValueType::Null, *items);
         types.iter().rev().max_by_key(|known| rank(known)).map(|(value_type, _)| *value_type)
@@ -153,7 +156,7 @@ fn attributes(
         let declared = declared.iter().find(|(known, _)| known == name);
         types.entry(name).or_insert(declared.map_or(ValueType::S, |(_, value_type)| *value_type));
     }
-    // A key attribute whose template is its own name is an attribute of the entity like any other.
+    // A key attribute that is its own template is also a plain attribute of the entity.
     let carries_template =
         |name: &str| found.keys.get(name).is_some_and(|text| *text != format!("{{{name}}}"));
     let order = |name: &str| declared.iter().position(|(known, _)| known == name).unwrap_or(usize::MAX);
@@ -163,7 +166,7 @@ fn attributes(
         .map(|(name, value_type)| Attribute { name: name.to_owned(), value_type, stored: true })
         .collect();
     stored.sort_by_key(|attribute| order(&attribute.name));
-    // A number or binary key that is one variable says the variable's type.
+    // A number or binary key with a single variable determines the variable's type.
     let type_of = |name: &str| {
         let is_it =
             |key: &KeyAttribute| found.keys.get(&key.name).is_some_and(|text| *text == format!("{{{name}}}"));

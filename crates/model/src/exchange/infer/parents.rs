@@ -1,5 +1,5 @@
-//! Which entities belong to others: their keys are made of those of the other and of something more, and the items they
-//! repeat are there.
+//! Finds the parents of entities: the entity's key contains the parent's key and something more, and the
+//! parent items exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::data::key_text;
 use crate::exchange::draft::DraftTable;
 use crate::template::matching;
 
-/// One entity's keys: the variables in them, and the values of each item.
+/// One entity's keys: the variables in them, and their values for each item.
 struct Keyed {
     table: usize,
     place: usize,
@@ -20,14 +20,14 @@ struct Keyed {
     values: Vec<BTreeMap<String, String>>,
 }
 
-/// Gives the entities of all tables the parents that their items show.
+/// Sets the parents of the entities of all tables, as their items show them.
 pub(crate) fn relate(tables: &mut [DraftTable]) {
     let mut all: Vec<Keyed> = Vec::new();
     for (table, draft) in tables.iter().enumerate() {
         let entities = draft.entities.iter().enumerate();
         all.extend(entities.map(|(place, entity)| keyed(table, place, entity, draft)));
     }
-    // A name that two tables have is no name for a parent.
+    // An entity name that two tables use cannot name a parent.
     let names: Vec<String> = all.iter().map(|own| own.name.clone()).collect();
     all.retain(|own| names.iter().filter(|name| **name == own.name).count() == 1);
     for child in &all {
@@ -67,8 +67,8 @@ pub(crate) fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String
     found
 }
 
-/// The entities of whose keys an entity's key is made besides what is its own, those that are nearest: an item of an order
-/// belongs to the order, not to the order's customer.
+/// The nearest entities whose keys this entity's key contains: a line belongs to its order, not to the
+/// order's customer.
 fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
     let above: Vec<&Keyed> = all
         .iter()
@@ -81,7 +81,7 @@ fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
             |other: &&&Keyed| own.variables.is_subset(&other.variables) && own.variables != other.variables;
         !above.iter().any(|other| farther(&other))
     });
-    // Of several with the same key, one is what the others belong to as well: it is called like the variable.
+    // Of several entities with the same key, the parent is the one whose name the variable begins with.
     let mut chosen: Vec<&Keyed> = Vec::new();
     for own in nearest {
         match chosen.iter_mut().find(|known| known.variables == own.variables) {
@@ -99,8 +99,8 @@ fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
     kept.into_iter().map(|own| own.name.clone()).collect()
 }
 
-/// Whether an entity's keys would be made of nothing but those of its parents, and these are too few to tell its items apart:
-/// then one of them only looks like a parent.
+/// Whether the parents' keys would make up the whole key, but have too few combinations to distinguish the
+/// entity's items. Then one of the parents is only apparent.
 fn leaves_too_few(child: &Keyed, parents: &[&Keyed], one_more: &Keyed) -> bool {
     let all = || parents.iter().copied().chain([one_more]);
     let covered = child.variables.iter().all(|name| all().any(|own| own.variables.contains(name)));
@@ -113,10 +113,11 @@ fn is_called_like(own: &Keyed) -> bool {
     own.variables.iter().any(|variable| variable.to_lowercase().starts_with(&name))
 }
 
-/// Items of which some may repeat what a sample does not show.
+/// From this many items on, some of their parent items can be missing in the sample.
 const MANY_ITEMS: usize = 10;
 
-/// Whether an entity's items repeat the keys of items of the other: all of a few, most of many.
+/// Whether an entity's items repeat keys of the other entity's items: all of them, or at least half if there
+/// are many.
 fn is_repeated(other: &Keyed, child: &Keyed) -> bool {
     let of = |values: &BTreeMap<String, String>| -> Option<Vec<String>> {
         other.variables.iter().map(|name| values.get(name).cloned()).collect()

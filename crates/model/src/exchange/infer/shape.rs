@@ -1,27 +1,27 @@
-//! How a key's text is built: its segments, and which of them could be words of the design rather than values.
+//! Splits a key's text into segments, and judges which of them can be literals of the design.
 
 use crate::template::times::{is_whole_time, time_before};
 
-/// What stands between the parts of a composed key, the most telling first.
+/// The delimiters of composed keys, the most reliable first.
 const DELIMITERS: [char; 4] = ['#', '|', ':', '/'];
 
-/// Where in a key an attribute stands.
+/// The role of an attribute in a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Partition,
     Sort,
 }
 
-/// A key's text in parts, which are words or values.
+/// A key's text in parts, which are literals or values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cut<'a> {
     pub(super) parts: Vec<&'a str>,
-    /// What stands behind each part but the last.
+    /// The delimiter after each part except the last.
     pub(super) between: Vec<&'a str>,
 }
 
-/// The delimiter of a key's text, if it is composed. All but `#` also occur inside dates and paths, so they count only
-/// behind a word or a whole time.
+/// The delimiter of a composed key's text. All except `#` also occur in dates and paths, so they count only
+/// after a word or a whole time.
 pub(super) fn delimiter(text: &str) -> Option<char> {
     DELIMITERS.into_iter().find(|delimiter| match text.split_once(*delimiter) {
         Some((before, _)) => {
@@ -50,7 +50,7 @@ pub(super) fn segments(text: &str, delimiter: Option<char>) -> Vec<&str> {
     found
 }
 
-/// The segments of a key's text with its delimiters between them.
+/// The segments of a key's text, and the delimiters between them.
 pub(super) fn cut(text: &str) -> Cut<'_> {
     let delimiter = delimiter(text);
     let parts = segments(text, delimiter);
@@ -65,14 +65,14 @@ pub(super) fn cut(text: &str) -> Cut<'_> {
     Cut { parts, between }
 }
 
-/// Signs that designs put before a word, so that it sorts before or after everything else.
+/// Signs that designs put before a literal to sort it before or after everything else.
 const SIGNS: [char; 9] = ['"', '~', '$', '!', '@', '_', '*', '.', '^'];
 
-/// Whether a segment could be a word of the design (`ORDER` in `ORDER#17`), as far as its letters tell.
+/// Whether a segment can be a literal of the design (`ORDER` in `ORDER#17`), judged by its characters.
 pub(super) fn reads_like_a_word(segment: &str) -> bool {
     let bare = segment.trim_matches(SIGNS);
     let upper = !bare.chars().any(char::is_lowercase);
-    // `USER.EMAIL` may be a word, `example.com` is none.
+    // `USER.EMAIL` can be a literal, `example.com` cannot.
     let joins = |letter: char| letter == '_' || letter == '-' || letter == '.' && upper;
     bare.starts_with(char::is_alphabetic)
         && bare.chars().all(|letter| letter.is_alphabetic() || joins(letter))

@@ -1,8 +1,8 @@
-//! Key templates from examples: the constant words of a key stay, the rest becomes variables.
+//! Key templates from examples: the constant literals of a key stay, the rest becomes variables.
 //!
-//! Two places that always hold the same value get the same variable, within a key and across the keys of an entity. A
-//! variable takes the name of the attribute that holds its value, else of the facet's alias, else of the entity whose
-//! prefix it follows.
+//! Places that always hold the same value get the same variable, within a key and across the keys of an
+//! entity. A variable is named after the attribute that holds its value, otherwise after the facet's alias,
+//! otherwise after the entity whose prefix it follows.
 
 use std::collections::BTreeMap;
 
@@ -22,19 +22,19 @@ use crate::template::times::is_time;
 /// The values of one place in a key, by item.
 pub(super) type Column = BTreeMap<usize, String>;
 
-/// A part of a key before its variables have names.
+/// A part of a key before its variables are named.
 #[derive(Clone, Debug)]
 enum Piece {
     Word(String),
     Hole {
         column: Column,
-        /// The word in front of it.
+        /// The literal before it.
         prefix: Option<String>,
         hint: Option<String>,
     },
 }
 
-/// A key attribute with its place and, from a facet, the alias that its author gave it.
+/// A key attribute with its role, and the alias that a facet gives it.
 pub(super) struct KeyPlace<'a> {
     pub(super) name: &'a str,
     pub(super) key_type: KeyType,
@@ -42,22 +42,22 @@ pub(super) struct KeyPlace<'a> {
     pub(super) alias: Option<&'a str>,
 }
 
-/// The templates of one entity and the variables in them that no stored attribute holds.
+/// The templates of one entity, and their variables that no stored attribute holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Templates {
     /// Key attribute to template, such as `c#{customerId}`.
     pub(crate) keys: BTreeMap<String, String>,
-    /// Variables that are no attribute of the items.
+    /// Variables that are not attributes of the items.
     pub(crate) variables: Vec<String>,
-    /// Whether any template was made from examples rather than written by an author.
+    /// Whether any template was inferred from examples and not written by an author.
     pub(crate) guessed: bool,
-    /// Choices that the examples leave open, in words.
+    /// Notes on choices that the examples leave open.
     pub(crate) doubts: Vec<String>,
-    /// The variables of partition keys, by which the items of one collection are asked for together.
+    /// The variables of partition keys, through which the items of a collection are read together.
     pub(super) partitions: Vec<Shared>,
 }
 
-/// What the naming of variables looks at besides the entity itself.
+/// The table that the naming of variables depends on, in addition to the entity.
 pub(super) struct Surroundings<'a> {
     pub(super) table: &'a TableDefinition,
     pub(super) items: &'a [&'a Item],
@@ -107,7 +107,7 @@ pub(super) fn templates(
         } else {
             format!("{{{}}}", place.name)
         };
-        // What an author wrote as an alias need not be a template, and items may have empty texts.
+        // An author's alias need not be a valid template, and items can have empty texts.
         let template =
             if Template::parse(&template).is_ok() { template } else { format!("{{{}}}", place.name) };
         found.keys.insert(place.name.to_owned(), template);
@@ -155,20 +155,20 @@ fn pieces(lexicon: &Lexicon, place: &KeyPlace<'_>, values: &Column) -> Vec<Piece
     found
 }
 
-/// How many parts two texts have in common, with the same between them.
+/// The number of leading parts that two texts share, with the same delimiters.
 fn common_parts(one: &Cut<'_>, other: &Cut<'_>) -> usize {
     let same = one.between.iter().zip(&other.between).take_while(|(one, other)| one == other).count();
     one.parts.len().min(other.parts.len()).min(same + 1)
 }
 
-/// What follows the words that texts with different numbers of segments begin with, as one variable.
+/// One variable for the text after the common literals, for texts with different numbers of segments.
 fn remainder(values: &Column, found: &[Piece], prefix: Option<String>, first: &Cut<'_>) -> Vec<Piece> {
     let mut head: String = found
         .iter()
         .filter_map(|piece| if let Piece::Word(word) = piece { Some(word.as_str()) } else { None })
         .collect();
     let mut pieces = Vec::new();
-    // Words and what stands between them alternate.
+    // Parts and delimiters alternate.
     let next = first.between.get(found.len() / 2).filter(|_| !found.is_empty());
     if let Some(next) = next {
         head.push_str(next);
@@ -182,14 +182,14 @@ fn remainder(values: &Column, found: &[Piece], prefix: Option<String>, first: &C
     pieces
 }
 
-/// The one value of a column.
+/// The value of a column that has only one.
 fn constant(column: &Column) -> Option<&str> {
     let mut values = column.values();
     let first = values.next()?;
     values.all(|value| value == first).then_some(first.as_str())
 }
 
-/// The names an alias gives to the segments, when it has as many: `ITEMS#ItemID` names the second one.
+/// The names that an alias gives to the segments, if it has as many: `ITEMS#ItemID` names the second one.
 fn hints(alias: Option<&str>, count: usize) -> Vec<Option<String>> {
     let Some(alias) = alias else {
         return Vec::new();
@@ -202,13 +202,13 @@ fn hints(alias: Option<&str>, count: usize) -> Vec<Option<String>> {
             .collect();
     }
     match (parts.as_slice(), count) {
-        // `AccountId` for `ACC#123`: the alias names the value and leaves the prefix out.
+        // `AccountId` for `ACC#123`: the alias names the value and omits the prefix.
         ([name], 2) => vec![None, Some(variable_name(name))],
         _ => Vec::new(),
     }
 }
 
-/// An alias without examples: placeholders and mixed-case words are variables, `ORDER` is a word.
+/// Parses an alias without examples: placeholders and mixed-case words are variables, `ORDER` is a literal.
 fn pieces_of_alias(alias: &str) -> Vec<Piece> {
     let delimiter = delimiter(alias);
     let parts = segments(alias, delimiter);
@@ -242,24 +242,24 @@ fn variable_name(part: &str) -> String {
 struct Naming<'a> {
     around: &'a Surroundings<'a>,
     group: &'a Group,
-    /// Names that the entities of the table have agreed on.
+    /// Names that all entities of a collection use.
     agreed: &'a Agreed,
     named: Vec<Variable>,
     partitions: Vec<Shared>,
     doubts: Vec<String>,
 }
 
-/// A variable that has its name.
+/// A named variable.
 struct Variable {
     name: String,
     values: Column,
     prefix: Option<String>,
-    /// Whether an attribute of the items holds it.
+    /// Whether the items have an attribute with this name.
     held: bool,
 }
 
 impl Naming<'_> {
-    /// A template that its author wrote out, as our own documents have it: its variables keep their names.
+    /// Takes over a template that its author wrote, as in our own documents, with its variable names.
     fn take(&mut self, alias: &str, values: &Column) -> String {
         let template = alias.replace("${", "{");
         let parts = parts(&template);
@@ -280,13 +280,14 @@ impl Naming<'_> {
         template
     }
 
-    /// Whether an item of the entity has an attribute of that name.
+    /// Whether an item of the entity has an attribute with this name.
     fn is_held(&self, name: &str) -> bool {
         let mut items = self.group.members.iter().filter_map(|at| self.around.items.get(*at));
         items.any(|item| item.contains_key(name))
     }
 
-    /// Tells a word in front of a key that an attribute of all its items holds as well: it may be that attribute's value.
+    /// Notes a leading literal that an attribute of all items holds as well: it can be a value of that
+    /// attribute.
     fn doubt_word(&mut self, place: &KeyPlace<'_>, pieces: &[Piece], values: &Column) {
         let [Piece::Word(word), _, ..] = pieces else { return };
         let mut items = values.keys().filter_map(|at| self.around.items.get(*at));
@@ -346,7 +347,7 @@ impl Naming<'_> {
         printed
     }
 
-    /// What all values begin with, and the rest of each, where an attribute holds that rest: `order-17` of the order 17.
+    /// Splits off a common prefix, if an attribute holds the rest of each value: `order-17` for order 17.
     fn behind_prefix(&mut self, place: &KeyPlace<'_>, column: &Column) -> Option<(String, Column)> {
         let first = column.values().next().filter(|_| column.len() > 1 && place.alias.is_none())?;
         let shared = column.values().fold(first.as_str(), |shared, value| {
@@ -362,16 +363,16 @@ impl Naming<'_> {
             .filter_map(|(at, value)| Some((*at, value.strip_prefix(&word)?.to_owned())))
             .filter(|(_, rest)| !rest.is_empty())
             .collect();
-        let told = self.doubts.len();
+        let known = self.doubts.len();
         let whole = self.attribute_of(place, column, None, &[]).is_some();
         let held =
             !whole && rest.len() == column.len() && self.attribute_of(place, &rest, None, &[]).is_some();
-        self.doubts.truncate(told);
+        self.doubts.truncate(known);
         held.then_some((word, rest))
     }
 
-    /// A name that other entities have for the same place of the same key. If the entity has the value as an attribute of
-    /// another name, that is told, because its questions give the common one.
+    /// Uses the name that other entities have for the same place of the same key. If the entity has the value
+    /// in an attribute with another name, a note says so, because its access patterns give the common name.
     fn take_agreed(
         &mut self,
         place: &KeyPlace<'_>,
@@ -381,9 +382,9 @@ impl Naming<'_> {
     ) -> String {
         if !self.named.iter().any(|known| known.name == name) {
             let held = self.is_held(&name);
-            let told = self.doubts.len();
+            let known = self.doubts.len();
             let own = self.attribute_of(place, column, prefix.as_deref(), &[]);
-            self.doubts.truncate(told);
+            self.doubts.truncate(known);
             if let Some(own) = own.filter(|_| !held) {
                 self.doubts.push(format!(
                     "{}.{}: made of `{name}`, as the others of its collection call it; questions of {} give `{name}`, not its attribute {own} with the same values",
@@ -410,7 +411,8 @@ impl Naming<'_> {
         let (name, held) = if let Some(name) = self.attribute_of(place, column, prefix, &expected) {
             (name, true)
         } else if alone && (!is_generic(place.name) || column.len() < self.group.members.len()) {
-            // What only some items have keeps others out of an index: nothing that all have can fill it.
+            // Only some items have the value and are in the index: no template of attributes that all items
+            // have can fill the key.
             (place.name.to_owned(), true)
         } else if let Some(name) = self.folded(place, column) {
             (self.free(&name), false)
@@ -423,16 +425,16 @@ impl Naming<'_> {
         name
     }
 
-    /// The names that a value behind a prefix is likely to have, the likeliest first.
+    /// The likely names of a value after a prefix, best first.
     fn expected(&self, prefix: Option<&str>, hint: Option<&str>) -> Vec<String> {
         let owner = prefix.map(identifier).and_then(|prefix| self.owner_of(&prefix));
         let names = hint.map(str::to_owned).into_iter().chain(owner.map(|owner| format!("{owner}Id")));
         names.map(|name| name.to_lowercase()).collect()
     }
 
-    /// The stored attribute that holds these values, in every item: of several the one whose name goes with the place,
-    /// and the others are told. One short value proves nothing, a quantity of 2 is not the order number 2, unless it stands
-    /// behind the attribute's own name.
+    /// The stored attribute that holds these values in every item. Of several attributes it takes the one
+    /// whose name fits the place and notes the others. A single short value proves nothing (a quantity of 2
+    /// is not order number 2), unless it follows the attribute's own name.
     fn attribute_of(
         &mut self,
         place: &KeyPlace<'_>,
@@ -483,7 +485,8 @@ impl Naming<'_> {
         Some((*chosen).clone())
     }
 
-    /// The digits to which a key pads the numbers of an attribute: all of its values have so many, some by leading zeros.
+    /// The number of digits to which a key pads an attribute's numbers: all values have that length, some by
+    /// leading zeros.
     fn padding(&self, name: &str, column: &Column) -> Option<usize> {
         let width = column.values().next()?.len();
         let number = |at: &usize| match self.around.items.get(*at)?.get(name)? {
@@ -497,8 +500,8 @@ impl Naming<'_> {
         (filled && column.iter().all(is_padded)).then_some(width)
     }
 
-    /// The name of a value that an attribute has in other letters: no template makes capitals small, so it is a variable of
-    /// its own, and that is told.
+    /// The name of a value that an attribute holds in another letter case. Templates cannot change the case,
+    /// so the value becomes a variable of its own, with a note.
     fn folded(&mut self, place: &KeyPlace<'_>, column: &Column) -> Option<String> {
         let around = self.around;
         let (first, _) = column.first_key_value()?;
@@ -540,8 +543,8 @@ impl Naming<'_> {
         }
     }
 
-    /// The entity that a prefix stands for: the one whose partition and sort key are equal and begin with it, else the
-    /// one with the shortest name that begins with it.
+    /// The entity that a prefix stands for: the one whose partition key equals its sort key and begins with
+    /// the prefix, otherwise the one with the shortest name that begins with it.
     fn owner_of(&self, prefix: &str) -> Option<String> {
         let key = &self.around.table.schema.key;
         let (partition, sort) = (key.partition.first()?, key.sort.first());
@@ -582,7 +585,7 @@ impl Naming<'_> {
     }
 }
 
-/// Texts that differ in a number between the same words: `v0_Audit`, `v1_Audit`.
+/// Texts that differ only in a number between the same words: `v0_Audit`, `v1_Audit`.
 struct Numbered {
     word: String,
     numbers: Column,
@@ -599,8 +602,8 @@ impl Numbered {
     }
 }
 
-/// The number that is all that differs between the values of a column; what follows it must be a word behind a sign, because
-/// `user1` and `user2` are two names.
+/// The number that is the only difference between a column's values. A delimiter and a word must follow it,
+/// because `user1` and `user2` are two names.
 fn numbered(column: &Column) -> Option<Numbered> {
     let cut = |text: &str| -> Option<(String, String, String)> {
         let from = text.find(|letter: char| letter.is_ascii_digit())?;
@@ -626,14 +629,14 @@ fn numbered(column: &Column) -> Option<Numbered> {
     constant(&numbers).is_none().then_some(Numbered { word, numbers, tail })
 }
 
-/// A template's text as far as it is printed, variables without their names.
+/// A printed template with `*` for each variable.
 fn lead(printed: &str) -> String {
     let parts = parts(printed).into_iter();
     parts.map(|part| if let Part::Word(word) = part { word } else { "*" }).collect()
 }
 
-/// Whether two places hold the same value in every item that has both. Behind different prefixes one value proves
-/// nothing: order 12345 and customer 12345 are two things.
+/// Whether two places hold the same value in every item that has both. After different prefixes a single
+/// value proves nothing: order 12345 and customer 12345 are unrelated.
 fn same(known: &Variable, column: &Column, prefix: Option<&str>) -> bool {
     let prefixes_agree = known.prefix.as_deref().zip(prefix).is_none_or(|(one, other)| one == other)
         || constant(column).is_none();
@@ -642,7 +645,7 @@ fn same(known: &Variable, column: &Column, prefix: Option<&str>) -> bool {
         && column.iter().all(|(at, value)| known.values.get(at) == Some(value))
 }
 
-/// Whether an attribute's name says only that it is a key (`PK`, `GSI1-SK`) and nothing of what it holds.
+/// Whether an attribute's name says only that it is a key (`PK`, `GSI1-SK`), and nothing about its contents.
 pub(super) fn is_generic(name: &str) -> bool {
     let bare: String = name.to_lowercase().chars().filter(char::is_ascii_alphabetic).collect();
     matches!(
@@ -672,12 +675,12 @@ pub(super) fn is_generic(name: &str) -> bool {
     )
 }
 
-/// Whether a template can name the attribute.
+/// Whether the name can stand in a template.
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || letter == '_' || letter == '-')
 }
 
-/// The first word of a name in camel case: the order of an `orderItem`.
+/// The first word of a camel-case name: `order` of `orderItem`.
 fn first_word(name: &str) -> String {
     let end = name.char_indices().skip(1).find(|(_, letter)| letter.is_uppercase() || *letter == '_');
     end.and_then(|(at, _)| name.get(..at)).unwrap_or(name).to_owned()

@@ -1,8 +1,9 @@
-//! One name for one value: entities of one collection are asked for together, by what their partition keys have in common.
+//! Common variable names: the entities of a collection are read together, by the variables of their partition
+//! keys.
 //!
-//! Each entity names the variables of its keys by its own attributes and words. Where the same place of the same key holds
-//! the same values, one of those names serves all of them; an entity that calls the value otherwise keeps its attribute,
-//! and its key is made of the common name.
+//! Each entity names the variables of its keys after its own attributes and prefixes. Where the same place of
+//! the same key holds the same values, all entities use one of those names. An entity that has the value in
+//! an attribute with another name keeps the attribute, and its key uses the common name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,26 +12,26 @@ use keywright_semantics::value::{AttributeValue, Item};
 use super::classify::Group;
 use super::template::{Column, is_generic};
 
-/// The names agreed on, by key attribute and what stands in front of the variable.
+/// The common names, by key attribute and the text before the variable.
 pub(super) type Agreed = BTreeMap<(String, String), String>;
 
 /// A variable of a partition key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shared {
     pub(super) key: String,
-    /// What stands in front of it, with `*` for other variables.
+    /// The text before it, with `*` for other variables.
     pub(super) lead: String,
     pub(super) name: String,
     pub(super) column: Column,
 }
 
-/// An entity's variable at a place, with the entity.
+/// An entity and its variable at a place.
 type Own<'a> = (&'a Group, &'a Shared);
 
-/// Entities, by their places, with their variables of one place.
+/// Entities, by index, with their variables at one place.
 type Collection<'a> = Vec<(usize, Own<'a>)>;
 
-/// The names that differ between entities and need not, for each entity.
+/// For each entity, the common names of variables that entities name differently.
 pub(super) fn agree(items: &[&Item], entities: &[(&Group, &[Shared])]) -> Vec<Agreed> {
     let mut places: BTreeMap<(&str, &str), Collection<'_>> = BTreeMap::new();
     for (number, (group, shared)) in entities.iter().enumerate() {
@@ -52,7 +53,8 @@ pub(super) fn agree(items: &[&Item], entities: &[(&Group, &[Shared])]) -> Vec<Ag
     agreed
 }
 
-/// Those that hold values of one kind: behind a word all of them, else those with a value in common.
+/// Groups variables that hold values of one kind: after a literal all of them, otherwise those with a value
+/// in common.
 fn collections<'a>(lead: &str, owns: Collection<'a>) -> Vec<Collection<'a>> {
     if lead.contains(char::is_alphanumeric) {
         return vec![owns];
@@ -73,8 +75,9 @@ fn collections<'a>(lead: &str, owns: Collection<'a>) -> Vec<Collection<'a>> {
     found.into_iter().map(|(_, members)| members).collect()
 }
 
-/// The name that suits all: that of the key itself, else what most of them hold as an attribute, else of those that have the
-/// fewest items, which are what the others belong to. None if they agree, or no name suits.
+/// The best name for all: the key's own name, otherwise the name under which most entities have an attribute,
+/// otherwise that of the entity with the fewest items, to which the others belong. `None` if they already
+/// agree, or if no name is free in all entities.
 fn common_name(items: &[&Item], collection: &[(usize, Own<'_>)]) -> Option<String> {
     let names: BTreeSet<&str> = collection.iter().map(|(_, (_, own))| own.name.as_str()).collect();
     if names.len() < 2 {
@@ -91,7 +94,7 @@ fn common_name(items: &[&Item], collection: &[(usize, Own<'_>)]) -> Option<Strin
     names.into_iter().filter(suits).min_by_key(rank).map(str::to_owned)
 }
 
-/// What an entity's attribute of a name holds.
+/// The contents of an entity's attribute with a given name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holding {
     Nothing,

@@ -1,10 +1,10 @@
 //! `NoSQL` Workbench documents of every version.
 //!
-//! A [`Document`] is the JSON as it was written: unknown members, their order and the digits of numbers survive. Reading
-//! one gives a [`Draft`]; writing a draft changes only those places of a base document that say something else, so that
-//! a document that was read and is written back unchanged is the same document.
+//! A [`Document`] is the JSON as written: unknown members, their order and the digits of numbers survive.
+//! Reading one gives a [`Draft`]. Writing a draft changes only the places of a base document that differ, so
+//! an unchanged document is written back identically.
 //!
-//! The format has no description of its own but the files: see `tests/data`, whose versions are 1.0 and 3.0.
+//! The format is not documented; the files in `tests/data` show versions 1.0 and 3.0.
 
 mod queries;
 mod read;
@@ -21,7 +21,7 @@ pub struct Document {
     root: Json,
 }
 
-/// A draft and what a reader should know about how it was understood.
+/// A draft and notes on how the document was interpreted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
     pub draft: Draft,
@@ -29,14 +29,14 @@ pub struct Read {
     pub assumed: Vec<Assumption>,
 }
 
-/// A place in a document that could not be understood, and what is read there instead.
+/// A place that could not be interpreted, and the assumption made instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assumption {
     pub fault: ExchangeFault,
     pub assumed: String,
 }
 
-/// A document and what the draft says that no such document can hold.
+/// A document and notes on the parts of the draft that it cannot hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     pub document: Document,
@@ -44,14 +44,14 @@ pub struct Written {
 }
 
 impl Document {
-    /// Reads a document; it must be JSON and have a `DataModel`.
+    /// Parses a document; it must be JSON with a `DataModel`.
     pub fn parse(text: &str) -> Result<Self, Faults> {
         let root = Json::parse(text)
             .map_err(|NotJson { reason }| vec![ExchangeFault::new("", format!("not JSON: {reason}"))])?;
         Self::of(root)
     }
 
-    /// Takes JSON that is such a document.
+    /// Accepts JSON that is such a document.
     pub fn of(root: Json) -> Result<Self, Faults> {
         if Self::looks_like(&root) {
             Ok(Self { root })
@@ -74,7 +74,7 @@ impl Document {
         self.root.pretty()
     }
 
-    /// Tables, entities and items; fails where anything cannot be understood.
+    /// Tables, entities and items; fails if any part cannot be interpreted.
     pub fn read(&self) -> Result<Read, Faults> {
         let read = self.read_all();
         if read.assumed.is_empty() {
@@ -83,12 +83,13 @@ impl Document {
         Err(read.assumed.into_iter().map(|assumption| assumption.fault).collect())
     }
 
-    /// Tables, entities and items as far as they can be understood, with what is assumed for the rest.
+    /// Tables, entities and items as far as they can be interpreted, with assumptions for the rest.
     pub fn read_all(&self) -> Read {
         read::read(&self.root)
     }
 
-    /// The document's saved queries as patterns of the model it became, and which could not be understood.
+    /// The document's saved queries as patterns of the imported model, and notes on those that cannot be
+    /// converted.
     pub fn patterns(&self, model: &Model) -> (Vec<Pattern>, Vec<String>) {
         queries::patterns(&self.root, model)
     }
@@ -100,7 +101,7 @@ impl Document {
         Written { document: Self { root }, lost }
     }
 
-    /// A new document for a draft. `written` is the date it shows, such as `Apr 25, 2023, 05:37 PM`.
+    /// A new document for a draft. `written` is the date in it, such as `Apr 25, 2023, 05:37 PM`.
     pub fn fresh(draft: &Draft, written: &str) -> Written {
         let (root, lost) = write::fresh(draft, written);
         Written { document: Self { root }, lost }

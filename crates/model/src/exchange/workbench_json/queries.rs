@@ -1,8 +1,8 @@
-//! Saved queries of a document as access patterns.
+//! Converts the saved queries of a document to access patterns.
 //!
-//! AWS's web modeler writes them beside a table's data: `SavedQuery: {name: {view, PK, SK: {condition, values}, filter: […]}}`
-//! (its source is public; the desktop Workbench keeps what it does not know). They speak of key texts; a pattern speaks of
-//! attributes, which the templates tell.
+//! AWS's web modeler stores them with a table's data: `SavedQuery: {name: {view, PK, SK: {condition, values},
+//! filter: […]}}` (its source is public; the desktop Workbench keeps members that it does not know). They use
+//! texts of key attributes; patterns use attributes, which are found with the templates.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{
     Pattern, Read, ReadKind, Table,
 };
 
-/// The patterns of a document's saved queries, and what could not be understood. `model` is what the document became.
+/// The patterns of a document's saved queries, and notes on those left out. `model` is the imported model.
 pub(super) fn patterns(root: &Json, model: &Model) -> (Vec<Pattern>, Vec<String>) {
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     let items = stored_items(model);
@@ -44,13 +44,13 @@ struct Saved<'a> {
     items: &'a [Item],
 }
 
-/// A condition on a text, as saved queries write it.
+/// A condition on a text in a saved query.
 struct Test<'a> {
     condition: &'a str,
     values: Vec<&'a str>,
 }
 
-/// What is given and with which values.
+/// The given attributes with their conditions and values.
 type Givens = Vec<(String, GivenOp, Vec<String>)>;
 
 /// Values by placeholder.
@@ -116,7 +116,8 @@ impl<'a> Saved<'a> {
         }
     }
 
-    /// The entities a query returns: those of the items it finds, else those whose templates fit; and how many items.
+    /// The entities of the items that a query finds, otherwise those whose templates fit; and the number of
+    /// items.
     fn entities(
         &self,
         index: Option<&'a Index>,
@@ -148,7 +149,8 @@ impl<'a> Saved<'a> {
         if found.is_empty() { Err("no entity has such a key".to_owned()) } else { Ok((found, count)) }
     }
 
-    /// What the texts of the query give of the entities' attributes, and whether that is a whole key.
+    /// The conditions on attributes that follow from the query's key texts, and whether they give a whole
+    /// key.
     fn givens(
         &self,
         index: Option<&'a Index>,
@@ -157,7 +159,7 @@ impl<'a> Saved<'a> {
         sort: Option<&Test<'_>>,
     ) -> Result<(Givens, bool), String> {
         let (own, other) = self.path(index);
-        let mut told: Option<Givens> = None;
+        let mut found: Option<Givens> = None;
         let mut whole = other.is_none();
         for entity in entities {
             let template = |part: &KeyPart| entity.template(&part.name).map(|template| template.to_string());
@@ -173,17 +175,17 @@ impl<'a> Saved<'a> {
                     }
                 }
             }
-            match &told {
+            match &found {
                 Some(others) if *others != givens => {
                     return Err("the entities it finds have different keys".to_owned());
                 }
-                _ => told = Some(givens),
+                _ => found = Some(givens),
             }
         }
-        Ok((told.unwrap_or_default(), whole))
+        Ok((found.unwrap_or_default(), whole))
     }
 
-    /// A key's text as the attribute's type writes it.
+    /// A text from a key as a value of the attribute's type.
     fn node(&self, entities: &[&Entity], attribute: &str, text: &str) -> Node {
         let _ = self;
         let number = entities
@@ -194,7 +196,7 @@ impl<'a> Saved<'a> {
     }
 }
 
-/// The variables of a template, each equal to what it is in a text.
+/// The variables of a template, each equal to its value in a text.
 fn equal(template: &str, text: &str) -> Option<Givens> {
     let parts = parts(template);
     let places =
@@ -231,7 +233,7 @@ impl<'a> Test<'a> {
         })
     }
 
-    /// Whether a key attribute's value passes, as the service compares.
+    /// Whether a key attribute's value meets the condition, compared as the service does.
     fn holds(&self, value: &AttributeValue) -> bool {
         let [first, rest @ ..] = self.values.as_slice() else { return true };
         let compare = |other: &str| match value {
@@ -257,7 +259,7 @@ impl<'a> Test<'a> {
         }
     }
 
-    /// What the condition says of a template's variables.
+    /// The conditions on a template's variables that follow from this condition.
     fn givens(&self, template: &str) -> Option<Givens> {
         let first = self.values.first()?;
         match self.op()? {
@@ -268,7 +270,8 @@ impl<'a> Test<'a> {
     }
 }
 
-/// What a prefix of a key says: variables that end before it does are equal, the last one may be cut.
+/// The conditions that follow from a prefix of a key: equality for the complete variables, a prefix for the
+/// last one.
 fn begins(template: &str, prefix: &str) -> Option<Givens> {
     let parts = parts(template);
     let mut givens = Givens::new();
@@ -300,7 +303,7 @@ fn begins(template: &str, prefix: &str) -> Option<Givens> {
     rest.is_empty().then_some(givens)
 }
 
-/// What a range of keys says: all variables but the last are the same at both ends.
+/// The conditions that follow from a range of keys: all variables except the last must be equal at both ends.
 fn range(template: &str, op: GivenOp, values: &[&str]) -> Option<Givens> {
     let parts = parts(template);
     let Some(Part::Place(_)) = parts.last() else { return None };

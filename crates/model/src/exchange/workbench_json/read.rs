@@ -1,4 +1,4 @@
-//! From a Workbench document to a draft.
+//! Makes a draft of a Workbench document.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,10 +14,10 @@ use crate::exchange::item_json::read_item;
 use crate::json::Json;
 use crate::tables::{AutoScaling, Billing, Provisioned, Scaling, TableDefinition};
 
-/// The partition key of a table whose document does not name one.
+/// The partition key of a table whose document names none.
 const UNKNOWN_KEY: &str = "pk";
 
-/// Reads all that can be understood; for the rest something is assumed, and `Read::assumed` says what and where.
+/// Reads everything that can be interpreted. For the rest it makes assumptions, which `Read::assumed` lists.
 pub(super) fn read(root: &Json) -> Read {
     let mut reader = Reader::default();
     let list = root.get("DataModel").map_or(&[][..], Json::elements);
@@ -30,7 +30,7 @@ pub(super) fn read(root: &Json) -> Read {
     Read { draft, notes: reader.notes, assumed: reader.assumed }
 }
 
-/// The lists that hold a table's items: its own, then each facet's.
+/// The lists with a table's items: its own, then each facet's.
 pub(super) fn item_lists(table: &Json) -> impl Iterator<Item = (Option<&str>, &[Json])> {
     let own = (None, table.get("TableData").map_or(&[][..], Json::elements));
     let facets = table.get("TableFacets").map_or(&[][..], Json::elements);
@@ -39,7 +39,8 @@ pub(super) fn item_lists(table: &Json) -> impl Iterator<Item = (Option<&str>, &[
     }))
 }
 
-/// Whether an item has the table's key, each attribute with its type and not empty: without, no table can hold it.
+/// Whether an item has the table's key, with attributes of the right type that are not empty. No table can
+/// hold other items.
 pub(super) fn has_key(item: &Item, key: &KeySchema) -> bool {
     key.attributes().all(|attribute| match (item.get(&attribute.name), attribute.key_type) {
         (Some(AttributeValue::S(text)), KeyType::S) => !text.is_empty(),
@@ -49,7 +50,7 @@ pub(super) fn has_key(item: &Item, key: &KeySchema) -> bool {
     })
 }
 
-/// The values of an item's key attributes: what makes two items the same.
+/// The values of an item's key attributes, which identify the item.
 pub(super) fn key_of(item: &Item, key: &KeySchema) -> Vec<Option<AttributeValue>> {
     key.attributes().map(|attribute| item.get(&attribute.name).cloned()).collect()
 }
@@ -61,8 +62,8 @@ struct Reader<'a> {
     schema: Schema<'a>,
 }
 
-/// What AWS's web modeler writes beside the tables: by entity and attribute its type and the template of its value,
-/// `{Order: {SK: {type: String, value: "order#${orderId}"}}}`.
+/// The schema that AWS's web modeler stores next to the tables: by entity and attribute the type and the
+/// value template, `{Order: {SK: {type: String, value: "order#${orderId}"}}}`.
 #[derive(Clone, Copy, Default)]
 struct Schema<'a> {
     models: Option<&'a Json>,
@@ -70,8 +71,8 @@ struct Schema<'a> {
 }
 
 impl Schema<'_> {
-    /// Adds an alias for each entity whose key the schema gives a template, unless a facet says it. Of several tables
-    /// only the items tell which entity is whose.
+    /// Adds an alias for each entity whose key has a template in the schema, unless a facet has one. With
+    /// several tables, only the items show to which table an entity belongs.
     fn add_to(self, facets: &mut BTreeMap<String, Facet>, table: &TableDefinition, items: &[Item]) {
         for (name, attributes) in self.models.map_or(&[][..], Json::members) {
             let template = |key: Option<&KeyAttribute>| {
@@ -90,7 +91,7 @@ impl Schema<'_> {
     }
 }
 
-/// A table's items without repetitions, and which facet showed them first.
+/// A table's items without duplicates, and the facet in which each occurs first.
 #[derive(Default)]
 struct Items {
     items: Vec<Item>,
@@ -248,7 +249,8 @@ fn facets(json: &Json) -> BTreeMap<String, Facet> {
         .collect()
 }
 
-/// One group per facet, in the order of the document, empty ones too; items outside facets are classified by themselves.
+/// One group per facet, in document order, including empty ones. Items outside facets are classified
+/// separately.
 fn groups(
     table: &TableDefinition,
     items: &[&Item],

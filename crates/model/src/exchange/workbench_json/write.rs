@@ -1,4 +1,4 @@
-//! From a draft to a Workbench document: what the base document says already stays as it is.
+//! Writes a draft into a Workbench document; unchanged members of the base document stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use crate::exchange::item_json::{read_item, write_item};
 use crate::json::Json;
 use crate::tables::{AutoScaling, Billing, Scaling, Units};
 
-/// The role the Workbench names for auto scaling in documents it writes.
+/// The role that the Workbench writes for auto scaling.
 const SCALING_ROLE: &str = "AWSServiceRoleForApplicationAutoScaling_DynamoDBTable";
 
-/// Item keys with their values, to find what the draft says about an item of the document.
+/// Items by their key values, to match items of the document with items of the draft.
 type ItemsByKey<'a> = Vec<(Vec<Option<AttributeValue>>, usize, &'a Item)>;
 
 pub(super) fn fresh(draft: &Draft, written: &str) -> (Json, Vec<String>) {
@@ -37,7 +37,8 @@ pub(super) fn fresh(draft: &Draft, written: &str) -> (Json, Vec<String>) {
     update(root, &empty, draft)
 }
 
-/// Changes `root`, which says `current`, to say `draft`; also tells what cannot be said.
+/// Changes `root`, which holds `current`, so that it holds `draft`. Also returns notes on what it cannot
+/// hold.
 pub(super) fn update(mut root: Json, current: &Draft, draft: &Draft) -> (Json, Vec<String>) {
     if draft.name != current.name {
         root.set("ModelName", Json::text(&draft.name));
@@ -84,7 +85,7 @@ fn tell_lost(table: &DraftTable, lost: &mut Vec<String>) {
     lost.extend(settings.iter().filter(|(set, _)| *set).map(|(_, what)| format!("{name}: {what}")));
 }
 
-/// Whether the format can hold a key: one partition attribute, at most one sort attribute.
+/// Whether the format can hold a key: one partition attribute and at most one sort attribute.
 fn fits(key: &KeySchema) -> bool {
     key.partition.len() == 1 && key.sort.len() <= 1
 }
@@ -153,7 +154,7 @@ fn write_key(key: &KeySchema) -> Json {
     json
 }
 
-/// Changes the key of a table or an index; what else a document says there stays.
+/// Changes the key of a table or an index; its other members stay.
 fn update_key(holder: &mut Json, key: &KeySchema) {
     let mut json = holder.get("KeyAttributes").cloned().unwrap_or(Json::Object(Vec::new()));
     let fresh = write_key(key);
@@ -171,7 +172,7 @@ fn update_key(holder: &mut Json, key: &KeySchema) {
     holder.set("KeyAttributes", json);
 }
 
-/// Changes what an index projects; what else a document says there stays.
+/// Changes the projection of an index; its other members stay.
 fn update_projection(holder: &mut Json, projection: &Projection) {
     let mut json = holder.get("Projection").cloned().unwrap_or(Json::Object(Vec::new()));
     json.remove("NonKeyAttributes");
@@ -181,7 +182,7 @@ fn update_projection(holder: &mut Json, projection: &Projection) {
     holder.set("Projection", json);
 }
 
-/// Every attribute an item of the table can have besides the table's keys, with its type.
+/// Every non-key attribute that an item of the table can have, with its type.
 fn attributes(table: &DraftTable) -> Vec<(String, ValueType)> {
     let own = table.key_names();
     let index_keys = table.definition.key_attributes().into_iter().map(|key| {
@@ -203,8 +204,8 @@ fn attributes(table: &DraftTable) -> Vec<(String, ValueType)> {
     found
 }
 
-/// Adds attributes that are new and removes those that were used and no longer are. Attributes that the document lists
-/// and nothing uses are its author's business.
+/// Adds new attributes and removes those that were used before and no longer are. Attributes that the
+/// document lists without using them stay.
 fn update_attributes(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     let before = attributes(current);
     let after = attributes(table);
@@ -245,7 +246,7 @@ fn update_attributes(json: &mut Json, current: &DraftTable, table: &DraftTable) 
     }
 }
 
-/// Documents with facets get one per entity; documents without stay without.
+/// A document with facets gets one facet per entity; a document without facets stays without.
 fn update_facets(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     let Some(Json::List(old)) = json.get("TableFacets") else {
         return;
@@ -287,7 +288,7 @@ fn fresh_facet(entity: &Entity, table: &DraftTable) -> Json {
     ])
 }
 
-/// The attributes a facet lists: what its items have besides the table's keys.
+/// The attributes of a facet: those of its items, without the table's keys.
 fn names<'a>(entity: &'a Entity, table: &DraftTable) -> BTreeSet<&'a str> {
     let keys = table.key_names();
     let stored =
@@ -295,7 +296,7 @@ fn names<'a>(entity: &'a Entity, table: &DraftTable) -> BTreeSet<&'a str> {
     stored.chain(entity.templates.keys()).map(String::as_str).filter(|name| !keys.contains(name)).collect()
 }
 
-/// The templates of the table's keys, with `${x}` for the variables.
+/// The templates of the table's keys, with `${x}` as the form of variables.
 fn write_alias(entity: &Entity, table: &DraftTable) -> Json {
     let alias = |key: Option<&KeyAttribute>| {
         let key = key?;
@@ -352,8 +353,8 @@ fn update_indexes(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     }
 }
 
-/// Items keep their place and, unless they changed, their text; new ones go to their entity's facet, if there are
-/// facets, else to the table.
+/// Items keep their place, and their text unless they changed. New items go to their entity's facet, or to
+/// the table if there are no facets.
 fn update_items(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     let key = &table.definition.schema.key;
     let wanted: ItemsByKey<'_> =
@@ -369,13 +370,13 @@ fn update_items(json: &mut Json, current: &DraftTable, table: &DraftTable) {
         update_list(list, &wanted, key, &order, &mut placed);
     }
     if let Some(Json::List(facets)) = json.get_mut("TableFacets") {
-        // A facet without a name was not read.
+        // The reader skips facets without a name.
         let named = facets.iter_mut().filter(|facet| facet.str_at("FacetName").is_some());
         for list in named.filter_map(|facet| facet.get_mut("TableData")) {
             update_list(list, &wanted, key, &order, &mut placed);
         }
     }
-    // Items of several entities in turn keep their order in the table's own list only.
+    // Only the table's own list can keep the order of items if those of several entities are interleaved.
     let in_turn = placed.is_empty() && !stand_by_facets(json, table);
     let mut new: BTreeMap<Option<String>, Vec<Json>> = BTreeMap::new();
     for (_, at, item) in wanted.iter().filter(|(_, at, _)| !placed.contains(at)) {
@@ -389,7 +390,7 @@ fn update_items(json: &mut Json, current: &DraftTable, table: &DraftTable) {
     }
 }
 
-/// Whether the items stand in the order of the lists that they belong to: the table's own, then each facet's.
+/// Whether the items are ordered by their lists: the table's own list, then each facet's.
 fn stand_by_facets(json: &Json, table: &DraftTable) -> bool {
     let facets = json.get("TableFacets").map_or(&[][..], Json::elements);
     let place = |at: usize| {
@@ -414,14 +415,14 @@ fn update_list(
             return false;
         };
         if !has_key(&read.item, key) {
-            // Nothing was read of it, so nothing is said against it.
+            // The reader skips such items, so the draft says nothing about them.
             return true;
         }
         let own = key_of(&read.item, key);
         let Some((_, at, item)) = wanted.iter().find(|(known, _, _)| *known == own) else {
             return false;
         };
-        // A key that the document lists twice keeps both texts; the model has the first.
+        // Two items with the same key both keep their text; the model has only the first.
         if placed.insert(*at) && read.item != **item {
             *raw = write_item(item, order);
         }
@@ -449,7 +450,7 @@ fn list_of<'a>(json: &'a mut Json, entity: Option<&str>) -> Option<&'a mut Json>
     holder.get_mut("TableData")
 }
 
-/// What a model can say of a billing: one range of scaling for reads and writes.
+/// The part of a billing mode that the format can hold: one scaling range for reads and writes.
 fn in_a_model(billing: &Billing) -> Option<(Units, Option<Scaling>)> {
     let Billing::Provisioned(capacity) = billing else { return None };
     let scaling = capacity.autoscaling.and_then(AutoScaling::together);
