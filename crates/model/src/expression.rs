@@ -84,8 +84,8 @@ pub fn unequal_in(condition: &str) -> Vec<(String, String)> {
     compared_in(condition, "<>")
 }
 
-/// Whether a condition holds only for an existing item. `<>` does not count: a missing attribute differs from
-/// every value.
+/// Whether a condition holds only for an existing item. `<>`
+/// does not count: a missing attribute differs from every value.
 pub fn must_find(condition: &str) -> bool {
     let open = |clause: &str| clause.contains("<>") || clause.contains("attribute_not_exists");
     condition.contains("attribute_exists")
@@ -157,18 +157,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_compared_with_a_value_must_be_there_and_what_is_unlike_one_need_not() {
+    fn an_equality_requires_an_item_and_an_inequality_does_not() {
         assert!(must_find("version = :v") && must_find("a <> :a AND total < :t"));
         assert!(!must_find("a <> :a") && !must_find("attribute_not_exists(id) OR version = :v"));
     }
 
     #[test]
-    fn each_clause_of_an_update_changes_what_stands_first_in_it() {
+    fn each_clause_of_an_update_changes_its_first_attribute() {
         assert_eq!(changed_in("a = if_not_exists(b, :b), c[0].d = :d, hits :one"), ["a", "c", "hits"]);
     }
 
     #[test]
-    fn names_inside_documents_are_no_attributes_of_the_item() {
+    fn names_inside_documents_are_not_attributes() {
         let names = |text| attributes_in(text).collect::<Vec<_>>();
         assert_eq!(names("info.name = :n AND name <> :m AND size (a[0].b) > :n"), ["info", "name", "a"]);
         assert_eq!(names("attribute_not_exists(x) OR NOT y IN (:a, :b)"), ["x", "y"]);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_condition_asks_to_be_equal_is_so_in_every_case() {
+    fn only_equalities_that_always_hold_are_found() {
         let names = |text| {
             equal_in(text).into_iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>()
         };

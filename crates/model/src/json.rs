@@ -1,5 +1,5 @@
-//! JSON documents as their authors wrote them: the order of members, the digits of numbers and unknown
-//! members survive.
+//! JSON documents as their authors wrote them: the order of
+//! members, the digits of numbers and unknown members survive.
 //!
 //! `serde_json` reads and checks the text. This tree exists because `serde_json::Value` would reorder members
 //! and round numbers. It knows nothing of tables, items or formats built on JSON.

@@ -1,13 +1,13 @@
-//! The model file: tables, entities, access patterns and data as their author wrote them, parsed once into one model,
-//! its items, and other tools' formats.
+//! The model file: tables, entities, access patterns and data as their author
+//! wrote them, parsed once into one model, its items, and other tools' formats.
 //!
 //! It owns the file format and its faults, key templates and the texts they produce, item generation, and the
 //! import and export of Workbench documents, `CreateTable` requests and `CloudFormation` templates. It does
 //! not know the engine: `keywright-workbench` decides whether a model works, what it costs and how hot its
 //! partitions get. It opens no files; callers pass the text.
 //!
-//! Layers: json, tables, template, expression < file < overlap, distribution < data < exchange. One edge goes upward:
-//! `data::file` reads a Workbench document as a file of items through `exchange`.
+//! Layers: json, tables, template, expression < file < overlap, distribution < data < exchange. One
+//! edge goes upward: `data::file` reads a Workbench document as a file of items through `exchange`.
 
 pub mod data;
 pub mod distribution;

@@ -16,13 +16,13 @@ const VARIANTS_MAX: usize = 64;
 pub struct Side<'a> {
     pub entity: &'a Entity,
     pub template: &'a Template,
-    /// Stored texts of the key attribute in a live table. Empty when all items are examples by the model's
-    /// author.
+    /// Stored texts of the key attribute in a live table. Empty
+    /// when all items are examples by the model's author.
     pub stored: &'a [String],
 }
 
-/// Values of one length are taken for random ids from this many bytes on: the length of the shortest random
-/// ids.
+/// Values of one length are taken for random ids from this
+/// many bytes on: the length of the shortest random ids.
 const RANDOM_BYTES_MIN: usize = 20;
 
 /// The characters that can stand at one place of a text.
@@ -58,10 +58,10 @@ enum Place {
 
 type Shape = Vec<Place>;
 
-/// Whether two entities' templates for one key attribute can produce the same value. Values are assumed to
-/// contain no delimiter, unless their format or list of values has one; lint rule L009 warns of values that
-/// might. For a live table the stored values show which characters occur, and two disjoint sets of random ids
-/// never meet.
+/// Whether two entities' templates for one key attribute can produce the same value.
+/// Values are assumed to contain no delimiter, unless their format or list of values
+/// has one; lint rule L009 warns of values that might. For a live table the stored
+/// values show which characters occur, and two disjoint sets of random ids never meet.
 pub fn can_be_equal(one: Side<'_>, two: Side<'_>) -> bool {
     let delimiters: BTreeSet<char> =
         [one, two].into_iter().flat_map(|side| delimiters(side.template)).collect();
@@ -97,8 +97,8 @@ impl<'a> Side<'a> {
         word && !other.stored.contains(&self.template.to_string())
     }
 
-    /// Whether both templates begin with the same prefix, followed by random ids that have no value in
-    /// common.
+    /// Whether both templates begin with the same prefix,
+    /// followed by random ids that have no value in common.
     fn are_random_apart(self, ours: &[BTreeSet<&str>], other: Self, theirs: &[BTreeSet<&str>]) -> bool {
         let (Some(ours), Some(theirs)) = (ours.first(), theirs.first()) else { return false };
         self.template.prefix() == other.template.prefix()
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_that_part_before_or_after_an_attribute_never_make_one_key() {
+    fn templates_that_differ_before_or_after_an_attribute_never_make_the_same_key() {
         let own = entity("{a: S, b: S, n: N, d: {type: S, format: date}, v: {type: S, values: [x, y]}}");
         let equal = |one: &str, two: &str| {
             let (first, second) = (Template::parse(one).expect(one), Template::parse(two).expect(two));
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn the_values_of_a_table_in_use_tell_what_letters_its_keys_have() {
+    fn stored_values_limit_the_characters_of_keys() {
         let own = entity("{a: S, b: S}");
         let equal = |one: (&str, &[&str]), two: (&str, &[&str])| {
             let parsed = |(text, _): (&str, &[&str])| Template::parse(text).expect(text);

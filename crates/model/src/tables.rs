@@ -28,9 +28,9 @@ pub struct TableDefinition {
     pub policies: Policies,
 }
 
-/// What a stack does with a table removed from it: `Retain`, `Delete` and so on (user guide of
-/// `CloudFormation`: attributes of resources). The model file has no field for it; it is kept as an
-/// extension.
+/// What a stack does with a table removed from it: `Retain`, `Delete`
+/// and so on (user guide of `CloudFormation`: attributes of resources).
+/// The model file has no field for it; it is kept as an extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policies {
     pub deletion: Option<String>,

@@ -131,8 +131,8 @@ pub fn shard_of(text: &str, shards: u32) -> u32 {
     hash % shards.max(1)
 }
 
-/// The item with its keys: the table's key, and the key of every index where the entity has a slot and the
-/// item has the values.
+/// The item with its keys: the table's key, and the key of every
+/// index where the entity has a slot and the item has the values.
 pub fn complete(model: &Model, entity: &Entity, mut item: Item) -> Result<Item, FillFault> {
     let Some(table) = model.table(&entity.table) else { return Ok(item) };
     for part in table.key_parts() {

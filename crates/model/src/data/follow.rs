@@ -8,8 +8,8 @@ use keywright_semantics::value::Item;
 use super::{Sample, complete, key_of, pad};
 use crate::{Entity, Model};
 
-/// The samples, with the generated derived items rebuilt from their sources; the samples before `given` stay
-/// unchanged.
+/// The samples, with the generated derived items rebuilt from
+/// their sources; the samples before `given` stay unchanged.
 pub(super) fn follow(model: &Model, mut samples: Vec<Sample>, given: usize) -> Vec<Sample> {
     for (second, first) in pairs(model) {
         let Some(table) = model.table(&second.table) else { continue };

@@ -1,10 +1,10 @@
 //! Generates items from a seed: the same model and seed make the same items.
 //!
-//! Children take the identifying attributes of an existing parent, and attributes that identify other
-//! entities take their values, so that items refer to each other as real ones would. Attributes have as many
-//! values as `scale` says, spread evenly or by their skew. No two items of an entity share a key or the
-//! values of a `unique` list, unless the model leaves fewer values than items. Each item has its entity's
-//! declared size.
+//! Children take the identifying attributes of an existing parent, and attributes that
+//! identify other entities take their values, so that items refer to each other as real
+//! ones would. Attributes have as many values as `scale` says, spread evenly or by their
+//! skew. No two items of an entity share a key or the values of a `unique` list, unless
+//! the model leaves fewer values than items. Each item has its entity's declared size.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -59,8 +59,8 @@ impl<'a> Records<'a> {
         Self { model, existing, generator: RefCell::new(None) }
     }
 
-    /// One record of an entity, without keys; each `place` gives another record. It does not depend on
-    /// earlier calls.
+    /// One record of an entity, without keys; each `place` gives
+    /// another record. It does not depend on earlier calls.
     pub fn record(&self, entity: &Entity, place: u64) -> Item {
         let mut held = self.generator.borrow_mut();
         let generator = held.get_or_insert_with(|| Generator::besides(self.model, NEW_SEED, self.existing));
@@ -468,8 +468,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The place of an item of another entity that has the known values, among its first `among` items if
-    /// that is limited.
+    /// The place of an item of another entity that has the known
+    /// values, among its first `among` items if that is limited.
     fn choose(
         &mut self,
         entity: &Entity,
@@ -528,8 +528,8 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// The attribute by which an entity refers to another one: it takes the values of the other's identity,
-    /// under any name.
+    /// The attribute by which an entity refers to another one: it
+    /// takes the values of the other's identity, under any name.
     fn identifier(&mut self, entity: &Entity, other: &Entity) -> Option<String> {
         let place = (entity.name.clone(), other.name.clone());
         if let Some(known) = self.identifiers.get(&place) {
@@ -585,7 +585,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_seed_makes_the_same_items_and_children_know_their_parents() {
+    fn the_same_seed_makes_the_same_items_and_children_refer_to_parents() {
         let text = include_str!("../../tests/models/shop.yaml");
         let model = crate::parse(text).expect("a model");
         let wanted = Generate { seed: 7, sample: 300 };
@@ -606,7 +606,7 @@ mod tests {
     }
 
     #[test]
-    fn further_records_have_what_is_given_keys_of_their_own_and_the_declared_size() {
+    fn further_records_have_the_fixed_values_new_keys_and_the_declared_size() {
         let model = crate::parse(
             r#"
 format: 1
@@ -636,10 +636,10 @@ entities:
         assert_eq!(one.expect("items").len(), 1);
     }
 
-    /// An order's own `id` is not a customer's, and a review's author is called other than the customer's
-    /// `id`.
+    /// An order's own `id` is not a customer's, and a review's
+    /// author is called other than the customer's `id`.
     #[test]
-    fn copies_are_of_the_item_that_is_named_not_of_one_whose_attribute_is_called_alike() {
+    fn copies_come_from_the_referenced_item_not_from_one_with_an_equal_attribute_name() {
         let model = crate::parse(
             r#"
 format: 1

@@ -1,5 +1,5 @@
-//! Generated values: numbered, so that the same number gives the same value and different numbers give
-//! different values, or random.
+//! Generated values: numbered, so that the same number gives the same
+//! value and different numbers give different values, or random.
 
 use keywright_semantics::number::Number;
 use keywright_semantics::size::{DOCUMENT_OVERHEAD_BYTES, ELEMENT_OVERHEAD_BYTES};

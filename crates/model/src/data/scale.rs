@@ -81,8 +81,8 @@ impl Scale {
                 }
             }
         }
-        // More items of one entity can require more items of another; as many rounds as entities reach the
-        // end of a chain.
+        // More items of one entity can require more items of another;
+        // as many rounds as entities reach the end of a chain.
         for _ in &model.entities {
             for entity in &model.entities {
                 for names in uniques(entity) {
@@ -146,8 +146,8 @@ impl Scale {
         Some(u64::try_from(kept).unwrap_or(u64::MAX).max(known.min(KEYS_MIN)))
     }
 
-    /// Adds items and values until the attributes that distinguish an entity's items have enough
-    /// combinations.
+    /// Adds items and values until the attributes that
+    /// distinguish an entity's items have enough combinations.
     fn make_room(&mut self, model: &Model, entity: &Entity, names: &[&str]) {
         let known: Vec<&Attribute> = names.iter().filter_map(|name| entity.attribute(name)).collect();
         // The entities that items are drawn from, and the attribute that draws from a part of them only.
@@ -191,8 +191,8 @@ impl Scale {
                 self.items.insert(name, wanted.max(items));
             }
         }
-        // Only an estimated number of values can be raised: one from the results of reads, not a declared
-        // one.
+        // Only an estimated number of values can be raised:
+        // one from the results of reads, not a declared one.
         let hinted = |(_, name): &(String, String)| {
             entity.attribute(name).is_some_and(|own| {
                 let listed =

@@ -1,9 +1,9 @@
 //! Items in the declared size of their entity.
 //!
-//! The filling bytes go where no read looks. The longest free text takes them: one without a size, a format,
-//! listed values or a number of values, and not used in a key, `unique` list, copy, read or condition, nor
-//! included by name in an index. Otherwise an extra attribute, `_`, takes them; only indexes that project
-//! whole items contain it.
+//! The filling bytes go where no read looks. The longest free text takes them: one
+//! without a size, a format, listed values or a number of values, and not used in a key,
+//! `unique` list, copy, read or condition, nor included by name in an index. Otherwise an
+//! extra attribute, `_`, takes them; only indexes that project whole items contain it.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use keywright_semantics::value::{AttributeValue, Item, ValueType};
 use super::Sample;
 use crate::{At, Attribute, Condition, Entity, Index, Model, Operation, Pattern, Projection};
 
-/// The attribute for filling bytes if no other can take them. Its one-byte name makes nearly every size
-/// reachable.
+/// The attribute for filling bytes if no other can take them.
+/// Its one-byte name makes nearly every size reachable.
 pub const FILLER: &str = "_";
 /// The text that fills.
 const FILLER_TEXT: &str = "x";
 
-/// A whole item, keys included, in its declared size: first plain texts and bytes as large as their
-/// attributes' `size`, then the item as large as its entity's. Free texts are shortened if the item is too
-/// large. An item whose other attributes exceed the size stays larger; the filling never exceeds the
-/// service's limit.
+/// A whole item, keys included, in its declared size: first plain texts and bytes as
+/// large as their attributes' `size`, then the item as large as its entity's. Free
+/// texts are shortened if the item is too large. An item whose other attributes
+/// exceed the size stays larger; the filling never exceeds the service's limit.
 pub fn pad(model: &Model, entity: &Entity, mut item: Item) -> Item {
     let used: Vec<&Pattern> = model.patterns.iter().filter(|pattern| concerns(pattern, entity)).collect();
     lengthen(model, entity, &used, &mut item);
@@ -237,7 +237,7 @@ patterns:
     }
 
     #[test]
-    fn without_a_free_text_they_stand_in_an_attribute_of_their_own() {
+    fn without_a_free_text_missing_bytes_go_into_the_filler_attribute() {
         let values = [("id", "1"), ("kind", "k"), ("named", "n"), ("asked", "q"), ("uuid", "u")];
         let item = padded("asked: S, uuid: {type: S, format: uuid}", &values);
         assert!(item.contains_key(FILLER));
@@ -247,7 +247,7 @@ patterns:
     }
 
     #[test]
-    fn a_value_that_is_shorter_than_declared_is_lengthened_before_the_item_is_filled() {
+    fn short_values_are_lengthened_before_the_item_is_filled() {
         let item = padded(
             "asked: S, a: S, sized: {type: S, size: 90}, bytes: {type: B, size: 40}",
             &[("id", "1"), ("asked", "q"), ("a", "aa"), ("sized", "s")],

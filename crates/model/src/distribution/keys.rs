@@ -1,11 +1,11 @@
-//! The share of traffic on the busiest partition key of an entity, from what the model declares of the key's
-//! attributes.
+//! The share of traffic on the busiest partition key of an
+//! entity, from what the model declares of the key's attributes.
 
 use super::{Exact, busiest};
 use crate::{Attribute, AttributeFormat, Entity, MicroPerSecond, Model, Part, Skew, Template};
 
-/// If an attribute has fewer values per shard than this, the fullest shard decides: it can hold one value
-/// more than others.
+/// If an attribute has fewer values per shard than this, the
+/// fullest shard decides: it can hold one value more than others.
 const VALUES_FEW: u64 = 100;
 /// Distinct times within a second for a time with milliseconds.
 const TIMES_PER_SECOND: u64 = 1000;
@@ -28,8 +28,8 @@ pub struct Spread {
     pub attribute: String,
     /// The number of shards in the template.
     pub written: u64,
-    /// The number of shards that one key can use: at most the number of the attribute's values within the
-    /// key.
+    /// The number of shards that one key can use: at most
+    /// the number of the attribute's values within the key.
     pub shards: u64,
     /// Whether the key contains the attribute itself, so that each of its values has only one shard.
     pub determined: bool,
@@ -182,9 +182,9 @@ pub fn of_values(model: &Model, entity: &Entity, templates: &[Template], when: W
     Some(entity.count.filter(|count| *count > 0).map_or(share, |count| share.max(Exact::part(1_u64, count))))
 }
 
-/// The number of owners (the entity or one of its parents) that several of these attributes identify
-/// together, and the attributes that distinguish further. `None` if one of the attributes has a skew or is a
-/// present time.
+/// The number of owners (the entity or one of its parents) that several of
+/// these attributes identify together, and the attributes that distinguish
+/// further. `None` if one of the attributes has a skew or is a present time.
 fn identified<'a>(
     model: &Model,
     entity: &Entity,

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_fine_is_rounded_and_never_wraps() {
+    fn large_denominators_are_rounded_without_overflow() {
         let fine = Exact::part(1_u64, u64::MAX);
         assert!(fine.times(fine) <= fine && fine < Exact::part(1_u64, 1_000_000_u64));
         let large = Exact::of(u128::from(u64::MAX) << 20);

@@ -37,8 +37,8 @@ fn zipf_share_ppm(exponent_milli: u64, keys: u64) -> u64 {
     } else {
         (to.powf(1.0 - exponent) - from.powf(1.0 - exponent)) / (1.0 - exponent)
     };
-    // A billionth is subtracted first: 480000.0000000001 is a rounding error of the sum, not a share above
-    // 480000.
+    // A billionth is subtracted first: 480000.0000000001 is
+    // a rounding error of the sum, not a share above 480000.
     let share = (1_000_000.0 / (head + tail) * (1.0 - 1e-9)).ceil();
     format!("{share:.0}").parse().unwrap_or(ALL_PPM)
 }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tail_of_a_long_zipf_distribution_is_not_lost() {
+    fn the_tail_of_a_long_zipf_distribution_is_counted() {
         // The harmonic number of a million is 14.392727.
         let share = busiest_share_ppm(Skew::Zipf { exponent_milli: 1000 }, 1_000_000);
         assert!((69_479..=69_482).contains(&share), "{share}");

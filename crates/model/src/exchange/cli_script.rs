@@ -18,8 +18,8 @@ pub fn write(model: &str, tables: &[TableDefinition]) -> String {
     let title: String = model.chars().filter(|letter| !letter.is_control()).collect();
     let _ =
         writeln!(script, "# Creates the tables of {title}. Set AWS_ENDPOINT_URL to use another endpoint.");
-    // Version 2 of the AWS command line shows answers in a pager. Version 1 has no pager and no option
-    // against it.
+    // Version 2 of the AWS command line shows answers in a
+    // pager. Version 1 has no pager and no option against it.
     script.push_str("set -eu\nexport AWS_PAGER=''\n");
     for table in tables {
         write_table(&mut script, table);
@@ -107,8 +107,8 @@ fn write_scaling_of(script: &mut String, place: &str, kind: &str, name: &str, sc
     );
 }
 
-/// The end of a command that only the service supports. The tables exist without it, and the tool prints its
-/// own error.
+/// The end of a command that only the service supports. The
+/// tables exist without it, and the tool prints its own error.
 fn or_say(text: &str) -> String {
     format!(" || echo {} >&2", quoted(text))
 }

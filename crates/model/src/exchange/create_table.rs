@@ -1,8 +1,8 @@
 //! `CreateTable` requests and `DescribeTable` answers as JSON, read and written.
 //!
-//! The members are those of the public API. `CloudFormation` shares most of them; its modules use the
-//! functions here. Time to live and point-in-time recovery have requests of their own in the API, so they are
-//! not written.
+//! The members are those of the public API. `CloudFormation` shares most of
+//! them; its modules use the functions here. Time to live and point-in-time
+//! recovery have requests of their own in the API, so they are not written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,8 +90,8 @@ pub fn written(json: &Json) -> Vec<(String, &Json)> {
 pub fn unheld(table: &Json) -> Vec<String> {
     let mut chosen = table.clone();
     if table.get("TableStatus").is_some() {
-        // Every described table and index has a warm throughput. It is meaningful only if it was raised or
-        // chosen.
+        // Every described table and index has a warm throughput.
+        // It is meaningful only if it was raised or chosen.
         forget_usual(&mut chosen);
         if let Some(Json::List(indexes)) = chosen.get_mut("GlobalSecondaryIndexes") {
             indexes.iter_mut().for_each(forget_usual);
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_place() {
+    fn every_fault_has_its_path() {
         let text = r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"a","AttributeType":"X"}],"KeySchema":[{"AttributeName":"a","KeyType":"HASH"}]}"#;
         let faults = read_document(&Json::parse(text).expect("JSON")).expect_err("faults");
         let reported: Vec<String> = faults.iter().map(ToString::to_string).collect();

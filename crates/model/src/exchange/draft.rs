@@ -29,8 +29,8 @@ pub struct DraftTable {
     pub measured: Option<Measured>,
 }
 
-/// The counts of a description, which the service updates about every six hours (API reference:
-/// `TableDescription`).
+/// The counts of a description, which the service updates
+/// about every six hours (API reference: `TableDescription`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measured {
     pub items: u64,

@@ -31,9 +31,9 @@ pub struct Imported {
     pub notes: Vec<String>,
 }
 
-/// Reads a file of any known format. `name` names the model if the file does not. `side` is a model with the
-/// parts that a Workbench document cannot hold, such as patterns and counts; other formats have no such
-/// model.
+/// Reads a file of any known format. `name` names the model if the file does
+/// not. `side` is a model with the parts that a Workbench document cannot
+/// hold, such as patterns and counts; other formats have no such model.
 pub fn import(name: &str, text: &str, side: Option<&Model>) -> Result<Imported, Faults> {
     let tree = parse(text)?;
     let (draft, source, mut notes) = if Document::looks_like(&tree) {
@@ -95,8 +95,8 @@ fn create_table_notes(written: &[(String, &Json)], text: &str) -> Vec<String> {
     notes
 }
 
-/// Checks that the model can be written and read again: the file can describe a table that the service would
-/// refuse.
+/// Checks that the model can be written and read again: the
+/// file can describe a table that the service would refuse.
 pub fn readable(model: &Model) -> Result<(), Faults> {
     let mut twice = Faults::new();
     for (at, table) in model.tables.iter().enumerate() {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_format_is_told_from_the_content() {
+    fn the_format_is_detected_from_the_content() {
         let template = "Resources:\n  Things:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
         let request = r#"{"TableName":"Things","AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],"KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]}"#;
         for (text, source) in [
@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_template_describes_the_model_describes() {
+    fn a_template_and_its_model_describe_the_same_table() {
         let template = "Description: \"Orders: all of them\"\nResources:\n  Things:\n    Type: AWS::DynamoDB::Table\n    Properties:\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
         let imported = import("shop", template, None).expect("a template");
         assert_eq!(imported.model.text.as_deref(), Some("Orders: all of them"));
     }
 
     #[test]
-    fn an_index_that_no_item_is_in_keeps_its_key() {
+    fn an_index_without_items_keeps_its_key() {
         let table = r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}},
             "GlobalSecondaryIndexes":[{"IndexName":"byDay","KeyAttributes":{"PartitionKey":{"AttributeName":"day","AttributeType":"N"}}}],
             "TableData":[{"id":{"S":"a"}}]}"#;
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_file_says_what_is_known() {
+    fn the_fault_of_an_unknown_file_lists_the_known_formats() {
         for (text, part) in [
             ("a: 1", "the format is not known"),
             ("format: 1\nmodel: m", "a model file already"),

@@ -1,5 +1,5 @@
-//! Items as JSON: reads and writes `DynamoDB`'s typed form, and interprets untyped values in hand-written
-//! documents.
+//! Items as JSON: reads and writes `DynamoDB`'s typed form,
+//! and interprets untyped values in hand-written documents.
 //!
 //! Hand-drawn data models hold values such as `{"M": {"foo": "bar"}}`, which the service would refuse. They
 //! are read as what they evidently mean, and a note says that they are not in the typed form.
@@ -103,7 +103,8 @@ fn read_untyped(json: &Json) -> AttributeValue {
     }
 }
 
-/// Writes an item in the typed form: the attributes named in `order` first, in that order, then the others by name.
+/// Writes an item in the typed form: the attributes named in
+/// `order` first, in that order, then the others by name.
 pub fn write_item(item: &Item, order: &[String]) -> Json {
     let first = order.iter().filter_map(|name| item.get_key_value(name));
     let rest = item.iter().filter(|(name, _)| !order.contains(name));
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn untyped_values_are_read_as_what_they_mean() {
+    fn untyped_values_are_interpreted() {
         let read = read(r#"{"m":{"M":{"foo":"bar","at":{"x":1,"on":true},"deep":{"M":{"HP":{"N":"50"}}}}}}"#);
         assert!(!read.typed);
         assert_eq!(

@@ -1,7 +1,7 @@
 //! The line of each member of a JSON or YAML document, for messages about it.
 //!
-//! It reads the text a second time, because the tree of values has no positions: messages name only a few of
-//! them.
+//! It reads the text a second time, because the tree of
+//! values has no positions: messages name only a few of them.
 
 use std::collections::BTreeMap;
 

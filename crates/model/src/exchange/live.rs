@@ -166,8 +166,8 @@ fn with_entities(definition: TableDefinition, mut entities: Vec<Entity>, items: 
     DraftTable { definition, declared, entities, items, measured: None }
 }
 
-/// Notes which entities were joined. The note belongs to the first entity, because the joined one can have
-/// another name.
+/// Notes which entities were joined. The note belongs to the
+/// first entity, because the joined one can have another name.
 fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTable {
     if let Some(first) = draft.entities.first_mut().filter(|_| !joined.is_empty()) {
         first.guessed = true;
@@ -181,8 +181,8 @@ fn with_doubts(mut draft: DraftTable, joined: Vec<(String, String)>) -> DraftTab
     draft
 }
 
-/// An entity for a table without known items: the key attributes as they are, with attributes that give their
-/// types.
+/// An entity for a table without known items: the key attributes
+/// as they are, with attributes that give their types.
 pub(super) fn unknown_entity(definition: &TableDefinition) -> Entity {
     let keys = definition.key_attributes();
     let attributes = keys.iter().map(|key| Attribute {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entities_of_a_live_table_are_told_by_their_key_prefixes() {
+    fn entities_of_a_live_table_are_inferred_from_key_prefixes() {
         let description = Json::parse(
             r#"{"Table":{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"},"ProvisionedThroughput":{"ReadCapacityUnits":0,"WriteCapacityUnits":0}}}"#,
         )
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_that_a_third_of_the_items_are_in_is_keyed_by_an_attribute_that_a_third_have() {
+    fn a_sparse_index_is_keyed_by_an_attribute_that_only_its_items_have() {
         let description = Json::parse(
             r#"{"Table":{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"},{"AttributeName":"GSI1PK","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"GlobalSecondaryIndexes":[{"IndexName":"GSI1","KeySchema":[{"AttributeName":"GSI1PK","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"Projection":{"ProjectionType":"ALL"}}],"BillingMode":"PAY_PER_REQUEST"}}"#,
         )
@@ -292,8 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn of_attributes_with_equal_values_the_one_whose_name_goes_with_the_place_is_taken_and_the_others_are_told()
-     {
+    fn of_attributes_with_equal_values_the_name_decides_and_the_others_are_noted() {
         let description = Json::parse(
             r#"{"TableName":"T","AttributeDefinitions":[{"AttributeName":"pk","AttributeType":"S"},{"AttributeName":"sk","AttributeType":"S"}],"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],"BillingMode":"PAY_PER_REQUEST","ItemCount":30,"TableSizeBytes":3000}"#,
         )

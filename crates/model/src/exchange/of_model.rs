@@ -77,8 +77,8 @@ fn table_draft(model: &Model, table: &Table, items: &[Item]) -> DraftTable {
 }
 
 pub(super) fn inferred(entity: &Entity, definition: &TableDefinition) -> Inferred {
-    // Attributes that no item has are left out of documents; they only give the model the type of an index
-    // key.
+    // Attributes that no item has are left out of documents;
+    // they only give the model the type of an index key.
     let absent = |name: &str| entity.attribute(name).is_some_and(|known| known.present_ppm == Some(0));
     let keys = definition.key_attributes().into_iter().filter(|key| !absent(&key.name));
     let templates = keys.filter_map(|key| {

@@ -115,8 +115,8 @@ fn valid_name(name: &str, prefix: &str) -> String {
     valid
 }
 
-/// Leaves out indexes that make a table unreadable, and tables that are unreadable without their indexes as
-/// well.
+/// Leaves out indexes that make a table unreadable, and
+/// tables that are unreadable without their indexes as well.
 fn readable_tables(model: &mut Model) -> Vec<String> {
     let mut notes = Vec::new();
     let alone = |table: &Table| readable(&Model { tables: vec![table.clone()], ..empty(model) });

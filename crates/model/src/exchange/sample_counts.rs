@@ -1,5 +1,5 @@
-//! Corrects counts of a live table that its sample contradicts: a sample can hold all lines of some orders
-//! and one of others.
+//! Corrects counts of a live table that its sample contradicts:
+//! a sample can hold all lines of some orders and one of others.
 //!
 //! The number of items of each entity is extrapolated from the sample. An attribute that identifies another
 //! entity then seems to have at most as many values as that entity has items. If this leaves an entity fewer
@@ -38,8 +38,8 @@ fn short(model: &Model, place: usize) -> bool {
     values.zip(entity.count).is_some_and(|(values, count)| values < count)
 }
 
-/// The number of values of a key attribute among `count` items, extrapolated from the sample. `None` if it is
-/// in no key.
+/// The number of values of a key attribute among `count` items,
+/// extrapolated from the sample. `None` if it is in no key.
 fn seen(table: &DraftTable, entity: &Inferred, name: &str, count: u64) -> Option<u64> {
     let templates: Vec<(&str, &str)> = table
         .key_names()

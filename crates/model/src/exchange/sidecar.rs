@@ -12,9 +12,9 @@ use super::to_model::{Made, to_model};
 use super::workbench_json::Document;
 use crate::{DataSource, Entity, Index, Model, Table};
 
-/// Makes a model of a document and its draft, plus everything in `side` that a document cannot hold:
-/// patterns, counts and sizes, local indexes and keys of several attributes, templates of indexes, time to
-/// live, streams.
+/// Makes a model of a document and its draft, plus everything in `side` that
+/// a document cannot hold: patterns, counts and sizes, local indexes and
+/// keys of several attributes, templates of indexes, time to live, streams.
 pub(super) fn to_model_with_sidecar(document: &Document, draft: &Draft, side: &Model) -> Made {
     let fresh = to_model(draft);
     let untouched = to_model(&document.updated(&of_model(side, &items_of(draft))).document.read_all().draft);
@@ -56,8 +56,8 @@ fn changed<T: Clone + PartialEq>(side: &T, was: &T, now: &T) -> T {
     if was == now { side.clone() } else { now.clone() }
 }
 
-/// The model's things without those deleted from the document, each merged with the document's version, then
-/// those added to the document.
+/// The model's things without those deleted from the document, each
+/// merged with the document's version, then those added to the document.
 fn merged<T: Clone>(
     side: &[T],
     was: &[T],
@@ -131,8 +131,8 @@ fn merged_entity(side: &Entity, was: &Entity, now: &Entity) -> Entity {
     entity
 }
 
-/// Entities of items that fit none of the model's entities. In a document without facets only its items
-/// reveal them.
+/// Entities of items that fit none of the model's entities.
+/// In a document without facets only its items reveal them.
 fn unknown_kinds(draft: &Draft, side: &Model, now: &Model, known: &[Entity]) -> Vec<Entity> {
     let mut found = Vec::new();
     for table in &draft.tables {

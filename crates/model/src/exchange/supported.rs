@@ -1,10 +1,10 @@
-//! The members of a table's description that a model holds. All others are reported, so that nothing is lost
-//! silently.
+//! The members of a table's description that a model holds.
+//! All others are reported, so that nothing is lost silently.
 //!
-//! The members are those of `CreateTable` and `DescribeTable` (API reference of 2026-09), of the
-//! CloudFormation resources `AWS::DynamoDB::Table` and `AWS::DynamoDB::GlobalTable` and of SAM's
-//! `AWS::Serverless::SimpleTable`. The lists name what *is* held, so that members added to the API later are
-//! reported as well.
+//! The members are those of `CreateTable` and `DescribeTable` (API reference of
+//! 2026-09), of the CloudFormation resources `AWS::DynamoDB::Table` and
+//! `AWS::DynamoDB::GlobalTable` and of SAM's `AWS::Serverless::SimpleTable`. The lists
+//! name what *is* held, so that members added to the API later are reported as well.
 
 use crate::json::Json;
 
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_model_does_not_hold_is_named_and_what_says_nothing_is_not() {
+    fn unsupported_members_are_listed_unless_they_have_no_meaning() {
         let text = r#"{"TableName":"T","Tags":[{"Key":"a","Value":"b"}],"SSESpecification":{"SSEEnabled":false},
             "OnDemandThroughput":{"MaxReadRequestUnits":-1,"MaxWriteRequestUnits":100},"NewIn2027":{"Mode":"x"},
             "GlobalSecondaryIndexes":[{"IndexName":"i","WarmThroughput":{"ReadUnitsPerSecond":20000},"ItemCount":3}],

@@ -1,7 +1,7 @@
 //! Makes a model of a draft.
 //!
-//! Parts that a draft cannot hold (counts, rates, patterns) stay empty; `sidecar` takes them from an earlier
-//! model.
+//! Parts that a draft cannot hold (counts, rates, patterns)
+//! stay empty; `sidecar` takes them from an earlier model.
 
 use std::collections::BTreeMap;
 
@@ -203,8 +203,8 @@ impl Maker {
         draft.entities.iter().map(share).collect()
     }
 
-    /// A template fills the index key of every item that has its attributes. If fewer items are in the index,
-    /// the model cannot express it.
+    /// A template fills the index key of every item that has its attributes.
+    /// If fewer items are in the index, the model cannot express it.
     fn tell_sparse(&mut self, inferred: &Inferred, draft: &DraftTable, index: &str, key: &schema::KeySchema) {
         let members: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
         let variables: Vec<String> = key
@@ -343,8 +343,8 @@ impl Maker {
         Billing::Provisioned { read_units: capacity.table.read, write_units: capacity.table.write, autoscale }
     }
 
-    /// Scaling for a table with replicas that does not define it: from its current capacity to the same
-    /// maximum.
+    /// Scaling for a table with replicas that does not define
+    /// it: from its current capacity to the same maximum.
     fn scaled_for_replicas(&mut self, definition: &TableDefinition, units: u64) -> Option<AutoScale> {
         if definition.replicas.is_empty() {
             return None;
@@ -377,8 +377,8 @@ impl Maker {
                 }
                 continue;
             }
-            // Items with part of an index's key are not in the index; there the key attribute is a plain
-            // attribute.
+            // Items with part of an index's key are not in the
+            // index; there the key attribute is a plain attribute.
             for key in index.key.attributes().filter(|key| template(key).is_some()) {
                 let known = attributes.iter().any(|attribute| attribute.name == key.name);
                 if !known && !schema.key.contains(&key.name) {

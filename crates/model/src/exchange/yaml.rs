@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn written_yaml_reads_back() {
         let text = r##"{"a":[{"x":"#","y":[[1,2],[]]},"no","1","a: b"],"b":{},"c":null,"d::e":true,"f":"2010-09-09"}"##;
         let tree = Json::parse(text).expect("JSON");
         let written = write(&tree);

@@ -131,8 +131,8 @@ pub struct Entity {
     pub parents: Vec<String>,
     /// Templates of the table's key; empty while the designer has not chosen one.
     pub key: Slot,
-    /// Templates by index. An index that is missing here still contains the entity if the entity has the
-    /// index's key attributes.
+    /// Templates by index. An index that is missing here still contains
+    /// the entity if the entity has the index's key attributes.
     pub slots: Vec<(String, Slot)>,
     pub attributes: Vec<Attribute>,
     /// How unevenly traffic falls on an attribute's values.
@@ -365,8 +365,8 @@ pub struct Write {
     pub set: Option<String>,
     pub remove: Option<String>,
     pub add: Option<String>,
-    /// Values by attribute or placeholder, one list element per item. The pattern's example fills what is
-    /// missing.
+    /// Values by attribute or placeholder, one list element
+    /// per item. The pattern's example fills what is missing.
     pub examples: Vec<Vec<(String, Node)>>,
     /// Whether the caller asks for the item after the change.
     pub returns_values: bool,
@@ -416,8 +416,8 @@ impl Expectation {
 /// A change to the data that makes the pattern fail, and the expected failure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FailsWhen {
-    /// `Entity.attribute` and the value set before the pattern runs. Empty: the pattern fails on the data as
-    /// is.
+    /// `Entity.attribute` and the value set before the pattern
+    /// runs. Empty: the pattern fails on the data as is.
     pub when: Vec<(String, String, Node)>,
     /// One code per step (`None` for a step that does not fail). Empty: any failure.
     pub reasons: Vec<String>,

@@ -40,7 +40,7 @@ fn of_step(group: &str, kind: &str) -> Option<&'static [&'static str]> {
 fn instead(kind: &str, field: &str) -> &'static str {
     let reads = matches!(kind, "get" | "query" | "scan" | "scatter-gather");
     match (field, kind) {
-        ("consistency", "transact") => "transactions read what is committed, whatever is asked: leave it out",
+        ("consistency", "transact") => "transactions always read committed data: leave it out",
         ("consistency", _) => "a write is always consistent: leave it out",
         ("filter", "get") => "a GetItem has no filter: write `query`",
         ("filter", _) => "a condition of a write is `if`",

@@ -1,8 +1,8 @@
-//! The model file: tables, entities and access patterns, read from YAML with a position for every fault, and
-//! written back.
+//! The model file: tables, entities and access patterns, read
+//! from YAML with a position for every fault, and written back.
 //!
-//! It knows the file's format and resolves names; it does not judge the design (`lint`) and does not run it
-//! (`run`).
+//! It knows the file's format and resolves names; it does not
+//! judge the design (`lint`) and does not run it (`run`).
 
 mod ast;
 mod fault;

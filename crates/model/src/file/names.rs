@@ -3,8 +3,8 @@
 /// Names less alike than this are not suggested.
 const LIKENESS_MIN: f64 = 0.75;
 
-/// The end of a message about an unknown name: `; did you mean `table`?`, or the list of known names, or
-/// nothing.
+/// The end of a message about an unknown name:
+/// `; did you mean `table`?`, or the list of known names, or nothing.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), &other.to_lowercase());
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_near_name_is_suggested_and_otherwise_all_are_named() {
+    fn a_similar_name_is_suggested_otherwise_all_are_listed() {
         assert_eq!(did_you_mean("tabel", ["table", "text"]), "; did you mean `table`?");
         assert_eq!(did_you_mean("zzz", ["a", "b"]), "; known are a, b");
     }

@@ -1,5 +1,5 @@
-//! The origin of an attribute's values: the attribute itself, or an attribute of another entity that it
-//! repeats.
+//! The origin of an attribute's values: the attribute itself,
+//! or an attribute of another entity that it repeats.
 //!
 //! A name alone proves nothing: half of all entities have an `id`, each with a meaning of its own. An
 //! attribute repeats another entity's attribute only where the model says so: by `copyOf`, by a parent whose
@@ -67,8 +67,8 @@ impl Model {
         self.line(entity, name).iter().find_map(|own| own.values(self))
     }
 
-    /// The attributes that make up an entity's key in the table. Without templates, the key attributes
-    /// themselves.
+    /// The attributes that make up an entity's key in the
+    /// table. Without templates, the key attributes themselves.
     pub fn key_of<'a>(&'a self, entity: &'a Entity) -> Vec<&'a str> {
         if !entity.key.templates.is_empty() {
             return entity.key_attributes().collect();
@@ -84,8 +84,8 @@ impl Model {
         self.origin(entity, name).is_some_and(|origin| origin.entity.name != entity.name)
     }
 
-    /// The derived items, each with its source: all attributes of the first entity are copies of the
-    /// second's.
+    /// The derived items, each with its source: all attributes
+    /// of the first entity are copies of the second's.
     pub fn seconds(&self) -> Vec<(&Entity, &Entity)> {
         let first = |second: &Entity| -> Option<&Entity> {
             let (source, _) = second.attributes.first()?.copy_of.as_ref()?;
@@ -97,8 +97,8 @@ impl Model {
         self.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
     }
 
-    /// Whether an entity is a uniqueness guard: a derived item whose key is one of its unique values and
-    /// nothing else.
+    /// Whether an entity is a uniqueness guard: a derived item
+    /// whose key is one of its unique values and nothing else.
     pub fn keeps_unique(&self, entity: &Entity) -> bool {
         let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
         let mut seconds = self.seconds().into_iter();
@@ -181,7 +181,7 @@ entities:
 "#;
 
     #[test]
-    fn an_attribute_has_the_values_of_what_it_repeats_and_of_nothing_that_is_called_alike() {
+    fn an_equal_name_alone_is_no_origin() {
         let model = parse(MODEL).expect("a model");
         let distinct = |entity: &str, name: &str| model.distinct(model.entity(entity).expect(entity), name);
         for (entity, name, values) in [
@@ -214,7 +214,7 @@ entities:
     }
 
     #[test]
-    fn what_repeats_itself_in_a_circle_ends() {
+    fn a_cycle_of_copies_ends() {
         let text = MODEL
             .replace("attrs: {id: S, n: N}}", "attrs: {id: S, n: {type: N, copyOf: Pin.n}}}")
             .replace("attrs: {id: S, n: N, author", "attrs: {id: S, n: {type: N, copyOf: Msg.n}, author");

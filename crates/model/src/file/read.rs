@@ -1,7 +1,7 @@
 //! Reads a model file: YAML nodes into the model's types, every fault collected.
 //!
-//! This file has the top level of the model file and the shared tools; tables, entities and patterns have
-//! their own files.
+//! This file has the top level of the model file and the shared
+//! tools; tables, entities and patterns have their own files.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -184,8 +184,8 @@ impl<'a> Fields<'a> {
         Self { node }
     }
 
-    /// The fields that are present, with the positions of their names; the author's own fields, `x-*`, are
-    /// left out.
+    /// The fields that are present, with the positions of their
+    /// names; the author's own fields, `x-*`, are left out.
     pub(super) fn names(&self) -> Vec<(String, At)> {
         let NodeKind::Map(members) = &self.node.kind else { return Vec::new() };
         let named = members.iter().filter_map(|(key, _)| Some((key.scalar()?, key.at)));

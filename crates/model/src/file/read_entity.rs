@@ -26,8 +26,8 @@ pub(super) const FORMATS: &[(&str, AttributeFormat)] = &[
     ("local-time", AttributeFormat::LocalTime),
 ];
 
-/// The largest size of a number in bytes: 38 digits in pairs, exponent and sign (developer guide:
-/// `CapacityUnitCalculations`).
+/// The largest size of a number in bytes: 38 digits in pairs,
+/// exponent and sign (developer guide: `CapacityUnitCalculations`).
 const NUMBER_BYTES_MAX: u64 = 21;
 /// More items than a table can have: at the smallest item size they would be a hundred petabytes.
 const COUNT_MAX: u64 = 1_000_000_000_000_000;

@@ -158,8 +158,8 @@ fn read(reader: &mut Reader, fields: &Fields<'_>, kind: ReadKind, target: &Node)
     }
 }
 
-/// `order: desc`, or `order: {by: createdAt, direction: desc}` where the key that gives the order is to be
-/// found or checked.
+/// `order: desc`, or `order: {by: createdAt, direction: desc}`
+/// where the key that gives the order is to be found or checked.
 fn order(reader: &mut Reader, node: &Node) -> (Option<Order>, Option<OrderBy>) {
     const DIRECTIONS: &[(&str, Order)] = &[("asc", Order::Ascending), ("desc", Order::Descending)];
     if !matches!(node.kind, NodeKind::Map(_)) {

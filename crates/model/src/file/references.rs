@@ -87,8 +87,8 @@ fn check_name(reader: &mut Reader, at: At, what: &str, name: &str) {
     }
 }
 
-/// A key attribute of an index must be filled by a slot or be an attribute of some entity; otherwise the
-/// index stays empty.
+/// A key attribute of an index must be filled by a slot or be an
+/// attribute of some entity; otherwise the index stays empty.
 fn check_index(reader: &mut Reader, model: &Model, table: &Table, index: &Index) {
     check_name(reader, index.at, "an index", &index.name);
     let names: Vec<&str> = index.key_parts().map(|part| part.name.as_str()).collect();
@@ -176,8 +176,8 @@ fn check_slots(reader: &mut Reader, model: &Model, this: &Entity) {
     check_slot(reader, this, &this.key, table.key_parts());
     for (name, slot) in &this.slots {
         if let Some(index) = table.index(name) {
-            // An entry of a local index is in its item's partition: the slot shares the table's partition
-            // template.
+            // An entry of a local index is in its item's partition:
+            // the slot shares the table's partition template.
             let shared =
                 |part: &&KeyPart| index.kind == IndexKind::Local && this.key.template(&part.name).is_some();
             check_slot(reader, this, slot, index.key_parts().filter(|part| !shared(part)));

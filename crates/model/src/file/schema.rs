@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn no_number_may_be_negative_as_the_reader_takes_none() {
+    fn no_number_in_the_schema_can_be_negative() {
         let schema: Value = serde_json::from_str(super::schema()).expect("JSON");
         let mut found = Vec::new();
         numbers(&schema, "", &mut found);

@@ -12,8 +12,8 @@ use crate::json::Json;
 /// Nodes that aliases can add to those in the text. A file that needs more is taken for an attack.
 const ALIASED_MAX: usize = 2_000_000;
 
-/// Nesting levels of a document: values nest 32 levels, each two in typed form; the rest is for the file
-/// around them.
+/// Nesting levels of a document: values nest 32 levels, each
+/// two in typed form; the rest is for the file around them.
 const LEVELS_MAX: usize = 120;
 
 /// The most common mistake in text that is not YAML.
@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nodes_know_their_places() {
+    fn nodes_have_positions() {
         let node = read("a:\n  - b: {c: 1}\n").expect("YAML");
         let inner = node.get("a").and_then(|list| list.elements()[0].get("b")).expect("there");
         assert_eq!(inner.at, At { line: 2, column: 8 });

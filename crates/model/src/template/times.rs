@@ -17,8 +17,8 @@ pub(crate) fn is_whole_time(text: &str) -> bool {
     !text.is_empty() && time_ends(text).contains(&text.len())
 }
 
-/// The positions at which a date or time at the beginning of a text can end: `2026-01-01T10:20:30Z` can be a
-/// day, or a time with minutes.
+/// The positions at which a date or time at the beginning of a text can
+/// end: `2026-01-01T10:20:30Z` can be a day, or a time with minutes.
 fn time_ends(text: &str) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut end = 0;

@@ -1,5 +1,5 @@
-//! Any file imports as a model that can be read again, or gives faults. Any table survives a round trip
-//! through every format.
+//! Any file imports as a model that can be read again, or gives
+//! faults. Any table survives a round trip through every format.
 
 #![allow(clippy::indexing_slicing, reason = "a test that cannot go on stops")]
 
@@ -261,7 +261,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_table_comes_back_from_every_format(table in table()) {
+    fn every_table_survives_a_round_trip_through_every_format(table in table()) {
         let request = write_request(&table);
         let read = read_document(&Json::parse(&request.compact()).expect("JSON")).expect("a request");
         // A request has no members for these settings.
@@ -289,7 +289,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_file_is_a_model_that_reads_back_or_faults(source in 0..7_usize, changes in changes()) {
+    fn a_damaged_file_gives_a_readable_model_or_faults(source in 0..7_usize, changes in changes()) {
         let mut json = sources().swap_remove(source);
         for (at, to) in changes {
             let mut found = Vec::new();

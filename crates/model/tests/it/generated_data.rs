@@ -1,5 +1,5 @@
-//! Generated data follows the model's declarations: distinct keys, numbers of values, formats, sizes,
-//! references.
+//! Generated data follows the model's declarations: distinct
+//! keys, numbers of values, formats, sizes, references.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ fn a_sample_keeps_the_items_under_a_key_and_at_least_ten_keys() {
 }
 
 #[test]
-fn numbers_that_a_key_pads_begin_anew_where_something_else_tells_their_items_apart() {
+fn padded_numbers_restart_for_each_value_of_the_other_key_attributes() {
     let text = r#"
 format: 1
 model: m
@@ -94,7 +94,7 @@ data: {generate: {seed: 1, sample: 1500}}
 }
 
 #[test]
-fn keys_of_another_entitys_values_and_few_of_its_own_do_not_collide() {
+fn keys_made_of_a_reference_and_an_attribute_with_few_values_are_unique() {
     let text = r#"
 format: 1
 model: m
@@ -112,14 +112,14 @@ data: {generate: {seed: 1, sample: SAMPLE}}
 }
 
 #[test]
-fn what_a_question_returns_on_average_says_how_many_items_a_key_has() {
+fn the_average_result_of_a_read_determines_the_items_per_key() {
     let text = objects("S", 1000).replace("given: {u: eq}", "given: {u: eq}, returns: {avg: 50}");
     let samples = generated(&text);
     assert_eq!(groups(&samples, "O", "u").len(), 20);
 }
 
 #[test]
-fn items_told_apart_by_two_others_are_so_also_when_the_sample_has_few_of_one() {
+fn keys_of_two_references_are_unique_in_a_small_sample() {
     let samples = generated(
         r#"
 format: 1
@@ -169,7 +169,7 @@ data: {generate: {seed: 3, sample: 300}}
 }
 
 #[test]
-fn the_hottest_values_have_their_share_and_the_others_are_there() {
+fn the_hottest_values_have_their_share_and_all_values_occur() {
     let text = objects("{type: S, distinct: 50}", 1000).replace("attrs:", "skew: {u: hottest(0.3)}, attrs:");
     let samples = generated(&text);
     let groups = groups(&samples, "O", "u");
@@ -179,7 +179,7 @@ fn the_hottest_values_have_their_share_and_the_others_are_there() {
 }
 
 #[test]
-fn generated_items_take_no_key_of_the_items_beside_them() {
+fn generated_items_take_no_key_of_an_inline_item() {
     let samples = generated(
         r#"
 format: 1
@@ -217,8 +217,8 @@ data: {generate: {seed: 1, sample: 50}}
     assert!(of(&samples, "Big").all(|it| item_bytes(&it.item) > 300_000));
 }
 
-/// A small random model: key attributes of some types, and a child identified by its parent and an attribute
-/// of its own.
+/// A small random model: key attributes of some types, and a
+/// child identified by its parent and an attribute of its own.
 fn small_model() -> impl Strategy<Value = (String, u64, u64)> {
     let kinds = prop_oneof![
         Just("S".to_owned()),
@@ -260,7 +260,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn generated_data_holds_what_small_models_declare((text, population, sample) in small_model()) {
+    fn generated_data_follows_the_declarations_of_small_models((text, population, sample) in small_model()) {
         let known = model(&text);
         let samples = generated(&text);
         prop_assert_eq!(&samples, &generated(&text));

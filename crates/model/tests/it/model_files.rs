@@ -13,7 +13,7 @@ fn faults(text: &str, expected: &Expect) {
 }
 
 #[test]
-fn the_sample_of_the_documentation_is_read_whole() {
+fn the_sample_of_the_documentation_is_read_completely() {
     let shop = model(SHOP);
     assert_eq!((shop.tables.len(), shop.entities.len(), shop.patterns.len()), (1, 4, 2));
     let by_status = shop.tables[0].index("byStatus").expect("there");
@@ -23,7 +23,7 @@ fn the_sample_of_the_documentation_is_read_whole() {
 }
 
 #[test]
-fn what_is_written_reads_as_the_same_model() {
+fn a_written_model_reads_as_the_same_model() {
     let shop = model(SHOP);
     let written = write(&shop);
     let again = write(&model(&written));
@@ -50,7 +50,7 @@ patterns:
 }
 
 #[test]
-fn all_faults_come_at_once_with_their_places_and_what_to_write() {
+fn all_faults_are_reported_at_once_with_position_and_fix() {
     faults(
         "format: 1
 model: shop
@@ -84,7 +84,7 @@ patterns:
 
 /// Unknown fields are faults at every level unless they begin with `x-`.
 #[test]
-fn fields_of_the_authors_own_are_let_through_at_every_level() {
+fn extension_fields_are_accepted_at_every_level() {
     let with = model(
         "
 format: 1
@@ -113,7 +113,7 @@ data: {inline: {Order: [{id: \"1\", day: \"1\"}]}, x-a: 1}
 }
 
 #[test]
-fn json_is_read_as_the_yaml_that_it_is() {
+fn a_model_file_can_be_json() {
     let json = r#"{"format": 1, "model": "shop", "tables": {"Shop": {"key": {"pk": "S", "sk": "S"}}},
         "entities": {"Order": {"key": {"pk": "o#{id}", "sk": "ORDER"}, "attrs": {"id": "S"}}},
         "patterns": [{"id": "P", "get": "Order", "given": {"id": "eq"}}]}"#;

@@ -1,5 +1,5 @@
-//! Evaluates the functions of a template from the template alone: defaults of parameters, mappings, and
-//! conditions on both.
+//! Evaluates the functions of a template from the template alone:
+//! defaults of parameters, mappings, and conditions on both.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,8 +36,8 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// The value with its functions evaluated. Parts that only a deployment knows are noted and left out, or
-    /// replaced by [`assumed`].
+    /// The value with its functions evaluated. Parts that only a deployment
+    /// knows are noted and left out, or replaced by [`assumed`].
     pub(super) fn resolve(&mut self, json: &Json, path: &str) -> Json {
         self.value(json, path, 0)
     }
@@ -123,8 +123,8 @@ impl<'a> Functions<'a> {
         }
     }
 
-    /// The default of a parameter. For a parameter in Systems Manager the default is only a name, not the
-    /// value.
+    /// The default of a parameter. For a parameter in Systems
+    /// Manager the default is only a name, not the value.
     fn default_of(&mut self, name: &str) -> Option<Json> {
         let parameter = self.template.get("Parameters")?.get(name)?;
         let kind = parameter.str_at("Type").unwrap_or_default();
@@ -141,8 +141,8 @@ impl<'a> Functions<'a> {
         Some(if several { list(&text, ",") } else { default.clone() })
     }
 
-    /// Replaces `${x}` by values and parameters. What only a deployment knows is removed, with the hyphen
-    /// that joins it.
+    /// Replaces `${x}` by values and parameters. What only a
+    /// deployment knows is removed, with the hyphen that joins it.
     fn substitute(&mut self, text: &str, values: &[(String, Json)], path: &str) -> Json {
         let mut out = String::new();
         let mut left_out: Vec<&str> = Vec::new();
@@ -185,8 +185,8 @@ impl<'a> Functions<'a> {
         self.assumptions.push(Assumption { path: path.to_owned(), text });
     }
 
-    /// Whether a condition of the template holds with the defaults. One that only a deployment can decide is
-    /// assumed to hold.
+    /// Whether a condition of the template holds with the defaults.
+    /// One that only a deployment can decide is assumed to hold.
     pub(super) fn holds(&mut self, condition: &str, path: &str) -> bool {
         let known = self.assumptions.len();
         let decided = self.decide(&Json::object([("Condition", Json::text(condition))]), 0);

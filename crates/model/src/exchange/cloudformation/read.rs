@@ -231,8 +231,8 @@ impl Reader<'_> {
     }
 }
 
-/// The policy that tracks a target, with its target value. It refers to the target, or to the same resource
-/// and dimension.
+/// The policy that tracks a target, with its target value. It
+/// refers to the target, or to the same resource and dimension.
 fn policy_of<'a>(
     resources: &'a [(String, Json)],
     target_id: &str,
@@ -380,8 +380,8 @@ fn global_settings(mut table: TableDefinition, properties: &Json, replica: Optio
     table
 }
 
-/// The initial units of a global table, an index or a replica, and their range. Fixed write units are written
-/// as a range of one size.
+/// The initial units of a global table, an index or a replica, and
+/// their range. Fixed write units are written as a range of one size.
 fn capacity(holder: &Json, name: &str) -> Option<(u64, Option<Scaling>)> {
     let settings = holder.get(&format!("{name}ProvisionedThroughputSettings"))?;
     if let Some(fixed) = settings.get("ReadCapacityUnits").and_then(Json::as_u64) {

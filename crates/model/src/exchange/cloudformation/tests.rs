@@ -196,7 +196,7 @@ Resources:
 "#;
 
 #[test]
-fn what_only_a_deployment_knows_and_what_a_model_does_not_hold_is_told_by_line() {
+fn assumptions_and_unsupported_settings_are_noted_by_line() {
     let read = parse(DEPLOYED).expect("a template");
     assert_eq!(
         read.notes,
@@ -219,7 +219,7 @@ fn what_only_a_deployment_knows_and_what_a_model_does_not_hold_is_told_by_line()
 }
 
 #[test]
-fn defaults_mappings_and_conditions_of_a_template_are_followed() {
+fn defaults_mappings_and_conditions_of_a_template_are_evaluated() {
     let read = parse(DEPLOYED).expect("a template");
     let [orders, fixed, sam, sized, glob, own] = read.tables.as_slice() else { panic!("six tables") };
     let units = |table: &TableDefinition| match &table.billing {
@@ -282,7 +282,7 @@ fn policy(id: &str, dimension: &str, percent: u64) -> String {
 }
 
 #[test]
-fn a_target_that_names_its_table_within_a_text_scales_it_by_the_policy_of_its_dimension() {
+fn a_target_whose_resource_id_contains_the_table_scales_it_by_the_policy_of_its_dimension() {
     let read = scaled_template(&format!("{}{}", policy("Writes", "Write", 50), policy("Reads", "Read", 60)));
     let Billing::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
     let scaling = Scaling { units_min: 5, units_max: 100, target_percent: 60 };
@@ -291,7 +291,7 @@ fn a_target_that_names_its_table_within_a_text_scales_it_by_the_policy_of_its_di
 }
 
 #[test]
-fn a_target_without_a_policy_scales_nothing_and_that_is_said() {
+fn a_target_without_a_policy_scales_nothing_and_is_noted() {
     let read = scaled_template("");
     let Billing::Provisioned(capacity) = &read.tables[0].billing else { panic!("provisioned") };
     assert_eq!(capacity.autoscaling, None);
@@ -304,7 +304,7 @@ fn a_target_without_a_policy_scales_nothing_and_that_is_said() {
 }
 
 #[test]
-fn a_global_table_whose_writes_alone_scale_says_that_the_model_scales_both() {
+fn a_global_table_that_scales_only_writes_gets_a_note() {
     let text = "Resources:\n  Glob:\n    Type: AWS::DynamoDB::GlobalTable\n    Properties:\n      BillingMode: PROVISIONED\n      WriteProvisionedThroughputSettings: {WriteCapacityAutoScalingSettings: {MinCapacity: 3, MaxCapacity: 30, TargetTrackingScalingPolicyConfiguration: {TargetValue: 60}}}\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n      Replicas:\n        - {Region: us-east-1, ReadProvisionedThroughputSettings: {ReadCapacityUnits: 11}}\n        - {Region: eu-west-1, ReadProvisionedThroughputSettings: {ReadCapacityUnits: 11}}\n";
     let tables = parse(text).expect("a template").tables;
     let draft = Draft {
@@ -319,7 +319,7 @@ fn a_global_table_whose_writes_alone_scale_says_that_the_model_scales_both() {
 }
 
 #[test]
-fn what_a_stack_does_with_a_table_it_no_longer_has_goes_through_a_model() {
+fn deletion_policies_survive_a_round_trip_through_a_model() {
     let text = "Resources:\n  Orders:\n    Type: AWS::DynamoDB::Table\n    DeletionPolicy: Retain\n    UpdateReplacePolicy: Retain\n    DependsOn: Bucket\n    Properties:\n      BillingMode: PAY_PER_REQUEST\n      TableName: Orders\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n";
     let imported = crate::exchange::import::import("m", text, None).expect("a template");
     assert_eq!(imported.notes, ["line 6: Orders.DependsOn: a model does not hold this; left out"]);
@@ -334,7 +334,7 @@ fn what_a_stack_does_with_a_table_it_no_longer_has_goes_through_a_model() {
 }
 
 #[test]
-fn a_resource_too_short_to_be_a_tables_name_is_given_one_and_the_others_are_read() {
+fn a_resource_id_too_short_for_a_table_name_is_extended() {
     let text = "Resources:\n  B:\n    Type: AWS::DynamoDB::Table\n    Properties: &table\n      BillingMode: PAY_PER_REQUEST\n      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n      KeySchema: [{AttributeName: id, KeyType: HASH}]\n  Orders:\n    Type: AWS::DynamoDB::Table\n    Properties: *table\n";
     let imported = crate::exchange::import::import("m", text, None).expect("a template");
     let names: Vec<&str> = imported.model.tables.iter().map(|table| table.name.as_str()).collect();

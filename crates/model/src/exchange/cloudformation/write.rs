@@ -1,7 +1,7 @@
 //! Writes tables as a template.
 //!
-//! A table with replicas becomes an `AWS::DynamoDB::GlobalTable`, any other an `AWS::DynamoDB::Table` with
-//! separate scaling resources.
+//! A table with replicas becomes an `AWS::DynamoDB::GlobalTable`, any
+//! other an `AWS::DynamoDB::Table` with separate scaling resources.
 
 use keywright_semantics::request::parts::StreamViewType;
 use keywright_semantics::schema::IndexKind;

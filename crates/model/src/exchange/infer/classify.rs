@@ -88,8 +88,8 @@ fn by_type_attribute(items: &[&Item]) -> Option<Vec<Group>> {
         let types: Option<Vec<String>> =
             items.iter().map(|item| text(item, attribute).map(str::to_owned)).collect();
         let groups = collect(types?);
-        // An attribute with as many values as items is an identifier that happens to have such a name, not a
-        // type.
+        // An attribute with as many values as items is an
+        // identifier that happens to have such a name, not a type.
         let few = sure && items.len() <= FEW_ITEMS;
         (few || groups.len() == 1 || groups.len() * 2 <= items.len()).then_some(groups)
     })

@@ -1,10 +1,10 @@
-//! Keys of `ElectroDB`, which contain the names of their attributes: `$taskapp#employeeid_7`,
-//! `$tasks_1#project_x`.
+//! Keys of `ElectroDB`, which contain the names of their
+//! attributes: `$taskapp#employeeid_7`, `$tasks_1#project_x`.
 //!
-//! Such keys need no counting. A key begins with the service, or with a collection or entity and its version.
-//! Each value follows its attribute's name in lower case, unless the author chose another label
-//! (`ElectroDB`'s guide: indexes, composite attributes). The attributes `__edb_e__` and `__edb_v__` hold an
-//! item's entity and version.
+//! Such keys need no counting. A key begins with the service, or with a collection or
+//! entity and its version. Each value follows its attribute's name in lower case, unless
+//! the author chose another label (`ElectroDB`'s guide: indexes, composite attributes).
+//! The attributes `__edb_e__` and `__edb_v__` hold an item's entity and version.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,8 +66,8 @@ impl Labels {
         Some((cut, words))
     }
 
-    /// A segment's label and value. The label is the longest one that names an attribute, otherwise the text
-    /// before the first underscore.
+    /// A segment's label and value. The label is the longest one that
+    /// names an attribute, otherwise the text before the first underscore.
     fn label<'t>(&self, segment: &'t str) -> Option<(&'t str, &'t str)> {
         if self.entities.contains(segment.trim_start_matches(SIGN)) {
             return None;

@@ -1,5 +1,5 @@
-//! Decides which segments of a table's keys are literals of the design (`ORDER` in `ORDER#17`) and which are
-//! values.
+//! Decides which segments of a table's keys are literals of
+//! the design (`ORDER` in `ORDER#17`) and which are values.
 //!
 //! One text cannot decide it: `USER#alice` looks like `USER#profile`. Counting over all texts of a table can.
 //! At each place of a key (after the same literals) there are few literals, each of them frequent and with
@@ -27,8 +27,8 @@ const ALIKE_MAX: usize = 4;
 /// Parts of the names of type attributes. A segment can be a literal even if such an attribute holds it.
 const TYPE_NAMES: [&str; 5] = ["type", "kind", "entity", "model", "class"];
 
-/// Ends of the names of identifying attributes. Their values are never literals, even if the examples contain
-/// only one value.
+/// Ends of the names of identifying attributes. Their values are
+/// never literals, even if the examples contain only one value.
 const IDENTIFYING_NAMES: [&str; 16] = [
     "id",
     "key",
@@ -416,8 +416,8 @@ impl<'a> Found<'a, '_> {
         candidates.into_iter().filter(|word| few || self.items_of(word).len() * 20 >= total).collect()
     }
 
-    /// First segments that are tenant names: the same literals follow each of them, with items that have the
-    /// same attributes.
+    /// First segments that are tenant names: the same literals follow
+    /// each of them, with items that have the same attributes.
     fn tenants(&self) -> BTreeSet<&'a str> {
         let mut clusters: Vec<(Followers<'a>, Vec<&'a str>)> = Vec::new();
         for (text, followers) in &self.followers {
@@ -443,8 +443,8 @@ impl<'a> Found<'a, '_> {
         tenants.flat_map(|(_, texts)| texts).collect()
     }
 
-    /// Whether two first segments are followed by the same literals, as far as the examples show, with items
-    /// that are alike.
+    /// Whether two first segments are followed by the same literals,
+    /// as far as the examples show, with items that are alike.
     fn same_followers(&self, one: &Followers<'a>, other: &Followers<'a>) -> bool {
         let shared: Vec<(&Vec<usize>, &Vec<usize>)> =
             one.iter().filter_map(|(word, items)| Some((items, other.get(word)?))).collect();
@@ -456,9 +456,9 @@ impl<'a> Found<'a, '_> {
         shared.len() * 2 >= one.len().min(other.len()) && !shared.is_empty() && shared.iter().all(similar)
     }
 
-    /// Whether first segments with the same followers are values and the followers literals. Several literals
-    /// have items with different attributes. With a single follower, or with items alike, upper and lower
-    /// case decide.
+    /// Whether first segments with the same followers are values and the
+    /// followers literals. Several literals have items with different attributes.
+    /// With a single follower, or with items alike, upper and lower case decide.
     fn are_tenants(&self, followers: &Followers<'a>, texts: &[&'a str]) -> bool {
         if texts.iter().any(|text| self.around.tenants.contains(text)) {
             return true;
@@ -492,8 +492,8 @@ impl<'a> Found<'a, '_> {
         if words { candidates } else { Vec::new() }
     }
 
-    /// A sort key of one segment: literals have items that differ in their attributes, or there are only few
-    /// of them.
+    /// A sort key of one segment: literals have items that differ
+    /// in their attributes, or there are only few of them.
     fn by_likeness(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         let mut words = Vec::new();
         let all: Vec<usize> = self.by_text.values().flatten().copied().collect();
@@ -564,8 +564,8 @@ impl<'a> Found<'a, '_> {
         clusters.into_iter().filter(|cluster| selves(cluster)).flatten().collect()
     }
 
-    /// A segment between a literal and further segments. Literals and values alternate in texts with an even
-    /// number of segments.
+    /// A segment between a literal and further segments. Literals and
+    /// values alternate in texts with an even number of segments.
     fn between(&self, candidates: Vec<&'a str>) -> Vec<&'a str> {
         let alternating = self.spot.count.is_multiple_of(2) && self.spot.before.len() == 1;
         let all = candidates.len() == self.by_text.len();

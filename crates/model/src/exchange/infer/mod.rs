@@ -1,5 +1,5 @@
-//! Infers entities from items: which items belong together, how their keys are built, which attributes they
-//! have.
+//! Infers entities from items: which items belong together,
+//! how their keys are built, which attributes they have.
 //!
 //! Every import with items but without a model uses it: Workbench documents, live tables. The result is a
 //! proposal for the author to correct in the model file, and it fits every item it was inferred from.
@@ -41,11 +41,11 @@ pub struct Entity {
     pub name: String,
     /// Its items, as indexes into the table's list.
     pub members: Vec<usize>,
-    /// Template by key attribute. An index key attribute that none of the items has is missing: the index is
-    /// sparse.
+    /// Template by key attribute. An index key attribute that
+    /// none of the items has is missing: the index is sparse.
     pub templates: BTreeMap<String, String>,
-    /// The attributes of its items, without those that only carry templates, followed by the templates' own
-    /// variables.
+    /// The attributes of its items, without those that only carry
+    /// templates, followed by the templates' own variables.
     pub attributes: Vec<Attribute>,
     /// Whether its templates were inferred from examples and not written by an author.
     pub guessed: bool,

@@ -1,5 +1,5 @@
-//! Finds the parents of entities: the entity's key contains the parent's key and something more, and the
-//! parent items exist.
+//! Finds the parents of entities: the entity's key contains the
+//! parent's key and something more, and the parent items exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -67,8 +67,8 @@ pub(crate) fn values(templates: &[(&str, &str)], item: &Item) -> BTreeMap<String
     found
 }
 
-/// The nearest entities whose keys this entity's key contains: a line belongs to its order, not to the
-/// order's customer.
+/// The nearest entities whose keys this entity's key contains:
+/// a line belongs to its order, not to the order's customer.
 fn parents(child: &Keyed, all: &[Keyed]) -> Vec<String> {
     let above: Vec<&Keyed> = all
         .iter()
@@ -116,8 +116,8 @@ fn is_called_like(own: &Keyed) -> bool {
 /// From this many items on, some of their parent items can be missing in the sample.
 const MANY_ITEMS: usize = 10;
 
-/// Whether an entity's items repeat keys of the other entity's items: all of them, or at least half if there
-/// are many.
+/// Whether an entity's items repeat keys of the other entity's
+/// items: all of them, or at least half if there are many.
 fn is_repeated(other: &Keyed, child: &Keyed) -> bool {
     let of = |values: &BTreeMap<String, String>| -> Option<Vec<String>> {
         other.variables.iter().map(|name| values.get(name).cloned()).collect()

@@ -20,8 +20,8 @@ pub(super) struct Cut<'a> {
     pub(super) between: Vec<&'a str>,
 }
 
-/// The delimiter of a composed key's text. All except `#` also occur in dates and paths, so they count only
-/// after a word or a whole time.
+/// The delimiter of a composed key's text. All except `#` also occur in
+/// dates and paths, so they count only after a word or a whole time.
 pub(super) fn delimiter(text: &str) -> Option<char> {
     DELIMITERS.into_iter().find(|delimiter| match text.split_once(*delimiter) {
         Some((before, _)) => {

@@ -286,8 +286,8 @@ impl Naming<'_> {
         items.any(|item| item.contains_key(name))
     }
 
-    /// Notes a leading literal that an attribute of all items holds as well: it can be a value of that
-    /// attribute.
+    /// Notes a leading literal that an attribute of all items
+    /// holds as well: it can be a value of that attribute.
     fn doubt_word(&mut self, place: &KeyPlace<'_>, pieces: &[Piece], values: &Column) {
         let [Piece::Word(word), _, ..] = pieces else { return };
         let mut items = values.keys().filter_map(|at| self.around.items.get(*at));
@@ -411,8 +411,8 @@ impl Naming<'_> {
         let (name, held) = if let Some(name) = self.attribute_of(place, column, prefix, &expected) {
             (name, true)
         } else if alone && (!is_generic(place.name) || column.len() < self.group.members.len()) {
-            // Only some items have the value and are in the index: no template of attributes that all items
-            // have can fill the key.
+            // Only some items have the value and are in the index: no
+            // template of attributes that all items have can fill the key.
             (place.name.to_owned(), true)
         } else if let Some(name) = self.folded(place, column) {
             (self.free(&name), false)
@@ -485,8 +485,8 @@ impl Naming<'_> {
         Some((*chosen).clone())
     }
 
-    /// The number of digits to which a key pads an attribute's numbers: all values have that length, some by
-    /// leading zeros.
+    /// The number of digits to which a key pads an attribute's
+    /// numbers: all values have that length, some by leading zeros.
     fn padding(&self, name: &str, column: &Column) -> Option<usize> {
         let width = column.values().next()?.len();
         let number = |at: &usize| match self.around.items.get(*at)?.get(name)? {

@@ -1,5 +1,5 @@
-//! Common variable names: the entities of a collection are read together, by the variables of their partition
-//! keys.
+//! Common variable names: the entities of a collection are
+//! read together, by the variables of their partition keys.
 //!
 //! Each entity names the variables of its keys after its own attributes and prefixes. Where the same place of
 //! the same key holds the same values, all entities use one of those names. An entity that has the value in
@@ -53,8 +53,8 @@ pub(super) fn agree(items: &[&Item], entities: &[(&Group, &[Shared])]) -> Vec<Ag
     agreed
 }
 
-/// Groups variables that hold values of one kind: after a literal all of them, otherwise those with a value
-/// in common.
+/// Groups variables that hold values of one kind: after a
+/// literal all of them, otherwise those with a value in common.
 fn collections<'a>(lead: &str, owns: Collection<'a>) -> Vec<Collection<'a>> {
     if lead.contains(char::is_alphanumeric) {
         return vec![owns];

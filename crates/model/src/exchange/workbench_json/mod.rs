@@ -88,8 +88,8 @@ impl Document {
         read::read(&self.root)
     }
 
-    /// The document's saved queries as patterns of the imported model, and notes on those that cannot be
-    /// converted.
+    /// The document's saved queries as patterns of the imported
+    /// model, and notes on those that cannot be converted.
     pub fn patterns(&self, model: &Model) -> (Vec<Pattern>, Vec<String>) {
         queries::patterns(&self.root, model)
     }

@@ -1,8 +1,9 @@
 //! Converts the saved queries of a document to access patterns.
 //!
-//! AWS's web modeler stores them with a table's data: `SavedQuery: {name: {view, PK, SK: {condition, values},
-//! filter: […]}}` (its source is public; the desktop Workbench keeps members that it does not know). They use
-//! texts of key attributes; patterns use attributes, which are found with the templates.
+//! AWS's web modeler stores them with a table's data (its source is public; the desktop Workbench keeps
+//! members that it does not know):
+//! `SavedQuery: {name: {view, PK, SK: {condition, values}, filter: […]}}`.
+//! They use texts of key attributes; patterns use attributes, which are found with the templates.
 
 use std::collections::BTreeSet;
 
@@ -116,8 +117,8 @@ impl<'a> Saved<'a> {
         }
     }
 
-    /// The entities of the items that a query finds, otherwise those whose templates fit; and the number of
-    /// items.
+    /// The entities of the items that a query finds, otherwise
+    /// those whose templates fit; and the number of items.
     fn entities(
         &self,
         index: Option<&'a Index>,
@@ -149,8 +150,8 @@ impl<'a> Saved<'a> {
         if found.is_empty() { Err("no entity has such a key".to_owned()) } else { Ok((found, count)) }
     }
 
-    /// The conditions on attributes that follow from the query's key texts, and whether they give a whole
-    /// key.
+    /// The conditions on attributes that follow from the
+    /// query's key texts, and whether they give a whole key.
     fn givens(
         &self,
         index: Option<&'a Index>,
@@ -270,8 +271,8 @@ impl<'a> Test<'a> {
     }
 }
 
-/// The conditions that follow from a prefix of a key: equality for the complete variables, a prefix for the
-/// last one.
+/// The conditions that follow from a prefix of a key: equality
+/// for the complete variables, a prefix for the last one.
 fn begins(template: &str, prefix: &str) -> Option<Givens> {
     let parts = parts(template);
     let mut givens = Givens::new();

@@ -39,8 +39,8 @@ pub(super) fn item_lists(table: &Json) -> impl Iterator<Item = (Option<&str>, &[
     }))
 }
 
-/// Whether an item has the table's key, with attributes of the right type that are not empty. No table can
-/// hold other items.
+/// Whether an item has the table's key, with attributes of the
+/// right type that are not empty. No table can hold other items.
 pub(super) fn has_key(item: &Item, key: &KeySchema) -> bool {
     key.attributes().all(|attribute| match (item.get(&attribute.name), attribute.key_type) {
         (Some(AttributeValue::S(text)), KeyType::S) => !text.is_empty(),
@@ -249,8 +249,8 @@ fn facets(json: &Json) -> BTreeMap<String, Facet> {
         .collect()
 }
 
-/// One group per facet, in document order, including empty ones. Items outside facets are classified
-/// separately.
+/// One group per facet, in document order, including empty
+/// ones. Items outside facets are classified separately.
 fn groups(
     table: &TableDefinition,
     items: &[&Item],

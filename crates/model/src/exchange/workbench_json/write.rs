@@ -37,8 +37,8 @@ pub(super) fn fresh(draft: &Draft, written: &str) -> (Json, Vec<String>) {
     update(root, &empty, draft)
 }
 
-/// Changes `root`, which holds `current`, so that it holds `draft`. Also returns notes on what it cannot
-/// hold.
+/// Changes `root`, which holds `current`, so that it holds
+/// `draft`. Also returns notes on what it cannot hold.
 pub(super) fn update(mut root: Json, current: &Draft, draft: &Draft) -> (Json, Vec<String>) {
     if draft.name != current.name {
         root.set("ModelName", Json::text(&draft.name));
