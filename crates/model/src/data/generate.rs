@@ -63,7 +63,8 @@ impl<'a> Records<'a> {
     /// another record. It does not depend on earlier calls.
     pub fn record(&self, entity: &Entity, place: u64) -> Item {
         let mut held = self.generator.borrow_mut();
-        let generator = held.get_or_insert_with(|| Generator::besides(self.model, NEW_SEED, self.existing));
+        let generator =
+            held.get_or_insert_with(|| Generator::with_existing(self.model, NEW_SEED, self.existing));
         generator.begin(NEW_SEED ^ place);
         generator.record(entity, new_place(entity).saturating_add(place), &Item::new(), &mut Draw::First)
     }
@@ -87,7 +88,7 @@ pub fn further(
     existing: &[Sample],
     wanted: Further<'_>,
 ) -> Result<Vec<Sample>, FillFault> {
-    let mut generator = Generator::besides(model, wanted.seed, existing);
+    let mut generator = Generator::with_existing(model, wanted.seed, existing);
     generator.know(existing);
     let first = new_place(entity);
     let mut samples = Vec::new();
@@ -228,7 +229,7 @@ impl<'a> Generator<'a> {
     }
 
     /// A generator whose records refer to existing items.
-    fn besides(model: &'a Model, seed: u64, existing: &'a [Sample]) -> Self {
+    fn with_existing(model: &'a Model, seed: u64, existing: &'a [Sample]) -> Self {
         let mut made: BTreeMap<String, Vec<Cow<'a, Item>>> = BTreeMap::new();
         for sample in existing {
             if let Some(name) = &sample.entity {
@@ -423,7 +424,7 @@ impl<'a> Generator<'a> {
         let size = usize::try_from(values).unwrap_or(usize::MAX).min(CHOICES_MAX);
         let choice = self.choices.entry(key).or_insert_with(|| {
             let choice =
-                if few { Choice::besides_one_each(size, skew, items) } else { Choice::new(size, Some(skew)) };
+                if few { Choice::after_one_each(size, skew, items) } else { Choice::new(size, Some(skew)) };
             (size, choice)
         });
         u64::try_from(choice.1.pick(&mut self.random)).unwrap_or(0)

@@ -2,9 +2,9 @@
 //!
 //! It knows values and templates; it does not know the engine. Callers read the files.
 
+mod derived_items;
 mod file;
 mod fill;
-mod follow;
 mod generate;
 mod made_up;
 mod random;
@@ -20,7 +20,7 @@ use crate::template::matching;
 use crate::value::{from_node, from_typed_node, from_untyped_node};
 use crate::{At, Entity, Fault, Faults, KeyPart, KeyType, Model, Node, NodeKind, Template, did_you_mean};
 
-use follow::follow;
+use derived_items::with_derived_items;
 
 pub use fill::{FillFault, complete, fill, key_of, key_text, shard_of};
 pub use generate::{Further, Records, further, generate};
@@ -68,7 +68,7 @@ pub fn load(model: &Model, read_file: ReadFile<'_>) -> Result<Vec<Sample>, Fault
             Ok(samples) => {
                 let given = loader.samples.len();
                 loader.samples.extend(samples);
-                loader.samples = follow(model, loader.samples, given);
+                loader.samples = with_derived_items(model, loader.samples, given);
             }
             Err(fault) => loader.faults.push(fault),
         }

@@ -48,7 +48,7 @@ pub(super) enum Choice {
 impl Choice {
     /// A choice for the draws after each of `n` things was drawn once: all `draws` together follow the skew,
     /// as far as the first round allows.
-    pub(super) fn besides_one_each(n: usize, skew: Skew, draws: u64) -> Self {
+    pub(super) fn after_one_each(n: usize, skew: Skew, draws: u64) -> Self {
         let Self::Weighted(sums) = Self::new(n, Some(skew)) else { return Self::new(n, None) };
         let draws = f64::from(u32::try_from(draws).unwrap_or(u32::MAX));
         let all = sums.last().copied().unwrap_or(1.0);

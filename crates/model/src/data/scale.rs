@@ -34,7 +34,7 @@ pub(super) enum Source<'a> {
 
 /// The entity that an attribute identifies.
 #[derive(Clone, Debug)]
-enum Whose {
+enum Identified {
     /// The n-th parent of its entity.
     Parent(usize),
     Other(String),
@@ -46,7 +46,7 @@ pub(super) struct Scale {
     items: BTreeMap<String, u64>,
     values: BTreeMap<(String, String), u64>,
     /// By entity and attribute; computed once, because every record needs all of them.
-    whose: BTreeMap<String, BTreeMap<String, Whose>>,
+    identified: BTreeMap<String, BTreeMap<String, Identified>>,
 }
 
 impl Scale {
@@ -70,11 +70,12 @@ impl Scale {
     }
 
     fn new(model: &Model, items: BTreeMap<String, u64>) -> Self {
-        let mut scale = Self { items, values: BTreeMap::new(), whose: BTreeMap::new() };
+        let mut scale = Self { items, values: BTreeMap::new(), identified: BTreeMap::new() };
         for entity in &model.entities {
             let own = entity.attributes.iter().map(|own| &own.name);
-            let whose = own.filter_map(|name| Some((name.clone(), whose(model, entity, name)?))).collect();
-            scale.whose.insert(entity.name.clone(), whose);
+            let identified =
+                own.filter_map(|name| Some((name.clone(), identified(model, entity, name)?))).collect();
+            scale.identified.insert(entity.name.clone(), identified);
             for attribute in &entity.attributes {
                 if let Some(values) = scale.scaled(model, entity, attribute) {
                     scale.values.insert((entity.name.clone(), attribute.name.clone()), values);
@@ -109,13 +110,13 @@ impl Scale {
         attribute: &Attribute,
     ) -> Source<'a> {
         let name = attribute.name.as_str();
-        match self.whose.get(&entity.name).and_then(|whose| whose.get(name)) {
-            Some(Whose::Parent(place)) => {
+        match self.identified.get(&entity.name).and_then(|identified| identified.get(name)) {
+            Some(Identified::Parent(place)) => {
                 if let Some(parent) = entity.parents.get(*place) {
                     return Source::Parent(parent);
                 }
             }
-            Some(Whose::Other(other)) => {
+            Some(Identified::Other(other)) => {
                 if let Some(other) = model.entity(other) {
                     return Source::Other(other);
                 }
@@ -217,12 +218,12 @@ impl Scale {
 }
 
 /// The parent or other entity that an attribute identifies, if any.
-fn whose(model: &Model, entity: &Entity, name: &str) -> Option<Whose> {
+fn identified(model: &Model, entity: &Entity, name: &str) -> Option<Identified> {
     let identifies =
         |parent: &String| model.entity(parent).is_some_and(|parent| key_attributes(parent).contains(name));
     match entity.parents.iter().position(identifies) {
-        Some(place) => Some(Whose::Parent(place)),
-        None => referred(model, entity, name).map(|other| Whose::Other(other.name.clone())),
+        Some(place) => Some(Identified::Parent(place)),
+        None => referred(model, entity, name).map(|other| Identified::Other(other.name.clone())),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::distribution::different;
 use crate::{Model, Template};
 
 /// Sets the number of different values of key attributes where the model would contradict itself.
-pub(super) fn settle(model: &mut Model, draft: &Draft) {
+pub(super) fn correct_counts(model: &mut Model, draft: &Draft) {
     let has_key = |table: &&DraftTable| !table.definition.schema.key.partition.is_empty();
     let inferred = draft.tables.iter().filter(has_key).flat_map(|table| {
         let entities = table.entities.iter();

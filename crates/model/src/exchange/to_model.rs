@@ -16,7 +16,7 @@ use super::item_json::write_item;
 
 use super::live::unknown_entity;
 use super::of_model::CLOUDFORMATION_EXTENSION;
-use super::sample_counts::settle;
+use super::sample_counts::correct_counts;
 use crate::tables::{self, AutoScaling, TableDefinition};
 use crate::{
     At, Attribute, AutoScale, Billing, DataSource, Entity, Index, IndexKind, KeyPart, Model, Node, Part,
@@ -47,7 +47,7 @@ pub fn to_model(draft: &Draft) -> Made {
         extensions: extensions(draft),
         ..Model::default()
     };
-    settle(&mut model, draft);
+    correct_counts(&mut model, draft);
     Made { model, notes: maker.notes }
 }
 
@@ -116,8 +116,8 @@ impl Maker {
             list_types(&mut entity, inferred, draft);
             self.entities.push(entity);
         }
-        self.tell_guesses(draft);
-        self.tell_types(draft);
+        self.note_guesses(draft);
+        self.note_types(draft);
         self.keep_unused_keys(draft);
         if !draft.items.is_empty() {
             let order: Vec<String> = definition.key_attributes().iter().map(|key| key.name.clone()).collect();
@@ -205,7 +205,7 @@ impl Maker {
 
     /// A template fills the index key of every item that has its attributes.
     /// If fewer items are in the index, the model cannot express it.
-    fn tell_sparse(&mut self, inferred: &Inferred, draft: &DraftTable, index: &str, key: &schema::KeySchema) {
+    fn note_sparse(&mut self, inferred: &Inferred, draft: &DraftTable, index: &str, key: &schema::KeySchema) {
         let members: Vec<_> = inferred.members.iter().filter_map(|at| draft.items.get(*at)).collect();
         let variables: Vec<String> = key
             .attributes()
@@ -226,7 +226,7 @@ impl Maker {
     }
 
     /// Notes what was guessed, so that readers do not take it for the contents of the file.
-    fn tell_guesses(&mut self, draft: &DraftTable) {
+    fn note_guesses(&mut self, draft: &DraftTable) {
         let guessed: Vec<&Inferred> = draft.entities.iter().filter(|entity| entity.guessed).collect();
         if guessed.is_empty() {
             return;
@@ -244,7 +244,7 @@ impl Maker {
     }
 
     /// A model has only one type for an attribute; several types are noted.
-    fn tell_types(&mut self, draft: &DraftTable) {
+    fn note_types(&mut self, draft: &DraftTable) {
         for entity in &draft.entities {
             for attribute in entity.attributes.iter().filter(|attribute| attribute.stored) {
                 let values =
@@ -372,7 +372,7 @@ impl Maker {
                 |key: &KeyAttribute| template(key).is_none_or(|text| *text == format!("{{{}}}", key.name));
             if index.key.attributes().all(|key| template(key).is_some()) {
                 if !index.key.attributes().all(own) {
-                    self.tell_sparse(inferred, draft, &index.name, &index.key);
+                    self.note_sparse(inferred, draft, &index.name, &index.key);
                     slots.push((index.name.clone(), slot(inferred, index.key.attributes())));
                 }
                 continue;

@@ -84,25 +84,25 @@ impl Model {
         self.origin(entity, name).is_some_and(|origin| origin.entity.name != entity.name)
     }
 
-    /// The derived items, each with its source: all attributes
-    /// of the first entity are copies of the second's.
+    /// The derived entities, each with its source entity: all attributes
+    /// of the derived entity are copies of the source's.
     pub fn seconds(&self) -> Vec<(&Entity, &Entity)> {
-        let first = |second: &Entity| -> Option<&Entity> {
-            let (source, _) = second.attributes.first()?.copy_of.as_ref()?;
+        let source_of = |derived: &Entity| -> Option<&Entity> {
+            let (source, _) = derived.attributes.first()?.copy_of.as_ref()?;
             let copies = |own: &Attribute| {
                 own.copy_of.as_ref().is_some_and(|(from, name)| from == source && *name == own.name)
             };
-            second.attributes.iter().all(copies).then(|| self.entity(source))?
+            derived.attributes.iter().all(copies).then(|| self.entity(source))?
         };
-        self.entities.iter().filter_map(|second| Some((second, first(second)?))).collect()
+        self.entities.iter().filter_map(|derived| Some((derived, source_of(derived)?))).collect()
     }
 
     /// Whether an entity is a uniqueness guard: a derived item
     /// whose key is one of its unique values and nothing else.
     pub fn keeps_unique(&self, entity: &Entity) -> bool {
         let key = |set: &Vec<String>| entity.key_attributes().all(|name| set.iter().any(|own| own == name));
-        let mut seconds = self.seconds().into_iter();
-        entity.unique.iter().any(key) && seconds.any(|(own, _)| own.name == entity.name)
+        let mut derived_items = self.seconds().into_iter();
+        entity.unique.iter().any(key) && derived_items.any(|(own, _)| own.name == entity.name)
     }
 
     /// The attribute that an attribute is declared to repeat.

@@ -306,8 +306,8 @@ proptest! {
             Ok(imported) => {
                 let written = write(&imported.model);
                 if let Err(faults) = parse(&written) {
-                    let told: Vec<String> = faults.iter().map(|fault| fault.in_file("m")).collect();
-                    return Err(TestCaseError::fail(format!("{}\n{written}", told.join("\n"))));
+                    let reported: Vec<String> = faults.iter().map(|fault| fault.in_file("m")).collect();
+                    return Err(TestCaseError::fail(format!("{}\n{written}", reported.join("\n"))));
                 }
                 if let Source::Workbench(document) = &imported.source {
                     // Assumed or repaired parts differ from the document.

@@ -170,18 +170,18 @@ impl<'a> Functions<'a> {
         }
         if !left_out.is_empty() {
             let names: Vec<String> = left_out.iter().map(|name| format!("${{{name}}}")).collect();
-            self.tell(path, format!("{} is known only on deployment; `{out}` is taken", names.join(", ")));
+            self.note(path, format!("{} is known only on deployment; `{out}` is taken", names.join(", ")));
         }
         Json::Text(out)
     }
 
     fn unknown(&mut self, what: &str, path: &str) -> Json {
         let (value, text) = assumed(path);
-        self.tell(path, format!("{what} is known only on deployment; {text}"));
+        self.note(path, format!("{what} is known only on deployment; {text}"));
         value
     }
 
-    fn tell(&mut self, path: &str, text: String) {
+    fn note(&mut self, path: &str, text: String) {
         self.assumptions.push(Assumption { path: path.to_owned(), text });
     }
 
@@ -192,7 +192,7 @@ impl<'a> Functions<'a> {
         let decided = self.decide(&Json::object([("Condition", Json::text(condition))]), 0);
         self.assumptions.truncate(known);
         if decided.is_none() && self.assumed_conditions.insert(condition.to_owned()) {
-            self.tell(
+            self.note(
                 path,
                 format!("the condition {condition} is decided on deployment; it is taken to hold"),
             );

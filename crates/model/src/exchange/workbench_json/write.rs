@@ -52,7 +52,7 @@ pub(super) fn update(mut root: Json, current: &Draft, draft: &Draft) -> (Json, V
     let mut old: Vec<Json> = root.get("DataModel").map_or(&[][..], Json::elements).to_vec();
     old.retain(|json| json.str_at("TableName").is_some_and(|name| draft.table(name).is_some()));
     for table in &draft.tables {
-        tell_lost(table, &mut lost);
+        note_lost(table, &mut lost);
         let name = &table.definition.name;
         let known = old.iter_mut().find(|json| json.str_at("TableName") == Some(name.as_str()));
         match (known, current.table(name)) {
@@ -64,7 +64,7 @@ pub(super) fn update(mut root: Json, current: &Draft, draft: &Draft) -> (Json, V
     (root, lost)
 }
 
-fn tell_lost(table: &DraftTable, lost: &mut Vec<String>) {
+fn note_lost(table: &DraftTable, lost: &mut Vec<String>) {
     let definition = &table.definition;
     let name = &definition.name;
     for index in &definition.schema.indexes {
