@@ -6,8 +6,9 @@
 //! engine: whether a model works, what it costs and how hot it gets is for `keywright-workbench` to say. It opens no
 //! files; callers pass their texts.
 //!
-//! Layers: json, tables, template, expression < file < overlap, distribution < data < exchange. One edge goes upward:
-//! `data::file` reads a Workbench document as a file of items through `exchange`.
+//! Layers: json, tables, template, expression < file < overlap, distribution < exchange
+//!
+//! `data` stands beneath `exchange` too, but for one import: `data::file` reads a Workbench document as a file of items.
 
 pub mod data;
 pub mod distribution;
