@@ -8,7 +8,8 @@
 //!
 //! Layers: json, tables, template, expression < file < overlap, distribution < exchange
 //!
-//! `data` stands beneath `exchange` too, but for one import: `data::file` reads a Workbench document as a file of items.
+//! `data` stands beneath `exchange` too, but for one import: `data::file` reads a Workbench document as a
+//! file of items.
 
 pub mod data;
 pub mod distribution;
