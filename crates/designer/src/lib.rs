@@ -4,7 +4,7 @@
 //! migration between them (`diff`). It does not know how a model is executed or what a request costs: it has
 //! `keywright-workbench` run, meter and price what it proposes. It reads no files and no clocks.
 //!
-//! Layers: design, diff, side by side.
+//! Layers: design, diff
 
 pub mod design;
 pub mod diff;

@@ -6,8 +6,10 @@
 //! not know the engine: `keywright-workbench` decides whether a model works, what it costs and how hot its
 //! partitions get. It opens no files; callers pass the text.
 //!
-//! Layers: json, tables, template, expression < file < overlap, distribution < data < exchange. One
-//! edge goes upward: `data::file` reads a Workbench document as a file of items through `exchange`.
+//! Layers: json, tables, template, expression < file < overlap, distribution < exchange
+//!
+//! `data` is below `exchange` too, except for one import: `data::file` reads a Workbench document as a file
+//! of items.
 
 pub mod data;
 pub mod distribution;

@@ -5,7 +5,7 @@
 //! the form of model files (`keywright-model`), nor how keys are chosen or changed (`keywright-designer`). It opens no
 //! sockets, starts no threads and reads no clocks; the server's `keywright model` commands read files and print reports.
 //!
-//! Layers: price < run < heat, cost < lint < report < check < views.
+//! Layers: price < run < heat, cost < lint < report < check < views
 
 mod check;
 pub mod cost;

@@ -11,7 +11,7 @@ mod schedule;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::clock::Stopwatch;
@@ -22,7 +22,6 @@ use schedule::{Ended, LastTimes};
 
 /// What the names of tests that need the JavaScript clients contain.
 const JAVASCRIPT_TESTS: &str = "the_javascript_sdk";
-const DOC_TESTS: &str = "doc tests";
 /// How many of the slowest tests are printed.
 const SLOWEST: usize = 20;
 /// The seed of random tests without `--long`; `.cargo/config.toml` sets the same for a plain `cargo test`.
@@ -70,18 +69,11 @@ struct Setting {
 
 impl Setting {
     fn command(&self, job: &Job) -> Command {
-        let mut command = if job.name == DOC_TESTS {
-            let mut cargo = Command::new(&job.program);
-            cargo.args(["test", "--doc", "--no-fail-fast"]).args(&job.chosen).arg("--");
-            cargo
-        } else {
-            let mut program = Command::new(&job.program);
-            program.args(&job.chosen);
-            // Seconds of single tests are an unstable option of the test harness, which this variable unlocks.
-            program.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
-            program.env("CARGO_MANIFEST_DIR", &job.folder);
-            program
-        };
+        let mut command = Command::new(&job.program);
+        command.args(&job.chosen);
+        // Seconds of single tests are an unstable option of the test harness, which this variable unlocks.
+        command.args(["-Z", "unstable-options", "--report-time"]).env("RUSTC_BOOTSTRAP", "1");
+        command.env("CARGO_MANIFEST_DIR", &job.folder);
         command.current_dir(&job.folder).args(&self.arguments).env("KEYWRIGHT_CLIENTS", &self.clients);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
@@ -92,10 +84,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<String, String> {
     let all = Stopwatch::start();
     let request = Request::parse(arguments);
     let setting = prepare(&request)?;
-    let mut jobs = programs::build(&setting.root, &request.cargo)?;
-    if !request.cargo.iter().any(|argument| chooses_targets(argument)) {
-        jobs.push(doc_tests(&setting.root, &request.cargo));
-    }
+    let jobs = programs::build(&setting.root, &request.cargo)?;
     say(&format!("built in {} s; {} programs", all.elapsed().as_secs(), jobs.len()));
     let times = setting.root.join("target/test-times.txt");
     let before = LastTimes::read(&times);
@@ -161,21 +150,6 @@ fn environment(
     variables
 }
 
-/// Whether an argument of cargo chooses targets, which leaves doc tests out, as `cargo test` does.
-fn chooses_targets(argument: &str) -> bool {
-    ["--lib", "--bin", "--bins", "--test", "--tests", "--example", "--examples"].contains(&argument)
-        || argument.starts_with("--test=")
-}
-
-fn doc_tests(root: &Path, arguments: &[String]) -> Job {
-    let mut chosen = arguments.to_vec();
-    if !programs::chooses_packages(arguments) {
-        chosen.insert(0, "--workspace".to_owned());
-    }
-    let program = PathBuf::from(env!("CARGO"));
-    Job { name: DOC_TESTS.to_owned(), program, folder: root.to_path_buf(), chosen, is_alone: false }
-}
-
 /// One line for a program that passed, everything it printed for one that failed.
 fn show(ended: &Ended) {
     let totals = ended.report.totals;
@@ -185,11 +159,8 @@ fn show(ended: &Ended) {
         say(&ended.stdout);
     }
     // A test that leaves something out, because a tool is missing, says so here.
-    if !ended.succeeded || ended.name != DOC_TESTS {
-        let lines = ended.stderr.lines().filter(|line| !line.trim().is_empty());
-        for line in lines {
-            say(&format!("          {}: {line}", ended.name));
-        }
+    for line in ended.stderr.lines().filter(|line| !line.trim().is_empty()) {
+        say(&format!("          {}: {line}", ended.name));
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn build(root: &Path, arguments: &[String]) -> Result<Vec<Job>, Strin
     Ok(jobs)
 }
 
-pub(super) fn chooses_packages(arguments: &[String]) -> bool {
+fn chooses_packages(arguments: &[String]) -> bool {
     arguments.iter().any(|argument| {
         ["-p", "--package"].contains(&argument.as_str()) || argument.starts_with("--package=")
     })

@@ -316,6 +316,10 @@ proptest! {
                     if readable(&to_model(&draft).model).is_err() {
                         return Ok(());
                     }
+                    // A table without entities in the document gets one with the raw key attributes.
+                    if draft.tables.iter().any(|table| table.entities.is_empty()) {
+                        return Ok(());
+                    }
                     same(&document.updated(&draft).document.to_text(), &document.to_text())?;
                     let through = of_model(&imported.model, &stored_items(&imported.model));
                     same(&document.updated(&through).document.to_text(), &document.to_text())?;
