@@ -48,7 +48,7 @@ fn free(taken: &mut BTreeSet<String>, name: &str) -> String {
 /// A repair step; returns notes on what it changed.
 type Step = fn(&mut Model) -> Vec<String>;
 
-/// In order from the least to the most that is lost.
+/// Ordered by how much they lose, the least first.
 const STEPS: [Step; 6] =
     [valid_names, readable_tables, readable_entities, without_parents, without_patterns, without_indexes];
 
@@ -115,8 +115,8 @@ fn valid_name(name: &str, prefix: &str) -> String {
     valid
 }
 
-/// Leaves out indexes that make a table unreadable, and
-/// tables that are unreadable without their indexes as well.
+/// Leaves out indexes that make a table unreadable, and tables
+/// that are unreadable even without their indexes.
 fn readable_tables(model: &mut Model) -> Vec<String> {
     let mut notes = Vec::new();
     let alone = |table: &Table| readable(&Model { tables: vec![table.clone()], ..empty(model) });
