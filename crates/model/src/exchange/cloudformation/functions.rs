@@ -11,16 +11,16 @@ use crate::json::Json;
 /// The most levels of nested functions that are evaluated.
 const FUNCTION_LEVELS_MAX: usize = 40;
 
-/// An assumption, with its path.
+/// A value that only a deployment knows, and the assumption made instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Assumption {
+pub(super) struct UnresolvedValue {
     pub(super) path: String,
     pub(super) text: String,
 }
 
 pub(super) struct Functions<'a> {
     template: &'a Json,
-    pub(super) assumptions: Vec<Assumption>,
+    pub(super) unresolved: Vec<UnresolvedValue>,
     /// The parameters whose defaults were used, with the defaults.
     pub(super) defaults: BTreeMap<String, String>,
     assumed_conditions: BTreeSet<String>,
@@ -30,7 +30,7 @@ impl<'a> Functions<'a> {
     pub(super) const fn new(template: &'a Json) -> Self {
         Self {
             template,
-            assumptions: Vec::new(),
+            unresolved: Vec::new(),
             defaults: BTreeMap::new(),
             assumed_conditions: BTreeSet::new(),
         }
@@ -182,15 +182,15 @@ impl<'a> Functions<'a> {
     }
 
     fn note(&mut self, path: &str, text: String) {
-        self.assumptions.push(Assumption { path: path.to_owned(), text });
+        self.unresolved.push(UnresolvedValue { path: path.to_owned(), text });
     }
 
     /// Whether a condition of the template holds with the defaults.
     /// One that only a deployment can decide is assumed to hold.
     pub(super) fn holds(&mut self, condition: &str, path: &str) -> bool {
-        let known = self.assumptions.len();
+        let known = self.unresolved.len();
         let decided = self.decide(&Json::object([("Condition", Json::text(condition))]), 0);
-        self.assumptions.truncate(known);
+        self.unresolved.truncate(known);
         if decided.is_none() && self.assumed_conditions.insert(condition.to_owned()) {
             self.note(
                 path,
@@ -219,14 +219,14 @@ impl<'a> Functions<'a> {
             }
             "Fn::Equals" => {
                 let [one, other] = argument.elements() else { return None };
-                let known = self.assumptions.len();
+                let known = self.unresolved.len();
                 let (one, other) = (self.value(one, "", level + 1), self.value(other, "", level + 1));
                 let text = |side: &Json| match side {
                     Json::Text(text) | Json::Number(text) if text != STACK_REGION => Some(text.clone()),
                     Json::Bool(value) => Some(value.to_string()),
                     _ => None,
                 };
-                (self.assumptions.len() == known).then(|| Some(text(&one)? == text(&other)?)).flatten()
+                (self.unresolved.len() == known).then(|| Some(text(&one)? == text(&other)?)).flatten()
             }
             _ => None,
         }

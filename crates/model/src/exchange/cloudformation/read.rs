@@ -59,8 +59,8 @@ impl Reader<'_> {
 
     /// All notes, including those of the functions.
     fn finish(mut self) -> Vec<String> {
-        for assumption in std::mem::take(&mut self.functions.assumptions) {
-            self.note(&assumption.path, &assumption.text);
+        for value in std::mem::take(&mut self.functions.unresolved) {
+            self.note(&value.path, &value.text);
         }
         if !self.functions.defaults.is_empty() {
             let used: Vec<String> =
@@ -192,9 +192,9 @@ impl Reader<'_> {
             let Some(dimension) = dimension.strip_prefix("dynamodb:") else { continue };
             let resource = raw.get("ResourceId").map(Json::compact).unwrap_or_default();
             // The resource id usually refers to a table of the template; assumptions about it do not matter.
-            let known = self.functions.assumptions.len();
+            let known = self.functions.unresolved.len();
             let resolved = raw.get("ResourceId").map(|id| self.functions.resolve(id, &path));
-            self.functions.assumptions.truncate(known);
+            self.functions.unresolved.truncate(known);
             let resolved = resolved.as_ref().and_then(Json::as_str).unwrap_or_default();
             // The rest is the name of an index, which can equal that of another table.
             let before_index = |text: &str| text.split("/index/").next().unwrap_or_default().to_owned();
