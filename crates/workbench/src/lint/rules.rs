@@ -2,14 +2,14 @@
 
 use super::{Context, Finding, Severity, bills, expiry, heat, indexes, items, keys, paths, tenants, writes};
 
-/// One rule: what it is called, why it is there, and the function that looks.
+/// One rule: its name, its reason, and the function that checks it.
 pub struct Rule {
     pub id: &'static str,
-    /// What it can say, the worst first.
+    /// The severities it can report, the worst first.
     pub severities: &'static [Severity],
     /// One line.
     pub title: &'static str,
-    /// Where the rule comes from. "Seed" is one of the five articles that the examples model.
+    /// Where the rule comes from: a document by its title, or a chapter of AWS's developer guide.
     pub source: &'static str,
     pub explanation: &'static str,
     pub fix: &'static str,
@@ -443,7 +443,7 @@ pub const RULES: &[Rule] = &[
     },
 ];
 
-/// The rule of an id, in any case of letters.
+/// The rule with an id, in upper or lower case.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id.eq_ignore_ascii_case(id))
 }
@@ -455,7 +455,7 @@ impl Rule {
     }
 }
 
-/// A rule in words.
+/// A rule's explanation as text.
 pub fn explain(rule: &Rule) -> String {
     format!(
         "{} ({}): {}\n\n{}\n\nFix: {}\n\nSource: {}\n",

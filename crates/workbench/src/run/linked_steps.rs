@@ -1,13 +1,14 @@
-//! Which step's item a second item's step follows, where a change writes several items and second items of them.
+//! Links the steps that write derived items to the steps that write their source items, for patterns that
+//! change several of both.
 
 use std::collections::BTreeSet;
 
 use keywright_model::expression::changed_in;
 use keywright_model::{Entity, Write, WriteKind};
 
-/// The step and the how manieth of its items that the nth item of a second item's step is a copy of: of what a change does to
-/// first items in its order, each update that leaves the second item's key, each that moves it and each deletion has one step
-/// for the item that is there, each put and each move one that puts. `None` if there are fewer.
+/// For the n-th item of a derived step: the source step and the index of its item. An update that leaves the
+/// derived key, a re-key and a delete each have one step for the existing derived item; a put and a re-key
+/// each have one step that puts. `None` if there are fewer source items.
 pub(super) fn followed(
     steps: &[Write],
     second: &Entity,
@@ -31,7 +32,7 @@ pub(super) fn followed(
     None
 }
 
-/// Whether a change of a first item has such a step for its second one.
+/// Whether a write of a source item needs a step of this kind for its derived item.
 fn follows(kind: WriteKind, second: &Entity, first: &Write) -> bool {
     let names = |text: &Option<String>| text.as_deref().map(changed_in).unwrap_or_default();
     let removed = names(&first.remove);
