@@ -43,8 +43,8 @@ fn heat_of(text: &str) -> Vec<HotKey> {
     of_model(&model, &report)
 }
 
-/// Two attributes identify a repository together: what stands under both is spread as the repositories are, whatever the
-/// attributes are by themselves.
+/// Two attributes together identify a repository: keys of both are spread as the repositories are, whatever
+/// the distribution of each attribute.
 #[test]
 fn what_several_attributes_identify_has_as_many_keys_as_there_are() {
     let text = r#"
@@ -141,7 +141,7 @@ data: {generate: {seed: 1, sample: 3}}
     );
     let [table] = heat.as_slice() else { panic!("{heat:?}") };
     assert_eq!(table.entities, ["Order", "Item"]);
-    // Four items, twice each in a transaction; half a unit for the collection.
+    // Four items, billed twice each in a transaction; half a unit for the collection.
     assert_eq!(
         (table.heat.write_units(), table.heat.read_units(), table.heat.verdict()),
         (800, 5, Verdict::Warm)
@@ -155,7 +155,7 @@ fn what_a_model_does_not_say_is_unknown_and_not_cool() {
     assert_eq!((last.index.as_deref(), last.share_ppm), (Some("byVoter"), None));
 }
 
-/// By what the declared workload is metered to take, as the command does.
+/// Heat from the metered declared workload, as the command computes it.
 fn metered_heat_of(text: &str) -> Vec<HotKey> {
     let model = keywright_model::parse(text).expect("a model");
     let no_files = |_: &str| Err("no files".to_owned());
@@ -189,7 +189,7 @@ data: {generate: {seed: 7, sample: 40}}
 "#,
     );
     let index = of_index(&heat, Some("byState"));
-    // Half a unit a question and one unit a put, of which the hottest state has 60 %.
+    // Half a unit per read and one unit per put; the hottest state has 60 % of them.
     assert_eq!((index.heat.read_units(), index.heat.write_units()), (12, 60));
 }
 
@@ -249,7 +249,7 @@ data: {{generate: {{seed: 1, sample: 20}}}}
     };
     let (few, skewed) = (heat_of(&text("distinct: 2")), heat_of(&text("distinct: 1000")));
     assert_eq!((of_index(&few, None).shards, of_index(&few, None).heat.write_units()), (2, 1500));
-    // The hottest value has one shard, however many there are.
+    // The hottest value is in one shard, however many there are.
     assert_eq!((of_index(&skewed, None).shards, of_index(&skewed, None).heat.write_units()), (50, 1500));
 }
 
@@ -271,7 +271,7 @@ data: {generate: {seed: 3, sample: 50}}
 fn an_attribute_of_another_entity_that_is_called_alike_does_not_cool_a_key() {
     let heat = metered_heat_of(ROOMS);
     let rooms = heat.iter().find(|own| own.key == "r#{id}").expect("the rooms");
-    // 40,000 writes on ten rooms.
+    // 40,000 writes to ten rooms.
     assert_eq!((rooms.share_ppm, rooms.heat.write_units()), (Some(100_000), 4000));
     assert_eq!(rooms.heat.verdict(), Verdict::Hot);
 }

@@ -1,4 +1,4 @@
-//! The report for pull requests and documents.
+//! The report as Markdown, for pull requests and documents.
 
 use std::fmt::Write as _;
 
@@ -65,7 +65,7 @@ pub fn markdown(checked: &Checked) -> String {
     out
 }
 
-/// The cases of a finding after its first.
+/// The further places of a finding.
 fn further(finding: &Finding) -> String {
     let (told, untold) = cases(finding);
     let mut out = String::new();
@@ -78,7 +78,7 @@ fn further(finding: &Finding) -> String {
     out
 }
 
-/// The key condition and what filters.
+/// The key condition and the filter.
 fn asked(pattern: &PatternReport) -> String {
     let key = pattern.key.as_ref().map(|key| format!("`{}`", cell(key)));
     let filter = pattern.filter.as_ref().map(|filter| format!("filter `{}`", cell(filter)));

@@ -288,7 +288,7 @@ fn digits(counter: u64) -> String {
 }
 
 /// Divides a number of items among entities by their counts. An entity whose whole key is given has one item
-/// in each result, however many items the others have, unless its count is less than half that of another
+/// in each result, however many items the others have, unless its count is at most half of that of another
 /// such entity.
 fn shared_out(wanted: u64, weights: &[u64], most: &[u64]) -> Vec<u64> {
     let single = || weights.iter().zip(most).filter(|(_, most)| **most == 1).map(|(weight, _)| *weight);

@@ -129,7 +129,8 @@ fn attribute_type(model: &Model, entities: &[String], name: &str) -> ValueType {
     known.into_iter().next().unwrap_or(ValueType::S)
 }
 
-/// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared with.
+/// The value of a placeholder in an expression: the example's, or a guess from the attribute it is compared
+/// with.
 pub(super) fn placeholder(
     entities: &[&Entity],
     expression: &str,

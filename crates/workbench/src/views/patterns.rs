@@ -56,7 +56,7 @@ fn row(looked: &Looked<'_>, pattern: &Pattern) -> Vec<String> {
     ]
 }
 
-/// What is given, in which order it comes, and what filters it.
+/// The given attributes, the order and the filter.
 fn condition(pattern: &Pattern) -> String {
     let Some(read) = pattern.read() else {
         let conditions = pattern.steps().iter().filter(|step| step.condition.is_some()).count();
@@ -89,7 +89,7 @@ fn condition(pattern: &Pattern) -> String {
     parts.join(", ")
 }
 
-/// How many items come back: one for a get, else what the model says.
+/// The number of items returned: one for a get, else as declared.
 fn returns(pattern: &Pattern) -> String {
     let Some(read) = pattern.read() else {
         let items: u64 = pattern.steps().iter().map(|step| step.n).sum();

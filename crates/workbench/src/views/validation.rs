@@ -1,4 +1,4 @@
-//! Step 6: pattern → operation → index, and whether what was expected came out.
+//! Step 6: pattern → operation → index, and whether the expectation was met.
 
 use super::facts::or_nothing;
 use super::{Looked, Page};

@@ -93,7 +93,7 @@ fn the_starter_passes_and_nothing_is_found_wrong_with_it() {
     assert!(checked.findings.is_empty(), "{}", text(&checked, "model.yaml"));
 }
 
-/// Nine items under three keys, and sizes that the data does not have.
+/// Nine items under three keys, and declared sizes that the data do not have.
 const TWINS: &str = "
 format: 1
 model: twins

@@ -10,7 +10,7 @@ use keywright_workbench::report::{Checked, text};
 
 use crate::support::{check, checked, model, no_files};
 
-/// What is found in a model, `Err` with what keeps it from running.
+/// A model's findings; `Err` with the faults that keep it from running.
 fn found(name: &str) -> Result<Checked, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name);
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
@@ -48,7 +48,7 @@ fn every_rule_is_tripped_by_its_bad_model_and_its_good_one_passes_without_it() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Rules with several cases have further models: `L056-lock-bad.yaml`, with or without a good one beside it.
+/// Rules with several cases have further models: `L056-lock-bad.yaml`, with or without a matching good one.
 #[test]
 fn every_further_case_of_a_rule_has_its_models() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
@@ -64,7 +64,7 @@ fn every_further_case_of_a_rule_has_its_models() {
     assert!(cases > 0 && wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The model with the templates that a fix says to write: `` `sk: "~i#{no}"` for Invoice ``.
+/// The model with the templates from a fix applied: `` `sk: "~i#{no}"` for Invoice ``.
 fn followed(mut model: Model, fix: &str) -> Model {
     let mut written = 0;
     for said in fix.split("` for ") {
@@ -109,7 +109,7 @@ fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_noth
         ("behind all", ["~", "a#{user}", "x#{no:pad(6)}"], both.to_owned()),
         ("no word", ["#", "{user}", "0#{no:pad(6)}"], both.to_owned()),
         ("a prefix that another may write", ["#", "MEMBER#{user}", "{month}#{no:pad(6)}"], both.to_owned()),
-        // A stranger that another question asks for cannot go anywhere.
+        // A foreign entity that another pattern reads cannot be moved.
         ("two questions", ["a#", "m#{user}", "i#{no:pad(6)}"], format!("{both}{too}")),
         ("a page from the end", ["a", "m#{user}", "z#{no:pad(6)}"], page.to_owned()),
         ("a page beside another question", ["m", "p#{user}", "i#{no:pad(6)}"], format!("{page}{too}")),
@@ -153,7 +153,7 @@ data: {generate: {seed: 1, sample: 10}}
     assert!(found.fix.starts_with("remove `of` in the same update"), "{}", found.fix);
 }
 
-/// `u#…#follower` and `u#…#following` begin alike and never meet.
+/// `u#…#follower` and `u#…#following` begin alike but are never equal.
 #[test]
 fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench");
@@ -180,7 +180,7 @@ fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
     assert!(documents > 20, "{documents}");
 }
 
-/// The rule that tells best why a question has no plan tells it alone.
+/// Only the most specific rule reports why a pattern has no plan.
 #[test]
 fn a_question_without_a_plan_is_told_by_one_rule() {
     for (name, rule) in [
@@ -196,7 +196,7 @@ fn a_question_without_a_plan_is_told_by_one_rule() {
     }
 }
 
-/// What to do about a finding is something that is not so already.
+/// A fix never advises what the model does already.
 #[test]
 fn advice_is_not_what_the_model_does_already() {
     for (name, rule, said, unsaid) in [
@@ -212,7 +212,7 @@ fn advice_is_not_what_the_model_does_already() {
     }
 }
 
-/// A rule that the specification gives several severities has a model for each.
+/// A rule with several severities has a model for each of them.
 #[test]
 fn every_severity_of_a_rule_is_reached_by_one_of_its_models() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
@@ -251,7 +251,7 @@ fn tripped(text: &str) -> Vec<&'static str> {
     crate::support::checked(text).findings.iter().map(|finding| finding.rule).collect()
 }
 
-/// `id` of five categories says nothing about `id` of orders, nor that of users about that of events.
+/// `id` of five categories says nothing about `id` of orders, nor does a user's about an event's.
 #[test]
 fn an_attribute_of_another_entity_that_is_called_alike_trips_nothing() {
     let orders = tripped(

@@ -1,4 +1,4 @@
-//! The reports of all examples in all four forms, as they are: `snapshots/reports`. `UPDATE_EXPECT=1` writes them anew.
+//! The reports of all examples in all four forms, in `snapshots/reports`. `UPDATE_EXPECT=1` rewrites them.
 
 use std::path::Path;
 
@@ -42,7 +42,8 @@ fn no_report_has_escapes_for_a_terminal() {
     }
 }
 
-/// A table that the service would not make is reported like any other finding, and its patterns fail with a reason.
+/// A table beyond the service's limits is reported like any other finding, and its patterns fail with a
+/// reason.
 #[test]
 fn a_table_beyond_the_limits_is_reported_in_every_format() {
     for name in ["L033-global-bad.yaml", "L033-local-bad.yaml", "L033-projected-bad.yaml"] {

@@ -1,4 +1,4 @@
-//! What the run makes of questions: pages, filters, every kind of key, and items from files. Each on the engine.
+//! How the run executes reads: pages, filters, every kind of key, and items from files. Each on the engine.
 
 use keywright_workbench::report::text;
 use keywright_workbench::run::{Outcome, PatternReport, Report, run};
@@ -20,7 +20,7 @@ fn pattern<'a>(report: &'a Report, id: &str) -> &'a PatternReport {
     pattern
 }
 
-/// The sort keys that came, in their order.
+/// The returned sort keys, in order.
 fn sorts(pattern: &PatternReport) -> Vec<&str> {
     pattern.returned.iter().filter_map(|key| key.last()).map(String::as_str).collect()
 }
@@ -115,7 +115,7 @@ fn a_filter_on_one_entitys_attribute_leaves_the_others_in() {
     let days =
         ["C", "ORDER#2026-01-01", "ORDER#2026-01-03", "PAY#2026-01-01", "PAY#2026-01-02", "PAY#2026-01-03"];
     assert_eq!(sorts(pattern(&report, "P")), days);
-    // The author's own expression is taken as it is: an absent attribute differs from every value.
+    // The author's own expression is used unchanged: an absent attribute differs from every value.
     assert_eq!(sorts(pattern(&report, "Q")), days);
 }
 
@@ -168,7 +168,8 @@ PATTERNS
 data: {inline: {O: [RECORDS]}}
 ";
 
-/// Four items of three kilobytes under one key, with local indexes of keys and of everything.
+/// Four items of three kilobytes under one key, with a keys-only local index and one that projects
+/// everything.
 fn wide(patterns: &str) -> Report {
     let record = |n: u32| format!("{{c: k, id: i{n}, age: {n}, body: {}}}", "z".repeat(3000));
     let records = (0..4).map(record).collect::<Vec<_>>().join(", ");
@@ -202,7 +203,7 @@ fn a_strong_batch_of_gets_reads_strongly() {
     pattern(&report, "E");
 }
 
-/// Why a question has no plan, one sentence for each key.
+/// Why a pattern has no plan, one sentence for each key.
 fn no_plan(report: &Report) -> String {
     let [only] = report.patterns.as_slice() else { panic!("one pattern") };
     let Outcome::NoPlan(reasons) = &only.outcome else { panic!("{:?}", only.outcome) };
@@ -376,7 +377,7 @@ fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many
     assert!(text.contains("give it fewer steps"), "{text}");
 }
 
-/// What is told to be written makes it run.
+/// Following the message makes it run.
 #[test]
 fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_write_where() {
     let generated = |sample: u64| format!("{{generate: {{seed: 1, sample: {sample}}}}}");
@@ -552,7 +553,7 @@ fn what_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
     assert_eq!(reasons.len(), 4, "{reasons:?}");
 }
 
-/// Three ways lead to the items of a group; one of them has them in the order that is asked for.
+/// Three keys lead to the items of a group; one of them returns them in the pattern's order.
 #[test]
 fn of_several_ways_the_one_that_is_sorted_as_asked_is_taken() {
     let model = |local: &str| {
@@ -610,9 +611,9 @@ fn one_placeholder_sets_an_attribute_and_the_key_that_is_made_of_it() {
         // The table, and the index twice: an entry out, an entry in.
         assert_eq!(pattern(&report, "W").write_units().0, 6, "{set}");
     }
-    // Given by its author it goes to both as well.
+    // A value that the author gives goes to both as well.
     pattern(&due("{due}", "due = :t, gsi1sk = :t", ", example: {t: \"2031-01-01\"}"), "W");
-    // Of several attributes too, none of which is a key.
+    // The same for several attributes, none of which is a key.
     pattern(&due("{due}", "due = :t, seen = :t, gsi1sk = :t", ""), "W");
     pattern(&due("x#{grp}", "due = :t, seen = :t", ""), "W");
 }

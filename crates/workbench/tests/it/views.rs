@@ -199,7 +199,7 @@ fn r78_running_a_pattern_marks_what_it_reads_and_what_it_returns() {
             "x MESSAGE#m2 Message",
         ],
     );
-    // Pages of one item: what stands on the later ones was read as well.
+    // Pages of one item: the items on later pages were read as well.
     let source = std::fs::read_to_string(
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models/building-blocks.yaml"),
     );
@@ -232,7 +232,7 @@ fn r79_the_ledger_names_each_copy_its_source_who_updates_it_and_the_writes_and_w
     assert!(page.contains("- warning: Enrolment.courseRoom is volatile: "), "{page}");
 }
 
-/// One pattern of each kind that the advice is about.
+/// One pattern of each kind that the advice covers.
 const BUSY: &str = r#"
 format: 1
 model: busy

@@ -1,4 +1,4 @@
-//! `NoSQL` Workbench documents of every version we have: read, written back, changed.
+//! `NoSQL` Workbench documents of every version in the test data: read, written back, changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -126,7 +126,7 @@ fn a_document_goes_through_the_model_unchanged() {
     }
 }
 
-/// The shop's document with queries as the web modeler saves them, one of which nothing can make a pattern of.
+/// The shop's document with queries as the web modeler saves them, one of which cannot become a pattern.
 fn with_saved_queries() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../model/tests/data/workbench/simple-aws-ecommerce/ECommerce-9-10.json");
@@ -236,7 +236,7 @@ fn what_an_index_says_besides_its_key_and_projection_survives_a_change_of_either
     );
 }
 
-/// Documents that say less than a model needs, each with a word of the note that says what to fill in.
+/// Documents that lack something a model needs, each with a word of the note that says what to add.
 const INCOMPLETE: [(&str, &str, &str); 14] = [
     ("a table without items", r#"{"TableName":"Tab","KeyAttributes":KEY}"#, "write its key templates"),
     (
