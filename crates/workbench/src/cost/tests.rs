@@ -445,7 +445,7 @@ fn nothing_is_left_of_units_that_are_all_used_however_the_lines_are_rounded() {
 
 /// 5 read units on average, 50 at the peak.
 #[test]
-fn units_that_do_not_hold_the_peak_are_told_with_what_is_needed() {
+fn a_bill_names_units_too_small_for_the_peak_and_the_units_needed() {
     for (units, short) in [
         ("rcu: 50, wcu: 1", false),
         ("rcu: 49, wcu: 1", true),

@@ -135,7 +135,7 @@ fn line(own: &HotKey) -> String {
 fn said(keys: &[HotKey]) -> Vec<String> {
     let read = keys.iter().filter(|own| own.share_ppm.is_some() && own.is_read_too_much()).map(|own| {
         let why = if own.spreads.iter().any(|spread| spread.written > 1) {
-            "every question asks all of them"
+            "every read gathers all of them"
         } else {
             "they would spread its writes, not what reads it"
         };

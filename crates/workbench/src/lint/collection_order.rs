@@ -65,7 +65,7 @@ impl<'a> Collection<'a> {
             report.entities.iter().filter_map(|name| context.model.entity(name)).collect();
         let first = *asked.first()?;
         let own = first.template(&partition.name)?;
-        let beside = |entity: &Entity| {
+        let shares_partition = |entity: &Entity| {
             entity.template(&partition.name).is_some_and(|template| {
                 let side = |entity, template| Side { entity, template, stored: &[] };
                 can_be_equal(side(first, &own), side(entity, &template))
@@ -73,7 +73,7 @@ impl<'a> Collection<'a> {
         };
         let entities = context.model.entities.iter().filter(|entity| entity.table == table.name);
         let members: Vec<(&Entity, Template)> = entities
-            .filter(|entity| beside(entity))
+            .filter(|entity| shares_partition(entity))
             .filter_map(|entity| Some((entity, entity.template(&sort.name)?)))
             .collect();
         let here = |own: &&Entity| members.iter().any(|(entity, _)| entity.name == own.name);
@@ -155,13 +155,13 @@ impl<'a> Collection<'a> {
     /// The positions that a member could move to: before or after all others, or next to one of them.
     fn moves(&self, own: usize) -> Vec<Vec<(usize, Template)>> {
         let others = self.members.iter().enumerate().filter(|(place, _)| *place != own);
-        let beside = others.flat_map(|(_, (_, template))| {
+        let next_to_others = others.flat_map(|(_, (_, template))| {
             let word = template.prefix().trim_end_matches(|letter: char| !letter.is_alphanumeric());
             let marks: &[&str] = if word.is_empty() { &[] } else { &[AFTER, "!"] };
             marks.iter().map(move |mark| format!("{word}{mark}"))
         });
         let ends = BEFORE.into_iter().chain([AFTER]).map(str::to_owned);
-        ends.chain(beside).map(|mark| self.marked(&[own], &mark)).collect()
+        ends.chain(next_to_others).map(|mark| self.marked(&[own], &mark)).collect()
     }
 
     /// Two members, each moved before or after all others.
@@ -170,11 +170,11 @@ impl<'a> Collection<'a> {
         let pairs = places.flat_map(move |one| (0..one).map(move |other| (one, other)));
         pairs.flat_map(move |(one, other)| {
             let ends = || BEFORE.into_iter().chain([AFTER]);
-            let both = |mark: &str, beside: &str| {
-                [self.marked(&[one], mark), self.marked(&[other], beside)].concat()
+            let both = |mark: &str, other_mark: &str| {
+                [self.marked(&[one], mark), self.marked(&[other], other_mark)].concat()
             };
-            let found = ends().flat_map(|mark| ends().map(move |beside| (mark, beside)));
-            found.map(|(mark, beside)| both(mark, beside)).collect::<Vec<_>>()
+            let found = ends().flat_map(|mark| ends().map(move |other_mark| (mark, other_mark)));
+            found.map(|(mark, other_mark)| both(mark, other_mark)).collect::<Vec<_>>()
         })
     }
 

@@ -52,7 +52,7 @@ fn loads(context: &Context<'_>, verdict: Verdict, rule: &'static str, severity: 
             (key.heat.read_units(), "read", PARTITION_READ_UNITS_MAX)
         };
         let fix = if written { cooled(&key) } else {
-            "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every question asks all of them".to_owned()
+            "put a cache in front, or keep the answer in an item of its own: shards spread writes, and every read gathers all of them".to_owned()
         };
         let (names, place) = (key.entities.join(", "), place_of(&key));
         let text = format!("the hottest key of {names} in {place} takes {amount} {what} units a second at the peak; a key has {limit}");
@@ -149,7 +149,7 @@ fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<
     let (severity, more) = if key.heat.writes > Exact::of(PARTITION_WRITE_UNITS_MAX) {
         (Severity::Warning, "")
     } else if key.heat.writes > Exact::ZERO && spare {
-        (Severity::Note, ": every question asks all of them")
+        (Severity::Note, ": every read gathers all of them")
     } else {
         return None;
     };
@@ -159,7 +159,7 @@ fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<
         place_of(key)
     );
     let fix = match key.needed_to_cool? {
-        1 if has_many_keys_besides(context, key, entity) => "leave the shard out".to_owned(),
+        1 if has_many_keys_without_shards(context, key, entity) => "leave the shard out".to_owned(),
         enough => {
             let enough = enough.max(SHARDS_MIN);
             format!("write `shard({enough})`, which leaves half of each free")
@@ -169,7 +169,7 @@ fn other_number(context: &Context<'_>, key: &HotKey, entity: &Entity) -> Option<
 }
 
 /// Whether a key without its shards still has many values.
-fn has_many_keys_besides(context: &Context<'_>, key: &HotKey, entity: &Entity) -> bool {
+fn has_many_keys_without_shards(context: &Context<'_>, key: &HotKey, entity: &Entity) -> bool {
     let Some(table) = context.model.table(&key.table) else { return false };
     let parts = match key.index.as_ref().and_then(|name| table.index(name)) {
         Some(index) => index.partition.iter().collect(),

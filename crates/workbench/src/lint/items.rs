@@ -75,7 +75,7 @@ pub(super) fn split(context: &Context<'_>) -> Vec<Finding> {
                     changed.join(", "),
                     entity.name
                 ),
-                "split the item: what changes often in a small item beside the large one",
+                "split the item: keep what changes often in a separate small item",
             ));
         }
     }
@@ -154,7 +154,7 @@ pub(super) fn unsaid(context: &Context<'_>) -> Vec<Finding> {
             say(
                 pattern.at,
                 &pattern.id,
-                format!("{} expects nothing: it is executed, not proved", pattern.id),
+                format!("{} has no `expect`: it runs, but its result is not compared", pattern.id),
                 if pattern.steps().iter().any(|step| step.kind != WriteKind::Get) {
                     "write `expect: {wcu: …}`, or when it fails, `expect: {fails-when: {…}, reason: …}`"
                 } else {

@@ -73,14 +73,14 @@ fn prefixed(model: &Model, entity: &Entity, other: &Entity) -> String {
     let parts: Vec<&str> = texts.map(|part| part.name.as_str()).collect();
     for (own, stranger) in [(other, entity), (entity, other)] {
         for part in parts.iter().rev() {
-            let (Some(template), Some(beside)) = (own.template(part), stranger.template(part)) else {
+            let (Some(template), Some(foreign)) = (own.template(part), stranger.template(part)) else {
                 continue;
             };
             let text = format!("{}#{template}", own.name.to_uppercase());
             let Ok(apart) = Template::parse(&text) else { continue };
             let side = |entity, template| Side { entity, template, stored: &[] };
             let named = own.key.template(part).is_some();
-            if named && !can_be_equal(side(own, &apart), side(stranger, &beside)) {
+            if named && !can_be_equal(side(own, &apart), side(stranger, &foreign)) {
                 return format!("write `{part}: \"{apart}\"` for {}: a prefix of its own", own.name);
             }
         }
@@ -93,12 +93,12 @@ fn prefixed(model: &Model, entity: &Entity, other: &Entity) -> String {
 fn apart(context: &Context<'_>, pattern: &Pattern, report: &PatternReport) -> String {
     let collection = Collection::of(context, report);
     if let Some(openings) = collection.and_then(|own| own.apart(&pattern.id)) {
-        return format!("{}: what the question asks for then stands side by side", written(&openings));
+        return format!("{}: the items that the pattern reads are then contiguous", written(&openings));
     }
     if report.entities.len() == 1 {
         return "give the entities of one partition sort keys with prefixes of their own".to_owned();
     }
-    "no sort key suits every question here: ask for each entity in a question of its own, or let an index have these alone"
+    "no sort key suits all patterns: read each entity in a pattern of its own, or use an index with only these entities"
         .to_owned()
 }
 
@@ -467,7 +467,7 @@ pub(super) fn monotonic(context: &Context<'_>) -> Vec<Finding> {
                 entity.at,
                 &entity.name,
                 format!(
-                    "the partition key of {} in {place} counts up ({}): all writes of now meet in one place",
+                    "the partition key of {} in {place} counts up ({}): all current writes go to one partition key",
                     entity.name,
                     names.join(", ")
                 ),

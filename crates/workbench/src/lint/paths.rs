@@ -27,7 +27,7 @@ pub(super) fn no_path(context: &Context<'_>) -> Vec<Finding> {
             if read.kind == ReadKind::Get {
                 "give every attribute of the table's key by `eq`, or write `query` for what an index or a part of the key finds"
             } else {
-                "give an index a partition key of what the question gives by equality, and a sort key of its range"
+                "give an index a partition key of what the pattern gives by equality, and a sort key of its range"
             },
         ))
     });
@@ -344,11 +344,11 @@ fn to_the_start(
         })
     });
     if read.order.is_none() && backwards {
-        return "write `order: desc`: the parent sorts at the end, between the children of two questions"
+        return "write `order: desc`: the parent sorts at the end, between the children of two patterns"
             .to_owned();
     }
     format!(
-        "no sort key of {parent} suits every question here: ask for it in a question of its own, or let an index have it with these children alone"
+        "no sort key of {parent} suits all patterns: read it in a pattern of its own, or use an index with only these children"
     )
 }
 

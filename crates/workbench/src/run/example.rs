@@ -139,7 +139,7 @@ pub(super) fn placeholder(
     item: Option<&Item>,
 ) -> Result<AttributeValue, String> {
     let is_known = |name: &String| entities.iter().any(|entity| entity.attribute(name).is_some());
-    let sides = beside(expression, name);
+    let sides = names_before(expression, name);
     let attribute = sides.iter().find(|name| is_known(name)).or(sides.first()).cloned();
     let known =
         attribute.as_deref().and_then(|name| entities.iter().find_map(|entity| entity.attribute(name)));
@@ -166,7 +166,7 @@ pub(super) fn placeholder(
 
 /// For each place where a placeholder stands, the last attribute before it: for `inventory - :q`,
 /// `inventory`.
-fn beside(expression: &str, name: &str) -> Vec<String> {
+fn names_before(expression: &str, name: &str) -> Vec<String> {
     let placeholder = format!(":{name}");
     let part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let whole = expression.match_indices(&placeholder).filter(|(at, found)| {

@@ -423,7 +423,7 @@ fn refused(read: &Read, fault: &Error) -> String {
 }
 
 /// The engine answered with another operation's result: a bug in the engine.
-pub(super) const UNEXPECTED: &str = "the engine answered another question";
+pub(super) const UNEXPECTED: &str = "the engine answered with another operation's result";
 
 pub(super) fn add_capacity(all: &mut Vec<CapacityOf>, more: impl IntoIterator<Item = ConsumedCapacity>) {
     for ConsumedCapacity { table_name, usage, .. } in more {

@@ -92,10 +92,10 @@ impl fmt::Display for Cause {
                 "`{before}` comes before `{given}` in the sort key and is not given by equality"
             ),
             Self::Strong => {
-                formatter.write_str("it is a global index, and the question is strongly consistent")
+                formatter.write_str("it is a global index, and the pattern is strongly consistent")
             }
             Self::NotHeld { attributes } => {
-                write!(formatter, "it does not hold {}, which the question filters by", attributes.join(", "))
+                write!(formatter, "it does not hold {}, which the pattern filters by", attributes.join(", "))
             }
             Self::Other(sentence) => formatter.write_str(sentence),
         }

@@ -41,7 +41,7 @@ pub(super) struct Known {
 impl Known {
     /// Whether a value satisfies the constraint.
     pub(super) fn admits(&self, value: &AttributeValue) -> bool {
-        let beside = |place: usize| self.values.get(place).and_then(|bound| order(value, bound));
+        let compared_with = |place: usize| self.values.get(place).and_then(|bound| order(value, bound));
         match self.op {
             GivenOp::Eq => self.values.first() == Some(value),
             GivenOp::BeginsWith => match (value, self.values.first()) {
@@ -49,12 +49,12 @@ impl Known {
                 _ => false,
             },
             GivenOp::Between => {
-                beside(0).is_some_and(Ordering::is_ge) && beside(1).is_some_and(Ordering::is_le)
+                compared_with(0).is_some_and(Ordering::is_ge) && compared_with(1).is_some_and(Ordering::is_le)
             }
-            GivenOp::Lt => beside(0).is_some_and(Ordering::is_lt),
-            GivenOp::Le => beside(0).is_some_and(Ordering::is_le),
-            GivenOp::Gt => beside(0).is_some_and(Ordering::is_gt),
-            GivenOp::Ge => beside(0).is_some_and(Ordering::is_ge),
+            GivenOp::Lt => compared_with(0).is_some_and(Ordering::is_lt),
+            GivenOp::Le => compared_with(0).is_some_and(Ordering::is_le),
+            GivenOp::Gt => compared_with(0).is_some_and(Ordering::is_gt),
+            GivenOp::Ge => compared_with(0).is_some_and(Ordering::is_ge),
         }
     }
 }

@@ -76,7 +76,7 @@ impl View {
     /// A one-line description.
     pub const fn about(self) -> &'static str {
         match self {
-            Self::Patterns => "Step 1: the questions and changes, with rates, sizes and consistency",
+            Self::Patterns => "Step 1: the reads and writes, with rates, sizes and consistency",
             Self::Entities => "Step 2: the entities and how they relate, drawn",
             Self::Keys => "Step 3: the key template of every entity in the table and every index",
             Self::Indexes => "Step 4: the indexes, who is in them and which patterns they serve",

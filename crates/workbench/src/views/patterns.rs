@@ -20,10 +20,7 @@ pub(super) fn page(looked: &Looked<'_>) -> Page {
         .map(|pattern| pattern.id.as_str())
         .collect();
     if !without.is_empty() {
-        page.say(format!(
-            "No rate is given for {}: their cost and heat are unknown, not nought.",
-            without.join(", ")
-        ));
+        page.say(format!("No rate is given for {}: their cost and heat are unknown.", without.join(", ")));
     }
     page
 }

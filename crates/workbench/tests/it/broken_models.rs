@@ -124,7 +124,7 @@ const CASES: &[(&str, &str, &str)] = &[
         "  Order: many\n",
     ),
     ("a count that is no number", "count: 10", "count: ten"),
-    ("a count below nought", "count: 10", "count: -10"),
+    ("a count below zero", "count: 10", "count: -10"),
     ("a count of more than any table holds", "count: 10", "count: 99999999999999999"),
     ("an attribute called as the key that is written", "attrs: {id: S,", "attrs: {pk: S, id: S,"),
     ("an attribute called as an index's key that is written", "attrs: {id: S,", "attrs: {gsi1sk: S, id: S,"),
@@ -375,7 +375,7 @@ fn said(out: &mut String, title: &str, model: &str, file: &str) {
 }
 
 #[test]
-fn every_mistake_is_placed_and_told_what_to_write() {
+fn every_fault_has_a_place_and_a_correction() {
     let mut out = String::new();
     for (title, from, to) in CASES {
         assert!(GOOD.contains(from), "{title}: {from}");

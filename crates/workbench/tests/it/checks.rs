@@ -135,7 +135,7 @@ fn findings_that_are_alike_are_one_with_their_number_and_the_first_of_them() {
 }
 
 #[test]
-fn data_that_is_smaller_than_declared_is_told_once_for_each_entity_in_every_report() {
+fn every_report_notes_data_smaller_than_declared_once_per_entity() {
     let checked = checked(TWINS);
     let told: Vec<(usize, &str)> = checked
         .notes

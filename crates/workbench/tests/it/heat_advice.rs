@@ -53,7 +53,7 @@ data: {generate: {seed: 1, sample: 50}}
 
 /// However many days are kept, all current writes go to one of them.
 #[test]
-fn all_writes_of_now_meet_in_the_present_day() {
+fn all_current_writes_go_to_the_current_day() {
     let keys = heat(DAYS);
     let (day, region) = (key(&keys, "{day}"), key(&keys, "{region} {day}"));
     assert_eq!((day.heat.write_units(), region.heat.write_units()), (40_000, 10_000));

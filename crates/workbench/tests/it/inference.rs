@@ -214,7 +214,7 @@ fn ids_with_digits_mails_and_uuids_are_values_as_before() {
 }
 
 #[test]
-fn what_there_is_one_of_stays_a_word() {
+fn a_segment_with_a_single_value_stays_a_constant() {
     let mut items: Vec<Json> = (0..20).map(|at| pair(format!("USER#u{at}"), "METADATA", &["bio"])).collect();
     items.extend((0..20).map(|at| pair(format!("USER#u{at}"), "SETTINGS", &["theme", "language"])));
     items.push(pair("CONFIG", "SETTINGS", &["mail", "limit"]));
@@ -274,7 +274,7 @@ fn an_index_of_open_tasks_alone_is_sparse_and_one_word_of_all_is_a_word() {
 }
 
 #[test]
-fn an_attribute_of_two_types_is_told_and_taken_for_the_commoner_one() {
+fn an_attribute_of_two_types_gets_the_more_frequent_one_and_a_note() {
     let items = (0..30).map(|at| {
         let value = if at % 3 == 0 { format!("s{at}") } else { format!("n:{at}") };
         item(&[("PK", format!("A#{at}")), ("SK", "A".to_owned()), ("v", value)])

@@ -112,7 +112,7 @@ fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_noth
         // A foreign entity that another pattern reads cannot be moved.
         ("two questions", ["a#", "m#{user}", "i#{no:pad(6)}"], format!("{both}{too}")),
         ("a page from the end", ["a", "m#{user}", "z#{no:pad(6)}"], page.to_owned()),
-        ("a page beside another question", ["m", "p#{user}", "i#{no:pad(6)}"], format!("{page}{too}")),
+        ("a page next to another pattern", ["m", "p#{user}", "i#{no:pad(6)}"], format!("{page}{too}")),
     ] {
         let [team, member, invoice] = keys.map(|key| format!("\"{key}\""));
         let text = COLLECTIONS
@@ -182,7 +182,7 @@ fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
 
 /// Only the most specific rule reports why a pattern has no plan.
 #[test]
-fn a_question_without_a_plan_is_told_by_one_rule() {
+fn only_one_rule_reports_a_pattern_without_a_plan() {
     for (name, rule) in [
         ("L005-several-bad.yaml", "L005"),
         ("L005-range-bad.yaml", "L005"),
@@ -253,7 +253,7 @@ fn tripped(text: &str) -> Vec<&'static str> {
 
 /// `id` of five categories says nothing about `id` of orders, nor does a user's about an event's.
 #[test]
-fn an_attribute_of_another_entity_that_is_called_alike_trips_nothing() {
+fn a_namesake_attribute_of_another_entity_trips_no_rule() {
     let orders = tripped(
         r#"
 format: 1

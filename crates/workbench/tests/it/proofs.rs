@@ -77,7 +77,7 @@ fn r66_a_pattern_has_number_text_type_cardinality_order_filter_rate_size_and_con
     assert_eq!(read.filter.as_deref(), Some("total > :least"));
     assert_eq!((rate.average.0, rate.peak.0), (500_000, 40_000_000));
     assert_eq!((returns.average, returns.max, returns.page), (Some(MilliItems::of(3)), Some(200), Some(20)));
-    assert_eq!(model.pattern("P8").expect("there").rate, None, "a missing rate is not nought");
+    assert_eq!(model.pattern("P8").expect("there").rate, None, "a missing rate is not zero");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn wide(patterns: &str) -> Report {
 }
 
 #[test]
-fn who_names_no_attributes_has_them_all_fetched_for_a_local_index() {
+fn a_local_index_fetches_all_attributes_for_a_pattern_that_names_none() {
     let report = wide(
         "  - {id: All, query: O, given: {c: eq, age: ge}, uses: byAge, example: {c: k, age: 0}}
   - {id: Body, query: O, given: {c: eq, age: ge}, uses: byAge, attributes: [body], example: {c: k, age: 0}}
@@ -221,14 +221,14 @@ fn a_get_without_the_whole_key_is_refused_and_the_missing_attribute_named() {
 }
 
 #[test]
-fn a_strong_question_that_only_a_global_index_answers_is_told_so() {
+fn a_strong_read_that_only_a_global_index_answers_is_refused() {
     for uses in ["", "uses: byTotal, "] {
         let pattern = format!(
             "  - {{id: P, query: Order, given: {{shop: eq, total: ge}}, {uses}consistency: strong, example: {{shop: s, total: 9}}}}"
         );
         let why = no_plan(&family(&pattern));
         assert!(
-            why.contains("byTotal: it is a global index, and the question is strongly consistent"),
+            why.contains("byTotal: it is a global index, and the pattern is strongly consistent"),
             "{why}"
         );
     }
@@ -245,7 +245,7 @@ fn a_global_index_is_not_asked_to_filter_by_what_it_does_not_hold() {
     ] {
         let pattern = format!("  - {{id: P, query: Order, uses: byTotal, attributes: [day], {question}}}");
         let why = no_plan(&ran(&keys.replace("PATTERNS", &pattern)));
-        assert_eq!(why, "byTotal: it does not hold note, which the question filters by");
+        assert_eq!(why, "byTotal: it does not hold note, which the pattern filters by");
     }
 }
 
@@ -298,7 +298,7 @@ data: {inline: {O: [{id: a, name: n}, {id: b, name: n, fl: y}]}}
 }
 
 #[test]
-fn what_the_service_refuses_is_told_with_what_to_change() {
+fn a_refusal_of_the_service_says_what_to_change() {
     for (question, told) in [
         (
             "{id: P, query: Order, given: {c: eq}, filter: \"status = = :s\", example: {c: \"1\", s: OPEN}}",

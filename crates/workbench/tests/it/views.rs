@@ -73,7 +73,7 @@ fn r66_patterns_are_listed_with_their_rate_size_and_consistency_and_a_missing_ra
             "P1 A student's courses query Enrolment studentId = avg 10, page 50 5/s 75 B eventual",
             "P2 A student get Student studentId = 1 missing 33 B eventual",
             "W1 A course moves update Course 1 of 1 conditional 1 written 3/s 40 B -",
-            "No rate is given for P2: their cost and heat are unknown, not nought.",
+            "No rate is given for P2: their cost and heat are unknown.",
         ],
     );
 }

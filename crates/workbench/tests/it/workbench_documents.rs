@@ -219,7 +219,7 @@ fn value_templates_of_the_web_modeler_name_an_entitys_variables() {
 }
 
 #[test]
-fn what_an_index_says_besides_its_key_and_projection_survives_a_change_of_either() {
+fn further_settings_of_an_index_survive_a_change_of_its_key_or_projection() {
     let text = r#"{"ModelName":"m","DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"}},"GlobalSecondaryIndexes":[{"IndexName":"i","KeyAttributes":{"PartitionKey":{"AttributeName":"g","AttributeType":"S","Extra":true},"More":1},"Projection":{"ProjectionType":"ALL","Later":[]},"Own":"x"}],"TableData":[{"pk":{"S":"a"},"g":{"S":"b"}}]}]}"#;
     let document = Document::parse(text).expect("a document");
     let mut draft = document.read().expect("readable").draft;
@@ -316,7 +316,7 @@ fn a_document_that_says_too_little_becomes_a_model_that_can_be_checked_with_note
 }
 
 #[test]
-fn tables_with_one_name_are_told_apart() {
+fn tables_with_the_same_name_get_different_names() {
     let table =
         r#"{"TableName":"Shop","KeyAttributes":{"PartitionKey":{"AttributeName":"id","AttributeType":"S"}}}"#;
     let imported = import("m", &format!(r#"{{"DataModel":[{table},{table}]}}"#), None).expect("a document");
