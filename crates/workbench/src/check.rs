@@ -21,7 +21,7 @@ pub fn check(
 /// Notes on data that is smaller than declared: the check meters the data, the estimates use the declared
 /// size.
 fn sizes(model: &Model, report: &Report) -> Vec<Remark> {
-    let told = shortfalls(model, &report.samples).into_iter().map(|short| {
+    let remarks = shortfalls(model, &report.samples).into_iter().map(|short| {
         let what = match &short.attribute {
             Some(attribute) => format!("{}.{attribute}", short.entity),
             None => short.entity.clone(),
@@ -33,5 +33,5 @@ fn sizes(model: &Model, report: &Report) -> Vec<Remark> {
         );
         Remark { at: short.at, text }
     });
-    told.collect()
+    remarks.collect()
 }

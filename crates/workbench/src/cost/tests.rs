@@ -882,8 +882,8 @@ data: {{generate: {{seed: {seed}, sample: 500}}}}
             let bill = billed(&model(seed, key, seat), Settings::default());
             let (units, _) = taken(&bill, "Q5", None).expect("a line");
             assert_eq!(units, "7.5 R", "60,000 bytes are 15 blocks: seed {seed}, {seat}");
-            let told: Vec<String> = bill.notes.iter().map(ToString::to_string).collect();
-            assert!(!told.iter().any(|note| note.contains("leave")), "{told:?}");
+            let notes: Vec<String> = bill.notes.iter().map(ToString::to_string).collect();
+            assert!(!notes.iter().any(|note| note.contains("leave")), "{notes:?}");
         }
     }
 }

@@ -59,11 +59,11 @@ patterns:
   - {id: W2, put: Issue, if: not-exists, rate: 600}
 data: {generate: {seed: 1, sample: 100}}
 "#;
-    let told: Vec<(String, Option<u64>)> =
+    let shares: Vec<(String, Option<u64>)> =
         heat_of(text).into_iter().map(|own| (own.key, own.share_ppm)).collect();
-    let of = |template: &str| told.iter().find(|(own, _)| own == template).and_then(|(_, share)| *share);
-    assert_eq!(of("r#{owner}#{repo}"), Some(3334), "one of 300: {told:?}");
-    assert_eq!(of("{owner}#{repo}#{kind}"), Some(1667), "one of 600: {told:?}");
+    let of = |template: &str| shares.iter().find(|(own, _)| own == template).and_then(|(_, share)| *share);
+    assert_eq!(of("r#{owner}#{repo}"), Some(3334), "one of 300: {shares:?}");
+    assert_eq!(of("{owner}#{repo}#{kind}"), Some(1667), "one of 600: {shares:?}");
 }
 
 #[test]

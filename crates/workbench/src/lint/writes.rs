@@ -171,7 +171,7 @@ fn left_behind(pattern: &Pattern, step: &Write, entity: &Entity, holder: &Entity
             };
             (!stale.is_empty()).then(|| one(&stale)).into_iter().collect()
         }
-        WriteKind::Delete if is_second(holder, entity) => {
+        WriteKind::Delete if is_derived(holder, entity) => {
             let text =
                 format!("{} deletes {} and leaves its {} behind", pattern.id, entity.name, holder.name);
             let left = !copied.iter().any(|(own, _)| kept(own));
@@ -227,7 +227,7 @@ fn asked_to_be_absent<'t>(call: &RawCall<'t>) -> Option<&'t str> {
 
 /// Whether an entity is a derived item of another, one for each: it has only copies and its key, and either
 /// every attribute is a copy of that entity, or both keys are made of the same attributes.
-fn is_second(holder: &Entity, entity: &Entity) -> bool {
+fn is_derived(holder: &Entity, entity: &Entity) -> bool {
     let of_entity = |name: &str| {
         let (source, copied) = holder.attribute(name)?.copy_of.as_ref()?;
         (*source == entity.name).then_some(copied.as_str())

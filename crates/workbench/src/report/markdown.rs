@@ -67,13 +67,13 @@ pub fn markdown(checked: &Checked) -> String {
 
 /// The further places of a finding.
 fn further(finding: &Finding) -> String {
-    let (told, untold) = cases(finding);
+    let (listed, unlisted) = cases(finding);
     let mut out = String::new();
-    for case in told {
+    for case in listed {
         let _ = write!(out, "; also (line {}): {}", case.at.line, case.text);
     }
-    if untold > 0 {
-        let _ = write!(out, "; and {untold} more like these");
+    if unlisted > 0 {
+        let _ = write!(out, "; and {unlisted} more like these");
     }
     out
 }

@@ -38,8 +38,8 @@ const CASES_MAX: usize = 2;
 
 /// The further places of a finding to list, and the number of those left out.
 fn cases(finding: &Finding) -> (&[Alike], usize) {
-    let told = finding.alike.get(..finding.alike.len().min(CASES_MAX)).unwrap_or_default();
-    (told, finding.alike.len() - told.len())
+    let listed = finding.alike.get(..finding.alike.len().min(CASES_MAX)).unwrap_or_default();
+    (listed, finding.alike.len() - listed.len())
 }
 
 /// The index or table that a pattern reads.

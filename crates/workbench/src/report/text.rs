@@ -32,12 +32,12 @@ pub fn text(checked: &Checked, file: &str) -> String {
             finding.rule,
             finding.text
         );
-        let (told, untold) = cases(finding);
-        for case in told {
+        let (listed, unlisted) = cases(finding);
+        for case in listed {
             let _ = writeln!(out, "    also {file}:{}: {}", case.at, case.text);
         }
-        if untold > 0 {
-            let _ = writeln!(out, "    and {untold} more like these");
+        if unlisted > 0 {
+            let _ = writeln!(out, "    and {unlisted} more like these");
         }
         let _ = writeln!(out, "    fix: {}", finding.fix);
     }

@@ -112,12 +112,12 @@ fn fitting<'a>(
     }
     read.entities.iter().rev().find_map(|name| {
         let entity = model.entity(name).filter(|entity| entity.attribute(attribute).is_some())?;
-        let mut told = own(name).map(|item| {
+        let mut completed = own(name).map(|item| {
             let mut whole = item.clone();
             whole.extend(told_by_key(model, entity, item));
             whole
         });
-        told.find(|item| fits(item, name)).map(Cow::Owned)
+        completed.find(|item| fits(item, name)).map(Cow::Owned)
     })
 }
 

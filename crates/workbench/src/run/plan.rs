@@ -514,8 +514,8 @@ pub(crate) fn missing(table: &Table, index: &Index, entity: &Entity, read: &Read
         Projection::KeysOnly => &[],
         Projection::Include(names) => names,
     };
-    let told = entity.told_by(table.key_parts().chain(index.key_parts()));
-    let held = |name: &str| included.iter().any(|included| included == name) || told.contains(name);
+    let in_keys = entity.told_by(table.key_parts().chain(index.key_parts()));
+    let held = |name: &str| included.iter().any(|included| included == name) || in_keys.contains(name);
     let wanted: Vec<&String> = if read.attributes.is_empty() {
         entity.attributes.iter().map(|attribute| &attribute.name).collect()
     } else {

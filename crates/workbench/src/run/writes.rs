@@ -18,7 +18,7 @@ use super::derive::{Derived, derived, updated};
 use super::example::placeholder;
 use super::execute::{UNEXPECTED, add_capacity, blank, table_of};
 use super::expect::{complaints, outcome};
-use super::linked_steps::followed;
+use super::linked_steps::source_step_of;
 use super::names::Expression;
 use super::placeholders::{Inventor, assigned};
 use super::report::{CapacityOf, OperationKind, Outcome, PatternReport};
@@ -319,23 +319,23 @@ fn failure(
 }
 
 /// A derived item before and after a write of its source item.
-struct Copied {
+struct DerivedItem {
     before: Item,
     after: Item,
 }
 
-impl Copied {
-    fn of(entity: &Entity, first: &Action<'_>) -> Result<Self, String> {
-        let updated = match first.kind {
-            WriteKind::Update => updated(update_parts(first), &first.item, &first.key)?,
+impl DerivedItem {
+    fn of(entity: &Entity, source: &Action<'_>) -> Result<Self, String> {
+        let updated = match source.kind {
+            WriteKind::Update => updated(update_parts(source), &source.item, &source.key)?,
             _ => None,
         };
-        let after = updated.unwrap_or_else(|| first.item.clone());
+        let after = updated.unwrap_or_else(|| source.item.clone());
         let copy = |item: &Item| -> Item {
             let names = entity.attributes.iter().filter_map(|own| Some((&own.name, own.copy_of.as_ref()?)));
             names.filter_map(|(name, (_, of))| Some((name.clone(), item.get(of.as_str())?.clone()))).collect()
         };
-        Ok(Self { before: copy(&first.item), after: copy(&after) })
+        Ok(Self { before: copy(&source.item), after: copy(&after) })
     }
 }
 
@@ -624,12 +624,12 @@ impl<'a> Maker<'a> {
             let Some((source, name)) = &attribute.copy_of else { continue };
             let puts =
                 || earlier.iter().filter(|own| own.kind == WriteKind::Put && own.entity.name == *source);
-            let first = match followed(self.pattern.steps(), entity, source, place, nth) {
+            let source_action = match source_step_of(self.pattern.steps(), entity, source, place, nth) {
                 Some(at) => find(earlier, at).filter(|own| own.kind == WriteKind::Put),
                 None => usize::try_from(nth).ok().and_then(|nth| puts().nth(nth)),
             };
-            let Some(first) = first else { continue };
-            match first.item.get(name.as_str()) {
+            let Some(source_action) = source_action else { continue };
+            match source_action.item.get(name.as_str()) {
                 Some(value) => {
                     inherited.insert(attribute.name.clone(), value.clone());
                 }
@@ -648,9 +648,10 @@ impl<'a> Maker<'a> {
         example: &[(String, Node)],
         nth: u64,
         earlier: &[Action<'_>],
-    ) -> Result<(Option<Copied>, Item), String> {
-        let first = self.first(entity, place, nth, earlier).filter(|own| own.kind != WriteKind::Put);
-        let Some(first) = first else { return Ok((None, Self::given(entity, example)?)) };
+    ) -> Result<(Option<DerivedItem>, Item), String> {
+        let source_action =
+            self.source_action(entity, place, nth, earlier).filter(|own| own.kind != WriteKind::Put);
+        let Some(source_action) = source_action else { return Ok((None, Self::given(entity, example)?)) };
         let nth = usize::try_from(nth).unwrap_or(usize::MAX);
         let own = step.examples.get(nth).or_else(|| step.examples.first());
         let mut given = Self::given(entity, own.map(Vec::as_slice).unwrap_or_default())?;
@@ -664,7 +665,7 @@ impl<'a> Maker<'a> {
                 given.entry(name).or_insert(value);
             }
         }
-        Ok((Some(Copied::of(entity, first)?), given))
+        Ok((Some(DerivedItem::of(entity, source_action)?), given))
     }
 
     /// Whether a step's derived item does not exist, because its source item lacks an attribute of the key.
@@ -675,8 +676,8 @@ impl<'a> Maker<'a> {
         nth: u64,
         earlier: &[Action<'_>],
     ) -> Result<bool, String> {
-        let Some(first) = self.first(entity, place, nth, earlier) else { return Ok(false) };
-        let copy = Copied::of(entity, first)?;
+        let Some(source_action) = self.source_action(entity, place, nth, earlier) else { return Ok(false) };
+        let copy = DerivedItem::of(entity, source_action)?;
         let there = if step.kind == WriteKind::Put { &copy.after } else { &copy.before };
         let mut names = entity.key_attributes();
         let own = step.examples.iter().flatten();
@@ -684,7 +685,7 @@ impl<'a> Maker<'a> {
     }
 
     /// The earlier step's item that a derived item copies completely.
-    fn first<'b, 'c>(
+    fn source_action<'b, 'c>(
         &self,
         entity: &Entity,
         place: usize,
@@ -696,13 +697,13 @@ impl<'a> Maker<'a> {
         if !entity.attributes.iter().all(from) {
             return None;
         }
-        if let Some(at) = followed(self.pattern.steps(), entity, source, place, nth) {
+        if let Some(at) = source_step_of(self.pattern.steps(), entity, source, place, nth) {
             return find(earlier, at);
         }
         let changes = [WriteKind::Put, WriteKind::Update, WriteKind::Delete];
-        let mut firsts =
+        let mut candidates =
             earlier.iter().filter(|own| own.entity.name == *source && changes.contains(&own.kind));
-        firsts.nth(usize::try_from(nth).ok()?)
+        candidates.nth(usize::try_from(nth).ok()?)
     }
 
     /// Whether an earlier put of the pattern has the same `unique` values, under any key: the derived items
@@ -783,12 +784,12 @@ impl<'a> Maker<'a> {
         let model = self.model;
         // Values that only an item's keys hold belong to the item as well.
         let whole = move |item: &'b Item| -> Cow<'b, Item> {
-            let told = told_by_key(model, entity, item);
-            if told.is_empty() {
+            let from_key = told_by_key(model, entity, item);
+            if from_key.is_empty() {
                 return Cow::Borrowed(item);
             }
             let mut item = item.clone();
-            item.extend(told);
+            item.extend(from_key);
             Cow::Owned(item)
         };
         let mut found = self.samples.iter().filter(fits.clone()).filter(free).peekable();

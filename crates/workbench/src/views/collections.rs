@@ -26,7 +26,7 @@ pub(super) fn page(looked: &Looked<'_>, pattern: Option<&str>) -> Page {
         return page;
     }
     if let Some(run) = run {
-        page.say(told(run));
+        page.say(run_summary(run));
     }
     for table in &looked.model.tables {
         let paths = std::iter::once(None).chain(table.indexes.iter().map(Some));
@@ -43,7 +43,7 @@ pub(super) fn page(looked: &Looked<'_>, pattern: Option<&str>) -> Page {
 }
 
 /// A sentence on the pattern's run, and the legend of the marks.
-fn told(run: &PatternReport) -> String {
+fn run_summary(run: &PatternReport) -> String {
     format!(
         "{}: {} {} — {} items read, {} returned.\n`>` read and returned, `x` read and left out by the filter.",
         run.id,

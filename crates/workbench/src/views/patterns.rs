@@ -99,8 +99,9 @@ fn returns(pattern: &Pattern) -> String {
     let text = |number: Option<u64>| number.map(|number| number.to_string());
     let average = returns.average.map(|average| average.to_string());
     let parts = [("avg", average), ("max", text(returns.max)), ("page", text(returns.page))];
-    let told = parts.iter().filter_map(|(name, count)| count.as_ref().map(|count| format!("{name} {count}")));
-    told.collect::<Vec<_>>().join(", ")
+    let counts =
+        parts.iter().filter_map(|(name, count)| count.as_ref().map(|count| format!("{name} {count}")));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// Average size of one item of each entity.

@@ -162,7 +162,7 @@ fn the_reports_of_the_examples_are_as_they_were() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
     for path in crate::support::example_paths() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        let found = told(checked(&name));
+        let found = patterns_and_findings(checked(&name));
         let path = folder.join(&name).with_extension("txt");
         if std::env::var_os("KEYWRIGHT_BLESS").is_some() {
             std::fs::write(&path, &found).expect("the report can be written");
@@ -173,7 +173,7 @@ fn the_reports_of_the_examples_are_as_they_were() {
 }
 
 /// The table of patterns, and the rule and subject of each finding, without the rules' wording.
-fn told(checked: &Checked) -> String {
+fn patterns_and_findings(checked: &Checked) -> String {
     let report = text(checked, "");
     let table = report.split("\n\n").next().unwrap_or_default();
     let findings = checked

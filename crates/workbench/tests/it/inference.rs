@@ -281,10 +281,10 @@ fn an_attribute_of_two_types_gets_the_more_frequent_one_and_a_note() {
     });
     let live = live(items.collect());
     let made = to_model(&draft("app", &[live]).expect("a draft"));
-    let told = made.notes.join("\n");
+    let notes = made.notes.join("\n");
     assert!(
-        told.contains("app.A: v is N in 20 and S in 10 of the items; the model takes it for N"),
-        "{told}"
+        notes.contains("app.A: v is N in 20 and S in 10 of the items; the model takes it for N"),
+        "{notes}"
     );
     assert_eq!(made.model.entities[0].attribute("v").map(|known| known.value_type.name()), Some("N"));
 }
@@ -408,8 +408,8 @@ fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
         item(&[("id", format!("n:{}", at / 10)), ("ts", format!("n:{at}")), ("type", kind.to_owned())])
     });
     let table = described("N", "N", logins.collect());
-    let told = to_model(&draft("app", std::slice::from_ref(&table)).expect("a draft")).notes.join("\n");
-    assert!(told.contains("nothing in their keys tells them apart"), "{told}");
+    let notes = to_model(&draft("app", std::slice::from_ref(&table)).expect("a draft")).notes.join("\n");
+    assert!(notes.contains("nothing in their keys tells them apart"), "{notes}");
     assert_eq!(imported_table(&table).entities.len(), 1);
 
     let pets = (0..40).map(|at| {

@@ -14,11 +14,11 @@ use crate::support::{check, checked, model, no_files};
 fn found(name: &str) -> Result<Checked, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint").join(name);
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-    let told = |faults: Vec<keywright_model::Fault>| {
+    let messages = |faults: Vec<keywright_model::Fault>| {
         faults.iter().map(|fault| fault.in_file(name)).collect::<Vec<_>>().join("\n")
     };
-    let model = parse(&text).map_err(told)?;
-    keywright_workbench::check(&model, &no_files, &mut |_| {}).map_err(told)
+    let model = parse(&text).map_err(messages)?;
+    keywright_workbench::check(&model, &no_files, &mut |_| {}).map_err(messages)
 }
 
 /// What is wrong with a rule's two models.
@@ -293,6 +293,6 @@ fn a_small_share_is_not_said_to_be_nothing() {
     let text = bad.expect("readable").replace("size: 3000", "size: 300000");
     let checked = keywright_workbench::check(&parse(&text).expect("a model"), &no_files, &mut |_| {});
     let findings = checked.expect("it runs").findings;
-    let told = findings.iter().find(|own| own.rule == "L035").expect("L035");
-    assert!(told.text.ends_with("its patterns read less than 1 % of it"), "{}", told.text);
+    let wide = findings.iter().find(|own| own.rule == "L035").expect("L035");
+    assert!(wide.text.ends_with("its patterns read less than 1 % of it"), "{}", wide.text);
 }

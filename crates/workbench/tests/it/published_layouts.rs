@@ -566,8 +566,8 @@ fn typedorm_says_the_entity_and_keeps_unique_values_apart() {
     // Photos have an `id` of their own, so their collection is keyed by `userId`.
     assert_eq!(entities[0], "user: USER#{userId} / USER#{userId} | USER#STATUS#{status} / USER#{email}");
     assert!(entities.contains(&"photo < user: USER#{userId} / PHOTO#{id}".to_owned()), "{entities:?}");
-    let told = "questions of user give `userId`, not its attribute id with the same values";
-    assert!(found.notes.iter().any(|note| note.contains(told)), "{:?}", found.notes);
+    let expected = "questions of user give `userId`, not its attribute id with the same values";
+    assert!(found.notes.iter().any(|note| note.contains(expected)), "{:?}", found.notes);
     assert!(entities.iter().any(|own| own.contains(": DRM_GEN_USER.EMAIL#{")), "{entities:?}");
     found.asked(&[
         ("query: user, given: {status: eq}, example: {status: active}", 6),

@@ -299,7 +299,7 @@ data: {inline: {O: [{id: a, name: n}, {id: b, name: n, fl: y}]}}
 
 #[test]
 fn a_refusal_of_the_service_says_what_to_change() {
-    for (question, told) in [
+    for (question, expected) in [
         (
             "{id: P, query: Order, given: {c: eq}, filter: \"status = = :s\", example: {c: \"1\", s: OPEN}}",
             "change its `given` or `filter` or `example`",
@@ -315,7 +315,7 @@ fn a_refusal_of_the_service_says_what_to_change() {
     ] {
         let report = family(&format!("  - {question}"));
         let Outcome::Failed(text) = &report.patterns[0].outcome else { panic!("{question}") };
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(expected), "{text}");
     }
 }
 
@@ -346,7 +346,7 @@ fn stock(pattern: &str, data: &str) -> Result<(), String> {
 #[test]
 fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many() {
     let generated = "{generate: {seed: 1, sample: 400}}";
-    for (pattern, told) in [
+    for (pattern, expected) in [
         (
             "batch: [{put: Bin, n: 26}]",
             "a BatchWriteItem takes at most 25 items, and this one has 26: give it a lower `n`, or write several patterns",
@@ -365,7 +365,7 @@ fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many
         ),
     ] {
         let text = stock(pattern, generated).expect_err(pattern);
-        assert!(text.starts_with(told), "{pattern}: {text}");
+        assert!(text.starts_with(expected), "{pattern}: {text}");
     }
     for pattern in
         ["batch: [{put: Bin, n: 25}]", "batch: [{get: Bin, n: 100}]", "transact: [{put: Bin, n: 100}]"]
@@ -382,7 +382,7 @@ fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many
 fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_write_where() {
     let generated = |sample: u64| format!("{{generate: {{seed: 1, sample: {sample}}}}}");
     let inline = "{inline: {Part: [{p: a, n: 1}, {p: b, n: 2}], Bin: [{b: x}]}}";
-    for (pattern, data, told) in [
+    for (pattern, data, expected) in [
         (
             "batch: [{get: Part, n: 60}]",
             generated(40),
@@ -405,7 +405,7 @@ fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_writ
         ),
     ] {
         let text = stock(pattern, &data).expect_err(pattern);
-        assert!(text.contains(told), "{pattern}: {text}");
+        assert!(text.contains(expected), "{pattern}: {text}");
     }
     assert_eq!(stock("batch: [{get: Part, n: 20}]", &generated(40)), Ok(()));
     let grown = STOCK.replace("count: 40,", "count: 60,").replace("PATTERN", "batch: [{get: Part, n: 60}]");
@@ -623,11 +623,11 @@ fn one_placeholder_cannot_be_an_attribute_and_a_key_that_is_made_otherwise() {
     for (key, example) in [("d#{due}", ""), ("d#{due}", ", example: {t: \"2031-01-01\"}"), ("{due}#{id}", "")]
     {
         let report = due(key, "gsi1sk = :t, due = :t", example);
-        let Some(Outcome::Failed(told)) = report.pattern("W").map(|own| own.outcome.clone()) else {
+        let Some(Outcome::Failed(reason)) = report.pattern("W").map(|own| own.outcome.clone()) else {
             panic!("{key}: it stores a key that its template does not make")
         };
         assert_eq!(
-            told,
+            reason,
             format!(
                 "`:t` sets both `due` and `gsi1sk`, but `gsi1sk` is made as `{key}`: give it a placeholder of its own, `gsi1sk = :gsi1sk`"
             )
@@ -635,6 +635,6 @@ fn one_placeholder_cannot_be_an_attribute_and_a_key_that_is_made_otherwise() {
     }
     let report = due("d#{due}", "due = :t, gsi1pk = :k, gsi1sk = :k", "");
     assert!(
-        matches!(&report.pattern("W").expect("W").outcome, Outcome::Failed(told) if told.contains("gsi1pk"))
+        matches!(&report.pattern("W").expect("W").outcome, Outcome::Failed(reason) if reason.contains("gsi1pk"))
     );
 }

@@ -95,9 +95,9 @@ fn unknown_members_their_order_and_digits_survive_a_change() {
 fn faults_name_the_place_and_what_to_write() {
     let text = r#"{"DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"X"}}},{"KeyAttributes":{}}]}"#;
     let faults = Document::parse(text).expect("a document").read().expect_err("faults");
-    let told: Vec<String> = faults.iter().map(ToString::to_string).collect();
+    let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        messages,
         [
             "DataModel[0].KeyAttributes.PartitionKey: write AttributeName and AttributeType, which is S, N or B",
             "DataModel[1]: the TableName is missing",
