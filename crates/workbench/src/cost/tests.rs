@@ -117,7 +117,7 @@ fn storage_and_features_are_charged_by_the_gigabyte_after_the_free_part() {
 }
 
 #[test]
-fn a_replicated_write_costs_what_an_ordinary_one_does_today_and_half_as_much_again_before() {
+fn replicated_writes_cost_as_much_as_ordinary_ones_now_and_half_more_at_older_prices() {
     let cost = |name: &str, mode| {
         let prices = prices(name);
         let costing = costing(&prices);
@@ -317,7 +317,7 @@ DATA
 /// 100 × 1500 bytes are 37 blocks of 4 KB read at once, half a unit each; in pages of 10 they are 10 × 4
 /// blocks.
 #[test]
-fn questions_are_billed_for_as_much_as_they_are_said_to_return() {
+fn reads_are_billed_for_the_declared_number_of_items() {
     let inline = "data: {inline: {Order: [{id: a, cid: \"1\", placed: \"2026-01-01\"}, {id: b, cid: \"1\", placed: \"2026-01-02\"}]}}";
     for data in ["", "data: {generate: {seed: 3, sample: 50}}", inline] {
         let text = |returns: &str| QUESTIONS.replace("DATA", data).replace("RETURNS", returns);
@@ -330,7 +330,7 @@ fn questions_are_billed_for_as_much_as_they_are_said_to_return() {
 
 /// 60 pages of 100 items of a kilobyte, 25 blocks each, whether all of them are loaded or not.
 #[test]
-fn what_is_too_much_to_load_is_metered_in_whole_pages_and_taken_in_proportion() {
+fn a_collection_too_large_to_load_is_metered_in_whole_pages_and_extrapolated() {
     let text = |items: u64| {
         QUESTIONS
             .replace("DATA", "")
@@ -345,7 +345,7 @@ fn what_is_too_much_to_load_is_metered_in_whole_pages_and_taken_in_proportion() 
 }
 
 #[test]
-fn what_the_model_does_not_say_is_named_and_never_silently_missing() {
+fn assumptions_of_a_bill_are_listed() {
     let text = LARGE.replace("DATA", "").replace("count: 10000000, size: 5000, ", "");
     let text = text.replace("rate: 10}", "rate: 10}\n  - {id: Q, query: Order, given: {id: eq}, rate: 1}");
     let bill = billed(&text, Settings::default());
@@ -431,7 +431,7 @@ fn fixed_units_are_billed_whether_they_are_used_or_not() {
 
 /// Each line is rounded by itself: the sum may exceed the provisioned cost, and the unused rest is then zero.
 #[test]
-fn nothing_is_left_of_units_that_are_all_used_however_the_lines_are_rounded() {
+fn rounding_leaves_no_unused_cost_when_all_units_are_used() {
     for rate in 1..40 {
         let more = format!(
             "  - {{id: R2, get: A, given: {{id: eq}}, rate: {rate}.3}}\n  - {{id: R3, get: A, given: {{id: eq}}, rate: 7.{rate}}}\n"
@@ -726,7 +726,7 @@ data: {generate: {seed: 1, sample: 500}}
 /// A write changes a part of the key that all items have: it reaches the index for the items in it. 2 % × 2 W
 /// × 100/s are $6.57.
 #[test]
-fn a_change_of_what_all_items_have_reaches_a_sparse_index_as_often_as_its_items_are_in_it() {
+fn a_write_of_an_always_present_key_part_reaches_a_sparse_index_by_its_share_of_items() {
     let bill = billed(DUES, Settings::default());
     for (pattern, units, cost) in [
         ("D", "2 W × 2.0 %", "$6.57"),
@@ -751,7 +751,7 @@ fn attributes_that_half_of_the_items_have_are_together_in_a_quarter() {
 
 /// The same without declared shares: the data show them.
 #[test]
-fn what_the_data_show_to_be_lacking_counts_as_what_is_said_to_be() {
+fn shares_shown_by_the_data_count_like_declared_ones() {
     let data = "data: {inline: {Ticket: [{id: a, assignee: joe, due: \"2026-01-01\", txt: x}, {id: b, due: \"2026-01-01\", txt: x}]}}";
     let text = DUES
         .replace("present: 0.02", "")
@@ -821,7 +821,7 @@ fn units_are_reserved_in_blocks_of_a_hundred() {
 }
 
 #[test]
-fn what_fails_changes_nothing_that_could_be_captured() {
+fn a_failed_write_causes_no_change_capture() {
     let habits = Habits { change_capture: true, ..Habits::default() };
     let settings = Settings { habits, ..Settings::default() };
     let text = SMALL
@@ -833,7 +833,7 @@ fn what_fails_changes_nothing_that_could_be_captured() {
 }
 
 #[test]
-fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
+fn a_bill_notes_a_peak_without_an_average_and_the_transfer_between_regions() {
     let said = |text: &str| super::text::open(&billed(text, Settings::default())).join("\n");
     let plain = said(SMALL);
     assert!(!plain.contains("peak") && !plain.contains("regions"), "{plain}");
@@ -852,7 +852,7 @@ fn a_peak_without_an_average_and_the_transfer_between_regions_are_said() {
 
 /// Numbers of different lengths, each counted up from its own start, would overlap.
 #[test]
-fn a_question_for_all_seats_reads_as_many_as_it_is_said_to_whatever_the_seed() {
+fn a_read_of_all_seats_reads_the_declared_number_for_every_seed() {
     let model = |seed: u32, key: &str, seat: &str| {
         format!(
             r#"

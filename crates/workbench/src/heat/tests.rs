@@ -46,7 +46,7 @@ fn heat_of(text: &str) -> Vec<HotKey> {
 /// Two attributes together identify a repository: keys of both are spread as the repositories are, whatever
 /// the distribution of each attribute.
 #[test]
-fn what_several_attributes_identify_has_as_many_keys_as_there_are() {
+fn attributes_that_identify_a_parent_together_have_as_many_keys_as_parents() {
     let text = r#"
 format: 1
 model: m
@@ -124,7 +124,7 @@ fn enough_shards_cool_a_key_whose_gathered_reads_still_reach_each_of_them() {
 }
 
 #[test]
-fn entities_of_one_partition_warm_it_together_and_a_question_for_both_counts_once() {
+fn entities_of_one_partition_warm_it_together_and_a_read_of_both_counts_once() {
     let heat = heat_of(
         r#"
 format: 1
@@ -149,7 +149,7 @@ data: {generate: {seed: 1, sample: 3}}
 }
 
 #[test]
-fn what_a_model_does_not_say_is_unknown_and_not_cool() {
+fn a_key_without_declared_values_is_unknown_and_not_cool() {
     let heat = heat_of(&VOTES.replace(", distinct: 1000000", ""));
     let last = heat.last().expect("the index");
     assert_eq!((last.index.as_deref(), last.share_ppm), (Some("byVoter"), None));
@@ -168,7 +168,7 @@ fn of_index<'a>(keys: &'a [HotKey], index: Option<&str>) -> &'a HotKey {
 }
 
 #[test]
-fn a_key_receives_what_was_metered_of_it_and_not_its_whole_items() {
+fn a_key_receives_its_metered_units_and_not_its_whole_items() {
     let heat = metered_heat_of(
         r#"
 format: 1
@@ -221,7 +221,7 @@ data: {{generate: {{seed: 3, sample: 100}}}}
 }
 
 #[test]
-fn a_shard_by_what_the_key_holds_already_spreads_nothing_and_says_so() {
+fn a_shard_computed_from_the_key_itself_spreads_nothing() {
     let text = VOTES.replace("v#{candidate}\"", "v#{candidate}#{candidate|shard(20)}\"");
     let heat = heat_of(&text);
     let table = of_index(&heat, None);
@@ -268,7 +268,7 @@ data: {generate: {seed: 3, sample: 50}}
 "#;
 
 #[test]
-fn an_attribute_of_another_entity_that_is_called_alike_does_not_cool_a_key() {
+fn a_namesake_attribute_of_another_entity_does_not_cool_a_key() {
     let heat = metered_heat_of(ROOMS);
     let rooms = heat.iter().find(|own| own.key == "r#{id}").expect("the rooms");
     // 40,000 writes to ten rooms.

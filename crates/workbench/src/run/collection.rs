@@ -339,7 +339,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_shared_out_by_count_and_what_one_entity_cannot_have_goes_to_the_others() {
+    fn items_are_divided_by_count_and_the_excess_of_one_entity_goes_to_the_others() {
         assert_eq!(apportioned(5, &[1_000_000, 3_000_000, 1_000_000], &[1, u64::MAX, u64::MAX]), [1, 3, 1]);
         assert_eq!(apportioned(10, &[1, 1], &[1, u64::MAX]), [1, 9]);
         assert_eq!(apportioned(3, &[1], &[1]), [1]);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_whose_key_is_given_comes_with_however_many_of_its_children() {
+    fn a_parent_with_a_given_key_comes_with_any_number_of_children() {
         assert_eq!(shared_out(26, &[300, 90_000], &[1, u64::MAX]), [1, 25]);
         assert_eq!(shared_out(5, &[1_000_000, 3_000_000, 1_000_000], &[1, u64::MAX, u64::MAX]), [1, 3, 1]);
         // Few users have settings.

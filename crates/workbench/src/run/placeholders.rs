@@ -163,7 +163,7 @@ entities:
     }
 
     #[test]
-    fn only_what_is_assigned_as_it_is_needs_another_value() {
+    fn only_direct_assignments_need_another_value() {
         let found = assigned("status = :s, total = total - :q, log = list_append(log, :l), gsi1-pk = :k");
         let names: Vec<(&str, &str)> = found.iter().map(|(path, name)| (&**path, &**name)).collect();
         assert_eq!(names, [("status", "s"), ("gsi1-pk", "k")]);

@@ -34,7 +34,7 @@ mine: {who: \"{who}\", due: \"{due}\"}, attrs: {id: {type: S, format: uuid}, \
 who: {type: S, distinct: 2000, present: 0.02}, due: {type: S, format: date}}}";
 
 #[test]
-fn what_is_put_has_a_new_key_whatever_the_seed() {
+fn a_put_has_a_new_key_for_every_seed() {
     let patterns = "  - {id: One, put: Ticket, if: not-exists, rate: 1}
   - {id: Two, transact: [{put: Ticket, n: 2, if: not-exists}], rate: 1}
   - {id: Batch, batch: [{put: Ticket, n: 25}], rate: 1}";
@@ -46,7 +46,7 @@ fn what_is_put_has_a_new_key_whatever_the_seed() {
 }
 
 #[test]
-fn what_is_put_has_a_key_that_is_free_even_where_few_values_make_it() {
+fn a_put_finds_an_unused_key_among_few_values() {
     let slot = |pad: &str| {
         format!(
             "  Slot: {{count: 1000, key: {{pk: \"d#{{dev{pad}}}\", sk: \"s#{{slot:pad(4)}}\"}}, \

@@ -110,7 +110,7 @@ data:
 ";
 
 #[test]
-fn findings_that_are_alike_are_one_with_their_number_and_the_first_of_them() {
+fn similar_findings_are_folded_into_the_first_with_their_number() {
     let checked = checked(TWINS);
     let twins: Vec<_> = checked.findings.iter().filter(|finding| finding.rule == "L010").collect();
     assert_eq!(twins.len(), 1, "{twins:?}");

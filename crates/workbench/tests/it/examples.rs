@@ -158,7 +158,7 @@ fn r73_every_document_imports_as_a_model_that_passes_its_check() {
 
 /// The report of each example, kept in `tests/reports`; `KEYWRIGHT_BLESS=1` rewrites it.
 #[test]
-fn the_reports_of_the_examples_are_as_they_were() {
+fn the_patterns_and_findings_of_the_examples_match_their_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
     for path in crate::support::example_paths() {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
@@ -185,7 +185,7 @@ fn patterns_and_findings(checked: &Checked) -> String {
 }
 
 #[test]
-fn the_ten_questions_have_their_golden_results_with_two_indexes() {
+fn the_ten_patterns_have_their_golden_results_with_two_indexes() {
     let checked = checked("ecommerce.yaml");
     let counts: Vec<u64> = checked.report.patterns.iter().map(|pattern| pattern.items_returned).collect();
     // Pattern 4 returns what the article's model returns: both products of the order.
@@ -261,7 +261,7 @@ fn findings(model: &Model) -> (bool, Vec<String>) {
 }
 
 #[test]
-fn every_model_comes_back_from_its_document_and_the_side_file_as_it_was() {
+fn every_model_survives_a_round_trip_through_its_document_and_side_file() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/models");
     let mut models: Vec<(String, Model)> = std::fs::read_dir(folder)
         .expect("the examples are there")
@@ -302,7 +302,7 @@ fn every_model_comes_back_from_its_document_and_the_side_file_as_it_was() {
 }
 
 #[test]
-fn what_was_changed_in_the_document_is_taken_over_and_what_was_not_stays_as_the_model_says_it() {
+fn changes_in_the_document_are_taken_over_and_the_rest_stays_as_in_the_model() {
     let model = parse(TROUBLESOME[1].1).expect("a model");
     let document = Document::fresh(&of_model(&model, &Items::new()), "Nov 21, 2026, 09:00 AM").document;
     let text = document

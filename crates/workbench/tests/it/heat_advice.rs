@@ -152,7 +152,7 @@ data: {generate: {seed: 1, sample: 50}}
 
 /// A read of several entities reads the busiest key of the most skewed of them.
 #[test]
-fn a_question_for_several_entities_heats_as_one_for_the_busiest_of_them_does() {
+fn a_read_of_several_entities_heats_like_a_read_of_the_busiest() {
     let alike =
         MATCHES.replace("game: {type: S, copyOf: Match.match}", "match: S").replace("{game", "{match");
     let both = alike.replace("query: Score", "query: [Match, Score]");
@@ -241,7 +241,7 @@ fn the_shards_that_a_fix_advises_are_neither_too_few_nor_too_many_for_any_rule()
 
 /// Ten items cannot be spread over forty shards.
 #[test]
-fn a_key_of_few_items_is_not_said_to_be_cooled_by_shards() {
+fn more_shards_are_not_advised_for_a_key_of_few_items() {
     let text = r#"
 format: 1
 model: counters

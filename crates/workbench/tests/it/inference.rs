@@ -123,7 +123,7 @@ fn words(number: usize) -> Vec<String> {
 }
 
 #[test]
-fn users_whose_ids_are_words_are_one_entity_however_many_there_are() {
+fn users_with_words_as_ids_are_one_entity_for_any_number_of_users() {
     for number in [1, 2, 3, 24, 200] {
         let names = if number == 200 {
             words(200)
@@ -228,7 +228,7 @@ fn a_segment_with_a_single_value_stays_a_constant() {
 }
 
 #[test]
-fn parts_of_an_order_that_have_attributes_of_their_own_are_entities_and_parts_that_are_alike_are_one() {
+fn parts_of_an_order_are_separate_entities_only_if_their_attributes_differ() {
     let mut items = Vec::new();
     for at in 0..6 {
         items.push(pair(format!("ORDER#{at}"), "PART#header", &["customer", "total"]));
@@ -396,7 +396,7 @@ fn a_number_between_words_is_a_version_and_the_words_stay() {
 }
 
 #[test]
-fn what_no_key_tells_apart_is_one_entity_unless_its_ids_are_random() {
+fn items_that_no_key_distinguishes_are_one_entity_unless_their_ids_are_random() {
     let described = |partition: &str, sort: &str, items: Vec<Json>| {
         let text = format!(
             r#"{{"TableName":"app","AttributeDefinitions":[{{"AttributeName":"id","AttributeType":"{partition}"}},{{"AttributeName":"ts","AttributeType":"{sort}"}}],"KeySchema":[{{"AttributeName":"id","KeyType":"HASH"}},{{"AttributeName":"ts","KeyType":"RANGE"}}],"BillingMode":"PAY_PER_REQUEST"}}"#

@@ -137,7 +137,7 @@ fn keys_that_the_fix_of_a_mixed_or_misplaced_collection_says_to_write_leave_noth
 }
 
 #[test]
-fn a_key_of_what_an_update_removes_is_to_be_removed_with_it() {
+fn a_key_made_of_a_removed_attribute_must_be_removed_with_it() {
     let checked = checked(
         r#"
 format: 1
@@ -155,7 +155,7 @@ data: {generate: {seed: 1, sample: 10}}
 
 /// `u#…#follower` and `u#…#following` begin alike but are never equal.
 #[test]
-fn the_published_documents_are_not_said_to_overwrite_their_own_items() {
+fn the_published_documents_trip_no_rule_on_overwriting_items() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../model/tests/data/workbench");
     let mut documents = 0;
     for group in std::fs::read_dir(folder).expect("the folder") {
@@ -198,7 +198,7 @@ fn only_one_rule_reports_a_pattern_without_a_plan() {
 
 /// A fix never advises what the model does already.
 #[test]
-fn advice_is_not_what_the_model_does_already() {
+fn no_fix_advises_what_the_model_does_already() {
     for (name, rule, said, unsaid) in [
         ("L009-bad.yaml", "L009", "such as `#`", "such as `-`"),
         ("L009-hash-bad.yaml", "L009", "such as `|`", "`#`"),
@@ -288,7 +288,7 @@ data: {generate: {seed: 3, sample: 50}}
 }
 
 #[test]
-fn a_small_share_is_not_said_to_be_nothing() {
+fn a_small_share_is_not_shown_as_zero() {
     let bad = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint/L035-bad.yaml"));
     let text = bad.expect("readable").replace("size: 3000", "size: 300000");
     let checked = keywright_workbench::check(&parse(&text).expect("a model"), &no_files, &mut |_| {});

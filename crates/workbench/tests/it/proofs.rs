@@ -91,7 +91,7 @@ fn r66_a_missing_rate_is_reported() {
 }
 
 #[test]
-fn r70_each_pattern_is_one_request_by_one_path_and_the_check_says_which() {
+fn r70_each_pattern_is_one_request_by_one_path_and_the_check_names_it() {
     use OperationKind::{
         BatchGetItem, BatchWriteItem, DeleteItem, GetItem, PutItem, Query, ScatterGather, TransactGetItems,
         TransactWriteItems, UpdateItem,
@@ -125,7 +125,7 @@ fn r70_each_pattern_is_one_request_by_one_path_and_the_check_says_which() {
 }
 
 #[test]
-fn r70_a_scan_a_question_without_a_path_and_an_undeclared_scatter_gather_fail() {
+fn r70_a_scan_a_pattern_without_a_plan_and_an_undeclared_scatter_gather_fail() {
     for (pattern, rule) in [
         ("scan: Order, given: {total: gt}, example: {total: 1}", "L002"),
         ("query: Order, given: {total: eq}, example: {total: 1}, returns: {max: 9}", "L001"),
@@ -155,7 +155,7 @@ fn complaints(pattern: &str) -> Vec<String> {
 }
 
 #[test]
-fn r71_what_comes_out_is_compared_with_what_is_expected() {
+fn r71_results_are_compared_with_the_expectation() {
     let open = "query: Order, given: {status: eq}, example: {status: OPEN}, returns: {max: 9}";
     let expecting = |expected: &str| complaints(&format!("{open}, expect: {{{expected}}}"));
     let [a, c, d] = [
@@ -255,7 +255,7 @@ fn a_profile_that_sorts_last_comes_with_the_newest_orders_only_when_read_backwar
 /// "DynamoDB Design Patterns That Scale" updates one of two copies, without a condition, of an order whose
 /// key is a time.
 #[test]
-fn an_update_of_one_copy_an_unguarded_one_and_a_time_as_key_are_found() {
+fn updates_of_one_copy_or_without_a_condition_and_a_time_as_key_are_found() {
     let checked = checked(
         "
 format: 1

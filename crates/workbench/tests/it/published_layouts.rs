@@ -627,7 +627,7 @@ fn the_examples_come_back_from_live_tables_as_models_that_pass() {
 
 /// One of two orders is in the sample completely, the other only as an entry under its customer.
 #[test]
-fn what_only_some_items_repeat_is_no_parent_and_makes_no_keys_too_few() {
+fn a_value_repeated_by_some_items_only_does_not_make_a_parent() {
     let items = vec![
         item!("PK=USER#u1", "SK=~PROFILE", "userId=u1", "name=Ada"),
         item!("PK=USER#u1", "SK=ORDER#o100", "userId=u1", "orderId=o100", "total=n:5", "day=1"),
@@ -648,7 +648,7 @@ fn what_only_some_items_repeat_is_no_parent_and_makes_no_keys_too_few() {
 
 /// The only country's name is not a word of the design, and a word may end with a hyphen.
 #[test]
-fn keys_named_after_what_they_hold_hold_values_and_words_may_end_with_a_hyphen() {
+fn keys_named_after_their_attribute_hold_values_and_constants_may_end_with_a_hyphen() {
     let stores = ["NY", "CA", "WA"].into_iter().flat_map(|state| {
         (0..4).map(move |at| item!("Country=USA", "Location={state}#CITY{at}#1000{at}", "name=store {at}"))
     });

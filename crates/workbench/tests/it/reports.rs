@@ -9,7 +9,7 @@ use keywright_workbench::report::{json, junit, markdown, text};
 use crate::support::{checked_examples, no_files};
 
 #[test]
-fn the_reports_of_every_example_are_what_they_were() {
+fn the_reports_of_every_example_match_their_snapshots() {
     for (name, checked) in checked_examples() {
         let file = format!("{name}.yaml");
         for (ending, report) in [
@@ -24,7 +24,7 @@ fn the_reports_of_every_example_are_what_they_were() {
 }
 
 #[test]
-fn a_json_report_is_json_and_says_in_words_what_passed() {
+fn a_json_report_is_valid_and_says_whether_the_check_passes() {
     for (name, checked) in checked_examples() {
         let report: serde_json::Value = serde_json::from_str(&json(checked)).expect("JSON");
         assert_eq!(report["passes"], checked.passes(), "{name}");

@@ -42,7 +42,7 @@ data: {generate: {seed: 1, sample: 60}}
 ";
 
 #[test]
-fn every_page_of_a_question_is_read_and_paid_for() {
+fn every_page_of_a_read_is_read_and_paid_for() {
     let report = ran(&POSTS.replace("SIZE", "20").replace("PAGED", "returns: {max: 60, page: 25}"));
     let all = pattern(&report, "All");
     assert_eq!((all.requests, all.partitions, all.items_returned, all.more), (3, 1, 60, false));
@@ -58,7 +58,7 @@ fn a_limit_reads_one_page_and_says_that_there_is_more() {
 }
 
 #[test]
-fn a_question_over_a_megabyte_has_the_pages_that_the_service_makes() {
+fn a_read_over_a_megabyte_has_the_pages_of_the_service() {
     let report = ran(&POSTS.replace("SIZE", "50000").replace("PAGED", "returns: {max: 60}"));
     let all = pattern(&report, "All");
     assert_eq!((all.items_returned, all.more), (60, false));
@@ -140,7 +140,7 @@ fn a_given_that_no_key_takes_filters_a_get_as_well() {
 }
 
 #[test]
-fn a_local_index_is_read_strongly_and_fetches_what_it_does_not_hold() {
+fn a_local_index_is_read_strongly_and_fetches_missing_attributes() {
     let report = family(
         "  - {id: P, query: Order, given: {c: eq, at: le}, order: desc, consistency: strong, uses: recent, attributes: [note], example: {c: \"1\", at: b}}
   - {id: K, query: Order, given: {c: eq, at: le}, uses: recent, attributes: [at], example: {c: \"1\", at: b}}",
@@ -237,7 +237,7 @@ fn a_strong_read_that_only_a_global_index_answers_is_refused() {
 }
 
 #[test]
-fn a_global_index_is_not_asked_to_filter_by_what_it_does_not_hold() {
+fn a_global_index_does_not_filter_by_an_attribute_it_lacks() {
     let keys = FAMILY.replace("sk: total, project: all", "sk: total, project: keys");
     for question in [
         "given: {shop: eq, note: eq}, example: {shop: s, note: one}",
@@ -267,7 +267,7 @@ fn a_key_of_several_attributes_is_not_bound_past_a_gap_or_a_range() {
 }
 
 #[test]
-fn a_failed_condition_is_paid_for_by_the_larger_of_what_is_there_and_what_is_put() {
+fn a_failed_condition_is_billed_by_the_larger_of_the_stored_and_the_new_item() {
     let report = wide(
         "  - {id: Put, put: O, if: not-exists, example: {c: k, id: i1, age: 1, body: short}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 3}}
   - {id: Update, update: O, set: \"age = :n\", if: \"age > :least\", example: {c: k, id: i1, n: 1, least: 99}, expect: {fails-when: null, reason: ConditionalCheckFailed, wcu: 3}}
@@ -379,7 +379,7 @@ fn more_items_than_a_request_takes_are_refused_with_the_field_that_says_how_many
 
 /// Following the message makes it run.
 #[test]
-fn a_change_of_more_items_than_there_are_says_how_many_it_takes_and_what_to_write_where() {
+fn a_write_of_more_items_than_there_are_names_the_number_and_the_correction() {
     let generated = |sample: u64| format!("{{generate: {{seed: 1, sample: {sample}}}}}");
     let inline = "{inline: {Part: [{p: a, n: 1}, {p: b, n: 2}], Bin: [{b: x}]}}";
     for (pattern, data, expected) in [
@@ -547,7 +547,7 @@ data: {generate: {seed: 1, sample: 40}}
 }
 
 #[test]
-fn what_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
+fn a_pattern_that_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
     let report = family("  - {id: P, query: Order, given: {note: eq}, example: {note: one}}");
     let Outcome::NoPlan(reasons) = &report.patterns[0].outcome else { panic!("a plan") };
     assert_eq!(reasons.len(), 4, "{reasons:?}");
@@ -555,7 +555,7 @@ fn what_no_single_request_answers_is_refused_with_a_reason_for_each_key() {
 
 /// Three keys lead to the items of a group; one of them returns them in the pattern's order.
 #[test]
-fn of_several_ways_the_one_that_is_sorted_as_asked_is_taken() {
+fn among_several_keys_the_one_with_the_patterns_order_is_used() {
     let model = |local: &str| {
         format!(
             r#"
@@ -619,7 +619,7 @@ fn one_placeholder_sets_an_attribute_and_the_key_that_is_made_of_it() {
 }
 
 #[test]
-fn one_placeholder_cannot_be_an_attribute_and_a_key_that_is_made_otherwise() {
+fn one_placeholder_cannot_set_an_attribute_and_a_key_with_another_value() {
     for (key, example) in [("d#{due}", ""), ("d#{due}", ", example: {t: \"2031-01-01\"}"), ("{due}#{id}", "")]
     {
         let report = due(key, "gsi1sk = :t, due = :t", example);

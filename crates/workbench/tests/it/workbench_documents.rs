@@ -92,7 +92,7 @@ fn unknown_members_their_order_and_digits_survive_a_change() {
 }
 
 #[test]
-fn faults_name_the_place_and_what_to_write() {
+fn faults_name_the_place_and_the_correction() {
     let text = r#"{"DataModel":[{"TableName":"T","KeyAttributes":{"PartitionKey":{"AttributeName":"pk","AttributeType":"X"}}},{"KeyAttributes":{}}]}"#;
     let faults = Document::parse(text).expect("a document").read().expect_err("faults");
     let messages: Vec<String> = faults.iter().map(ToString::to_string).collect();
@@ -295,7 +295,7 @@ const INCOMPLETE: [(&str, &str, &str); 14] = [
 ];
 
 #[test]
-fn a_document_that_says_too_little_becomes_a_model_that_can_be_checked_with_notes_of_what_to_fill_in() {
+fn an_incomplete_document_becomes_a_checkable_model_with_notes_of_what_to_add() {
     let key = r#"{"PartitionKey":{"AttributeName":"pk","AttributeType":"S"},"SortKey":{"AttributeName":"sk","AttributeType":"S"}}"#;
     let whole = r#"{"TableName":"Whole","KeyAttributes":KEY,"TableData":[{"pk":{"S":"o#1"},"sk":{"S":"o"}},{"pk":{"S":"o#2"},"sk":{"S":"o"}}]}"#;
     let whole = whole.replace("KEY", key);
