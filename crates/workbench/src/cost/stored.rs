@@ -33,8 +33,8 @@ pub(super) fn sizes(model: &Model, report: &Report, table: &Table) -> Vec<(Targe
     sizes.into_iter().collect()
 }
 
-/// An entity's average entry in an index, as measured; if the measured items are larger than declared, scaled
-/// down to the declared size.
+/// An entity's average entry in an index, as measured. If the measured items exceed the declared size, an
+/// entry with all attributes is smaller by the difference.
 fn entry_bytes(index: &Index, seen: &EntityReport, measured: u64, declared: u64) -> Option<u64> {
     let own = seen.indexes.iter().find(|own| own.name == index.name).filter(|own| own.items > 0)?;
     let entry = own.bytes.div_ceil(own.items);

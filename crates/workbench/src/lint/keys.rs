@@ -261,8 +261,8 @@ fn guarded(context: &Context<'_>, entity: &Entity) -> bool {
     !guards.is_empty() && guards.into_iter().all(|guard| guard)
 }
 
-/// Whether several items share a partition key and the sort key holds nothing but a time: there are more
-/// items than partition keys, or partition keys that are not declared unique. A date can be the only one of
+/// Why a sort key of nothing but a time is not unique, if several items share a partition key: there are more
+/// items than partition keys, or nothing declares the partition keys unique. A date can be the only one of
 /// its day, so it counts only with numbers.
 fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String> {
     let partition = entity.template(&table.partition.name)?;
@@ -273,12 +273,13 @@ fn timed(context: &Context<'_>, table: &Table, entity: &Entity) -> Option<String
     if !formats.all(|format| format.is_some()) || partition.is_constant() {
         return None;
     }
-    let told_apart = partition.attributes().filter_map(|name| entity.attribute(name)?.format).any(|format| {
-        matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid | AttributeFormat::Sequence)
-    });
+    let is_distinct =
+        partition.attributes().filter_map(|name| entity.attribute(name)?.format).any(|format| {
+            matches!(format, AttributeFormat::Uuid | AttributeFormat::Ulid | AttributeFormat::Sequence)
+        });
     let names: Vec<String> = partition.attributes().map(str::to_owned).collect();
     let unique = entity.unique.iter().any(|unique| unique.iter().all(|name| names.contains(name)));
-    if told_apart || unique {
+    if is_distinct || unique {
         return None;
     }
     let partitions = context.partitions(entity, std::slice::from_ref(&partition));
